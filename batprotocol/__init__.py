@@ -7,26 +7,31 @@
 >>> decode(message.to_binary()) == message
 True
 
-The values (`batprotocol.model`) carry the names of the schema; `Message` reads and writes both formats; `decode` finds
-out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` has the rest of the wire. The classes that
-flatc makes of the schema are `batprotocol.fb`.
+The values (`batprotocol.model`) have the names of the schema. `Message` reads and writes both formats, and `decode`
+detects the format. `MessageBuilder` makes replies. `batprotocol.wire` has the rest of the wire. The classes that flatc
+makes from the schema are `batprotocol.fb`.
 
-The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `requests` (the
-vocabulary of jobs that ask for more than hosts), `deprecation` (old names of what has a new one), `wire`, `builder`,
-`conversation` (what may be said when, on the `rules` that all protocols share), `files`, `tables` and `writing`,
-`recording`, `sockets`, `signals`, `methods` and `importing` (what all that runs schedulers has in common), `schemas`
-(those of other ages, on `reflection`, which reads them), `engines` (where things run), then `edc` (running a decision
-component), `simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture` (what was
-recorded) and `fast` (FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler), `policies`
-(ready schedulers), `studies` (many simulations, compared), `gym` (environments to learn in), `testing` and `cli`, the
-command; `errors` is for all of them, `distributions` for what is measured, and `steps` for what is compiled.
-docs/explanation/architecture.md shows them drawn.
+The packages and modules, from the lowest layer to the highest:
+
+- `errors`, `extras` (packages to install), `rules`, `distributions`, `steps` (for compiled modules), `deprecation` (old
+  names), `reflection` (schemas);
+- `model` (values), `hosts` (sets of free hosts), `requests` (the vocabulary of jobs that share hosts), `wire` (bytes),
+  `builder`, `conversation` (the rules), `advice`;
+- `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
+  the schema), `engines` (places where programs run);
+- `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),
+  `capture` (reads recordings), `fast` (FaST's schedulers, nodes and agents over MQTT);
+- `campaigns` (CiGri's metascheduler), `policies` (built-in schedulers), `studies` (compares many simulations), `gym`
+  (environments for learning), `testing`;
+- `cli`, the command.
+
+docs/explanation/architecture.md has a picture of the layers.
 """
 
 import os as _os
 
-# In a source tree the compiled schema (batprotocol.fb, batprotocol._schema) stands beside the package, in generated/;
-# an installed package holds it inside.
+# In a source tree, the compiled schema (batprotocol.fb, batprotocol._schema) is beside the package, in generated/.
+# In an installed package, it is inside.
 if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
     __path__.append(_os.path.join(_os.path.dirname(__path__[0]), "generated"))
 

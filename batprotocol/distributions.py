@@ -1,6 +1,6 @@
-"""How numbers are distributed: means and percentiles, for all who measure something.
+"""Distributions of numbers: means and percentiles.
 
-It must not know what is measured.
+This module must not know what is measured.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ __all__ = ["Distribution"]
 
 
 class Distribution(msgspec.Struct, frozen=True):
-    """How a number is distributed, over jobs for example. All NaN where there is none.
+    """The distribution of a number, for example over jobs. All fields are NaN without values.
 
     Percentiles are interpolated linearly.
 
     Args:
-        mean: the sum over the count.
-        median: half of them have at most this.
-        p90: nine of ten have at most this.
-        p95: nineteen of twenty.
-        p99: ninety-nine of a hundred.
-        max: the largest.
+        mean: the sum divided by the count.
+        median: the 50th percentile: half of the values are at most this.
+        p90: the 90th percentile.
+        p95: the 95th percentile.
+        p99: the 99th percentile.
+        max: the largest value.
     """
 
     mean: float
@@ -36,7 +36,7 @@ class Distribution(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Distribution:
-        """That of some numbers.
+        """The distribution of some numbers.
 
         >>> Distribution.of([4.0, 1.0, 3.0, 2.0]).median
         2.5

@@ -1,4 +1,4 @@
-"""The exceptions of batprotocol, importable from every floor.
+"""The exceptions of batprotocol, which modules of every layer import.
 
 `ProtocolError` is the root: `except ProtocolError` catches all that the library raises because of what a peer sent or
 because a value cannot be written. Wrong calls of ordinary functions still raise Python's own `TypeError`.
@@ -6,7 +6,7 @@ because a value cannot be written. Wrong calls of ordinary functions still raise
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from reprlib import Repr
 from typing import Any
 
@@ -53,6 +53,18 @@ def shown(value: object) -> str:
         return _repr.repr(value)
     except ValueError:  # Python does not write an int of thousands of digits
         return f"an int of {value.bit_length()} bits" if isinstance(value, int) else an(type(value).__name__)
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """A question for the end of a sentence, with the known name that is most like a misspelt one; "" if none is.
+
+    >>> hint("eazy", ["easy", "fcfs"]), hint("x", ["easy", "fcfs"])
+    ("; did you mean 'easy'?", '')
+    """
+    from difflib import get_close_matches  # few programs need it
+
+    near = get_close_matches(name.lower(), list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def printable(text: str) -> str:
@@ -213,7 +225,7 @@ def _jdl_error(reason: str, path: str, line: int | None, code: int, rule: str, f
 
 
 class CaptureError(ProtocolError, ValueError):
-    """A file that is no capture of a conversation, or one that cannot be read.
+    """A file that is not a capture of a conversation, or one that cannot be read.
 
     Attributes:
         reason: what is wrong, as a part of a sentence.
@@ -282,7 +294,7 @@ def _study_error(reason: str, path: str, file: str) -> StudyError:
 
 
 class PackageMissing(ProtocolError, ImportError):
-    """A package that only a part of the library needs is not installed. The sentence says which, and how to get it."""
+    """A package that only a part of the library needs is not installed. The message names it and says how to get it."""
 
 
 class PeerGone(ProtocolError):
@@ -290,7 +302,7 @@ class PeerGone(ProtocolError):
 
 
 class PeerSilent(ProtocolError):
-    """The other side has said nothing for longer than the time-out allows."""
+    """The other side sent nothing for longer than the time-out allows."""
 
 
 class SchedulerError(ProtocolError, TypeError):
@@ -298,12 +310,12 @@ class SchedulerError(ProtocolError, TypeError):
 
 
 class TaskFailed(ProtocolError):
-    """A node answered that it could not do what it was asked for, or not all of it.
+    """A node answered that it could not do a task, or not all of it.
 
     Attributes:
         host: the node.
-        task: what it was asked for, as a value of `batprotocol.fast.values`.
-        result: what it answered, with an entry for each virtual machine.
+        task: the task, as a value of `batprotocol.fast.values`.
+        result: the answer of the node, with an entry for each virtual machine.
     """
 
     def __init__(self, reason: str, host: str, task: Any, result: Any) -> None:
@@ -318,7 +330,7 @@ class TaskFailed(ProtocolError):
 
 
 class RuleViolation(ProtocolError):
-    """Something that the rules of the conversation forbid, found before it was sent.
+    """A decision component was about to send something that the rules of the conversation forbid.
 
     Attributes:
         violations: all that was found, as `batprotocol.conversation.Violation` values; at least one.

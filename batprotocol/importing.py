@@ -1,6 +1,6 @@
-"""Files of users as modules: those with schedulers, and those with metrics.
+"""Files of users as modules: files with schedulers, and files with metrics.
 
-It must not know what is in a file, nor what it is wanted for.
+This module must not know the contents of a file, nor its purpose.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ DEPENDENCIES: Final = frozenset(
         "zstandard",
     ]
 )
-"""What this library imports: no file of a user can be called like that."""
+"""The packages that this library imports. No file of a user can have such a name."""
 
 _LOADED: set[ModuleType] = set()
-"""The files that were loaded: the next one may have the same name."""
+"""The modules made of files. The next file may have the same name."""
 
 
 class ImportFault(Exception):
-    """A file cannot be a module. What the file itself raises is passed on as it is."""
+    """A file cannot be a module. Exceptions of the file itself pass through unchanged."""
 
 
 def module_in(path: str) -> ModuleType:
@@ -63,8 +63,8 @@ def module_in(path: str) -> ModuleType:
         path: of a file that exists.
 
     Raises:
-        ImportFault: it would hide another module, or it is no Python file.
-        Exception: whatever the file raises.
+        ImportFault: it would hide another module, or it is not a Python file.
+        Exception: any exception that the file raises.
     """
     name = Path(path).stem
     if name in DEPENDENCIES or _is_taken(name, path):
@@ -76,7 +76,7 @@ def module_in(path: str) -> ModuleType:
         sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportFault(f"{path!r} is no Python file")
+        raise ImportFault(f"{path!r} is not a Python file: its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     _LOADED.add(module)

@@ -1,6 +1,6 @@
-"""What is wrong with the methods that a class of schedulers overrides, told when the class is made.
+"""Checks of the methods that a class of schedulers overrides, made when Python creates the class.
 
-It must not know which methods there are, nor who calls them.
+This module must not know which methods there are, nor who calls them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ __all__ = ["expect_known", "expect_method", "is_computed"]
 
 
 def expect_known(cls: type, known: Collection[str], what: str) -> None:
-    """Refuse methods `on_...` of a class that nobody would call; `what` is what each of them is for.
+    """Refuse methods `on_...` of a class that nobody would call.
+
+    Args:
+        cls: the class.
+        known: the names of the methods that are called.
+        what: the kind of thing that such a method is for, such as "event".
 
     >>> expect_known(type("Mine", (), {"on_jobs": None}), ["on_job"], "event")
     Traceback (most recent call last):
@@ -30,7 +35,7 @@ def expect_known(cls: type, known: Collection[str], what: str) -> None:
 
 
 def is_computed(attribute: object) -> bool:
-    """Whether what a class holds is no value but makes one for each instance, as properties do."""
+    """Whether an attribute of a class makes a value for each instance, as properties do."""
     if isinstance(attribute, dataclasses.Field):
         return True
     return hasattr(type(attribute), "__get__") and not inspect.isfunction(attribute)
@@ -39,14 +44,14 @@ def is_computed(attribute: object) -> bool:
 def expect_method(
     cls: type, name: str, method: object, arguments: tuple[str, ...], instead_of_async: str | None
 ) -> None:
-    """Refuse what could not be called, or would do nothing when it is. What cannot be known is left alone.
+    """Refuse a method that cannot be called, or that would do nothing. Accept methods that Python cannot inspect.
 
     Args:
         cls: the class.
         name: the name of the method.
-        method: what the class has by this name.
-        arguments: what it is called with, beside `self`.
-        instead_of_async: what to do instead of making it `async def`; None where that is right.
+        method: the attribute of the class with this name.
+        arguments: the names of the arguments that the caller passes, besides `self`.
+        instead_of_async: advice for a method that is `async def`; None where such methods are right.
     """
     place = f"{cls.__name__}.{name}"
     if isinstance(method, staticmethod | classmethod):
@@ -56,11 +61,11 @@ def expect_method(
     elif is_computed(method):
         return
     if not callable(method):
-        raise SchedulerError(f"{place} is no method, but {shown(method)}")
+        raise SchedulerError(f"{place} is not a method: expected a function, got {shown(method)}")
     if instead_of_async is not None and (inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)):
         raise SchedulerError(f"{place} is `async def`, and nobody would await it: {instead_of_async}")
     if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
-        raise SchedulerError(f"{place} holds a `yield`: it would be called, but its code would not run")
+        raise SchedulerError(f"{place} contains a `yield`, so its code would not run: remove the `yield`")
     try:
         signature = inspect.signature(method, follow_wrapped=False)
     except ValueError:  # of some functions in C, nobody knows it

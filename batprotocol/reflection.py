@@ -1,8 +1,8 @@
-"""What a schema of flatbuffers is: tables with their fields, enums, unions; and how it is read from a `.bfbs` file.
+"""Schemas of flatbuffers: tables with their fields, enums and unions; and the reader of `.bfbs` files.
 
-A `.bfbs` file, the reflection schema, is what `flatc --binary --schema` makes of an `.fbs` file. It is itself a
-flatbuffer, of the schema `reflection.fbs`. The build reads the library's own with this, before there is a library, so
-this module stands alone: it must not import another one.
+`flatc --binary --schema` writes a `.bfbs` file, the reflection schema, from an `.fbs` file. It is itself a flatbuffer,
+of the schema `reflection.fbs`. The build uses this module before the library exists, so it must not import another
+module of the library.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Type(NamedTuple):
     """The type of a field or of a vector's elements.
 
     `kind` is "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64",
-    "string", "enum", "table", "union", "utype" (the tag of a union) or "vector"; `name` says which enum, table or union
-    it is.
+    "string", "enum", "table", "union", "utype" (the tag of a union) or "vector"; `name` is the name of the enum, table
+    or union.
     """
 
     kind: str
@@ -28,12 +28,12 @@ class Type(NamedTuple):
     element: Type | None = None
 
     def __str__(self) -> str:
-        """As a schema has it: `[Job]`, but for the names of scalars."""
+        """The type as in a schema, such as `[Job]`, except for the names of scalars."""
         return f"[{self.element}]" if self.element else self.name or self.kind
 
 
 class Field(NamedTuple):
-    """A field: its number in the vtable, and what the schema says of it. `optional` scalars can be null."""
+    """A field: its number in the vtable, and its definition in the schema. `optional` scalars can be null."""
 
     name: str
     slot: int
@@ -54,7 +54,7 @@ class Table(NamedTuple):
 
 
 class Enum(NamedTuple):
-    """An enum: numbers by name, and the comments of those that have one."""
+    """An enum: numbers by name, and the comments of the names that have one."""
 
     name: str
     kind: str
@@ -64,7 +64,7 @@ class Enum(NamedTuple):
 
 
 class Union(NamedTuple):
-    """A union: the tables it is made of, numbered from 1 (0 is NONE), and the comments of those that have one."""
+    """A union: its tables, numbered from 1 (0 is NONE), and the comments of those that have one."""
 
     name: str
     members: tuple[str, ...]
@@ -73,15 +73,15 @@ class Union(NamedTuple):
 
 
 class Schema:
-    """A schema: the table that a message is, and all tables, enums and unions by name.
+    """A schema: the table of a message, and all tables, enums and unions by name.
 
     Attributes:
-        root: the name of the table that a message is.
+        root: the name of the table of a message.
         tables: the tables.
         enums: the enums.
         unions: the unions.
         names: for each enum, the names of its members by number.
-        plans: what the readers have prepared for the tables; theirs alone.
+        plans: the readers' preparations for the tables; only the readers use it.
     """
 
     def __init__(self, root: str, tables: dict[str, Table], enums: dict[str, Enum], unions: dict[str, Union]) -> None:
@@ -95,7 +95,7 @@ class Schema:
         self.plans: dict[str, Any] = {}
 
     def kind_of(self, type_: Type) -> str:
-        """The kind of a type, as `RANGES` of `batprotocol.wire.binding` and others list them: of an enum, its own."""
+        """The kind of a type, as in `RANGES` of `batprotocol.wire.binding`; for an enum, the kind of its numbers."""
         return self.enums[type_.name].kind if type_.kind == "enum" else type_.kind
 
     def __eq__(self, other: object) -> bool:
@@ -111,7 +111,7 @@ class Schema:
 
 
 MOST_TABLES: Final = 100_000
-"""How many tables a `.bfbs` file may hold, as often as they are read: that of Batsim has 600."""
+"""The maximum number of tables in a `.bfbs` file, counted each time one is read. Batsim's file has 600."""
 
 # reflection.fbs, enum BaseType
 _BASE_TYPES = {
@@ -124,17 +124,17 @@ T = TypeVar("T")
 
 
 def read_reflection(data: bytes) -> Schema:
-    """The schema that a `.bfbs` file describes.
+    """Read the schema from a `.bfbs` file.
 
     Args:
-        data: the file.
+        data: the contents of the file.
 
     Raises:
-        ValueError: it is no such file, or its schema has what no version of the protocol has: structs, arrays, vectors
-            of unions, unions of other things than tables, two tables of one name.
+        ValueError: it is not such a file, or its schema has parts that no version of the protocol has: structs, arrays,
+            vectors of unions, unions of anything except tables, two tables with the same name.
     """
     if data[4:8] != b"BFBS":
-        raise ValueError("it is no reflection schema, which flatc --binary --schema writes")
+        raise ValueError("it is not a reflection schema: write one with flatc --binary --schema")
     try:
         return _Reflection(data).schema()
     except (struct.error, IndexError, KeyError, UnicodeDecodeError, OverflowError, MemoryError) as error:
@@ -190,7 +190,7 @@ class _Table:
         return self.vector(number, lambda position: _Table(self.data, position))
 
     def doc(self, number: int) -> str:
-        """The comment, or nothing for the title of a section, which flatc takes for the comment of what follows it."""
+        """The comment, or nothing for the title of a section, which flatc treats as the comment of the next part."""
         lines = [line.strip() for line in self.vector(number, self._string)]
         return "" if lines and not lines[0] else "\n".join(lines)
 
@@ -215,7 +215,7 @@ class _Reflection:
             else:
                 enums[name] = self.enum(name, entry)
         if not self.root.target(4):
-            raise ValueError("the schema has no root type, which is the table that a message is")
+            raise ValueError("the schema has no root type: declare the table of a message with root_type")
         root = self.root.table(4).string(0).rsplit(".", 1)[-1]
         return Schema(tables[root].name, tables, enums, unions)
 
@@ -288,7 +288,7 @@ class _Reflection:
             if number:
                 kind = value.table(3)
                 if kind.scalar(0, "B") != _TABLE:
-                    raise ValueError(f"the union {name} has a member that is no table; this is not supported")
+                    raise ValueError(f"the union {name} has a member that is not a table; this is not supported")
                 members.append(self.object_names[kind.scalar(2, "i", -1)])
                 if doc := value.doc(4):
                     docs[members[-1]] = doc

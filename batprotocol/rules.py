@@ -1,6 +1,6 @@
-"""Rules, violations and catalogues: the words in which the checks of every protocol tell what is wrong.
+"""Rules, violations and catalogues, with which the checks of every protocol report their findings.
 
-Each protocol has a catalogue of its own, and a class of violations that knows it. Nothing here knows of any protocol.
+Each protocol has its own catalogue, and a class of violations that refers to it. This module must not know a protocol.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ __all__ = ["Catalogue", "Row", "Rule", "Severity", "Violation"]
 Severity: TypeAlias = Literal["error", "deadlock", "warning"]
 """How bad a violation is.
 
-`error`: the other side aborts or crashes because of it; in what a simulator says, nobody can rely on it.
-`deadlock`: the simulation can never go on. `warning`: against the documentation, or ignored, but survived.
+`error`: the other side aborts or crashes because of it; an event of a simulator with an error is not reliable.
+`deadlock`: the simulation can never continue. `warning`: it contradicts the documentation or is ignored, but the other
+side survives it.
 """
 
 
@@ -25,9 +26,9 @@ class Rule(msgspec.Struct, frozen=True):
 
     Args:
         id: its stable name, `topic.what`.
-        title: what is wrong, in one line.
-        explanation: why, and the way out.
-        severity: how severe it is where the rule set has no other opinion.
+        title: the problem in one line.
+        explanation: the reason, and how to correct it.
+        severity: its severity, unless the rule set has another one.
     """
 
     id: str
@@ -37,13 +38,13 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Row(NamedTuple):
-    """A row of a catalogue: a rule, and how severe it is in each rule set.
+    """A row of a catalogue: a rule, and its severity in each rule set.
 
     Attributes:
         id: the id of the rule.
-        severities: one for each rule set, in the order of the catalogue's; "off" is no violation there.
-        title: what is wrong, in one line.
-        explanation: why, and the way out.
+        severities: one for each rule set, in the order of the catalogue; "off" means that it is not a violation.
+        title: the problem in one line.
+        explanation: the reason, and how to correct it.
     """
 
     id: str
@@ -53,21 +54,21 @@ class Row(NamedTuple):
 
 
 class Catalogue:
-    """The rules of one protocol, and how severe each is in each of its rule sets.
+    """The rules of one protocol, and the severity of each rule in each of its rule sets.
 
     Args:
-        rule_sets: the names of the rule sets. A checker uses the last one unless told otherwise.
+        rule_sets: the names of the rule sets. The last one is the default.
         rows: the rules.
 
     Attributes:
-        default: the name of the rule set that is used unless told otherwise.
+        default: the name of the default rule set.
         rules: all rules by id.
-        rule_sets: the severity of each rule, by rule set. A rule that is not there is off.
+        rule_sets: the severity of each rule, by rule set. A rule that is not in it is off.
 
-    >>> row = Row("turn.order", ("warning", "error"), "Spoken out of turn", "Answer each message exactly once.")
+    >>> row = Row("turn.order", ("warning", "error"), "A message out of turn", "Answer each message exactly once.")
     >>> catalogue = Catalogue(["as documented", "as built"], [row])
     >>> catalogue.rules["turn.order"].title, catalogue.severities("as documented")
-    ('Spoken out of turn', {'turn.order': 'warning'})
+    ('A message out of turn', {'turn.order': 'warning'})
     """
 
     __slots__ = ("default", "rule_sets", "rules")
@@ -85,29 +86,38 @@ class Catalogue:
         self.rules: Mapping[str, Rule] = rules
         self.rule_sets: Mapping[str, Mapping[str, Severity]] = found
 
+    @classmethod
+    def of_one(cls, rule_set: str, rules: Iterable[Rule]) -> Catalogue:
+        """A catalogue with a single rule set, in which each rule has its own severity."""
+        return cls([rule_set], [Row(rule.id, (rule.severity,), rule.title, rule.explanation) for rule in rules])
+
     def severities(self, rule_set: str) -> Mapping[str, Severity]:
-        """The severity of each rule in this rule set. ValueError if there is no such rule set."""
+        """The severity of each rule in this rule set.
+
+        Raises:
+            ValueError: there is no such rule set.
+        """
         if rule_set not in self.rule_sets:
             raise ValueError(f"there is no rule set {rule_set!r}, only {', '.join(map(repr, self.rule_sets))}")
         return self.rule_sets[rule_set]
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """A rule that was broken, and where. Each protocol has its own class, which knows its `RULES`.
+    """A broken rule, and the place. Each protocol has its own class, with its `RULES`.
 
     Args:
-        message: the number of the message, counted from the first one of the conversation (0) on.
-        path: the place in the message in the words of the schema (`events[0].event.job_id`), or "" for the whole.
+        message: the number of the message. The first one of the conversation is 0.
+        path: the place in the message, by the names of the schema (`events[0].event.job_id`), or "" for the whole.
         rule: the id of the rule.
-        severity: "error", "deadlock" or "warning", as the rule set in force has it.
-        text: what was found, as one sentence.
+        severity: "error", "deadlock" or "warning", from the rule set in use.
+        text: the finding, as one sentence.
 
     >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
     message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]
     """
 
     RULES: ClassVar[Mapping[str, Rule]] = {}
-    """All rules that violations of this class can be of, by id."""
+    """All rules that violations of this class can refer to, by id."""
 
     message: int
     path: str
@@ -117,7 +127,7 @@ class Violation(msgspec.Struct, frozen=True):
 
     @property
     def is_fatal(self) -> bool:
-        """Whether the simulation does not survive it: an error or a deadlock."""
+        """Whether the simulation does not survive it: it is an error or a deadlock."""
         return self.severity != "warning"
 
     @property

@@ -1,6 +1,7 @@
-"""SIGINT and SIGTERM while a program waits: noticed at once, but never in the middle of what must not be interrupted.
+"""SIGINT and SIGTERM while a program waits: they take effect at once, but never inside code that must not be
+interrupted.
 
-It must not know what runs.
+This module must not know which program runs.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ _OURS: Final = {
     signal.SIGINT: (signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN),
     signal.SIGTERM: (signal.SIG_DFL,),
 }
-"""The signals, and the dispositions that are replaced: a program that has its own handler keeps it. SIGINT is inherited
-as ignored where a shell script starts a command with `&`; a program that waits must be stoppable all the same."""
+"""The signals, and the dispositions that are replaced. A program that has its own handler keeps it.
+
+A shell script that starts a command with `&` lets it ignore SIGINT. A program that waits must be stoppable all the
+same."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Interrupts:
-    """In a `with`, SIGINT and SIGTERM no longer end the program: `check` raises what they mean.
+    """In a `with`, SIGINT and SIGTERM do not end the program: `check` raises the exception that stands for them.
 
-    Inside `with interrupts.immediately()`, which is for the code of others that may take for ever, they raise at once.
-    In threads other than the main one nothing happens: Python delivers signals to that only.
+    Inside `with interrupts.immediately()`, a signal raises its exception at once. Use it around code of others that may
+    never return. In threads other than the main thread, nothing happens: Python delivers signals to the main thread
+    only.
 
     Attributes:
         wake: called when a signal comes, to end a wait early.
@@ -62,7 +66,7 @@ class Interrupts:
 
     @property
     def received(self) -> str:
-        """The name of the signal that came, SIGINT or SIGTERM; "" before."""
+        """The name of the signal that came, SIGINT or SIGTERM; "" if none came."""
         return "" if self._received is None else signal.Signals(self._received).name
 
     def check(self) -> None:

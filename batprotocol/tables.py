@@ -1,7 +1,7 @@
 """Tables with a header and commas between the values, such as Batsim's result files, read line by line.
 
-Batsim writes names as they are, with the commas and quotation marks that are in them; what other programs have written
-has quotation marks around them. Both are read. It must not know what the columns mean, but where names are.
+Batsim writes names as they are, with their commas and quotation marks. Other programs put such names in quotation
+marks. This module reads both forms. It knows the columns of names, but must not know the meaning of others.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Final
 __all__ = ["NAMES", "Rows", "quoted"]
 
 NAMES: Final = ["job_id", "workload_name", "profile"]
-"""The columns of names, where a table begins with them. A profile has its full name: `w0!nap` of workload `w0`."""
+"""The columns of names, if a table begins with them. A profile has its full name: `w0!nap` of workload `w0`."""
 
 
 class Rows:
     """The rows of a table, one after the other.
 
-    A row that has too little has no value for the last columns; what it has too much is in no column.
+    A short row has no values for the last columns. The additional values of a long row are dropped.
 
     Args:
         lines: the lines of the table, with their ends.
 
     Attributes:
-        columns: their names, in order.
-        number: of the last line that was read, from 1.
+        columns: the names of the columns, in order.
+        number: the number of the last line that was read, from 1.
 
     Raises:
-        ValueError: a row cannot be read; also while the rows are read.
+        ValueError: a row cannot be read. Iteration raises it, too.
 
     >>> [row] = Rows(["job_id,workload_name,profile,success", 'my "first", job,w0,w0!nap,1'])
     >>> row["job_id"], row["profile"], row["success"]
@@ -69,8 +69,8 @@ class Rows:
 
 
 def _parsed(lines: Iterable[str], *, strict: bool = False) -> list[str]:
-    """The values of the first row, which may have quotation marks around them, and lines in them; none without it."""
-    import csv  # most tables do without
+    """The values of the first row, which may be in quotation marks and contain line ends; empty without a row."""
+    import csv  # most tables do not need it
 
     try:
         return next(csv.reader(lines, strict=strict), [])
@@ -79,7 +79,7 @@ def _parsed(lines: Iterable[str], *, strict: bool = False) -> list[str]:
 
 
 def _names(text: str) -> list[str] | None:
-    """The three names at the beginning of a row; None if they are not there."""
+    """The three names at the beginning of a row; None if the row does not begin with them."""
     try:
         found = _parsed([text], strict=True)
     except ValueError:
@@ -94,7 +94,7 @@ def _names(text: str) -> list[str] | None:
 
 
 def quoted(text: str) -> str:
-    """A text with quotation marks around it, if it has commas, quotation marks or ends of lines.
+    """A text in quotation marks, if it contains commas, quotation marks or line ends.
 
     >>> quoted("nap"), quoted("nap, long")
     ('nap', '"nap, long"')

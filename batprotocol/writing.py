@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all.
+"""Files that are written as a whole or not at all, and the kinds that the endings of their names stand for.
 
 It must not know what is in them.
 """
@@ -7,11 +7,37 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
-__all__ = ["whole"]
+from batprotocol.errors import InputError
+
+__all__ = ["by_ending", "whole"]
+
+_Kind = TypeVar("_Kind")
+
+
+def by_ending(path: str | os.PathLike[str], kinds: Mapping[str, _Kind]) -> _Kind:
+    """The kind of a file, by the ending of its name.
+
+    Args:
+        path: the file.
+        kinds: each ending, such as `.csv`, with the kind of the files that have it.
+
+    Raises:
+        InputError: the name has another ending.
+
+    >>> by_ending("table.CSV", {".csv": "CSV", ".md": "Markdown"})
+    'CSV'
+    """
+    name = os.fspath(path)
+    ending = os.path.splitext(name)[1].lower()
+    if ending not in kinds:
+        *before, last = kinds
+        endings = f"{', '.join(before)} or {last}" if before else last
+        raise InputError(f"name a file that ends with {endings}, got {name!r}")
+    return kinds[ending]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How Sphinx makes the handbook of what lies in this folder: `python tools/docs.py` does it."""
+"""How Sphinx makes the handbook from this folder. `python tools/docs.py` runs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
-# What is documented is the source beside it, whatever is installed: compiled modules have no signatures to show.
+# Sphinx documents the source beside this folder, not the installed package: compiled modules have no signatures.
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -29,9 +29,10 @@ extensions = [
     "sphinx_design",
     "handbook",
 ]
-exclude_patterns = ["_static"]
+exclude_patterns = ["_static", "_templates"]
+templates_path = ["_templates"]
 default_role = "literal"  # docstrings write `name`
-smartquotes_action = "D"  # dashes: what is quoted is what to type
+smartquotes_action = "D"  # only dashes: quoted text is text to type
 needs_sphinx = "8.1"
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
@@ -43,8 +44,10 @@ autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
-python_maximum_signature_line_length = 130  # of names in full, of which the last part is shown
+python_maximum_signature_line_length = 130  # with whole names of types, of which only the last part is shown
 python_use_unqualified_type_names = True
+add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
@@ -57,7 +60,7 @@ html_css_files = ["handbook.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_show_search_summary = False  # it would ask for pages, which a browser refuses to those that it reads from files
+html_additional_pages = {"search": "search.html"}  # in place of Sphinx's: tools/handbook/searching.py
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 pygments_style = "friendly"
 pygments_dark_style = "native"

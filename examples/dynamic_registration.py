@@ -1,11 +1,11 @@
-"""Registers jobs while the simulation runs: a load generator that keeps some jobs going beside those of the workload.
+"""A load generator: it registers jobs while the simulation runs, in addition to those of the workload.
 
-The initialization data may say how many jobs, how many of them at a time, and how long each takes:
+The initialization data may set the number of jobs, the number of jobs at the same time, and the seconds of each job:
 
     batproto run examples/dynamic_registration.py:LoadGenerator --init '{"jobs": 100, "width": 4, "delay": 30}' -- \\
         batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} {init}
 
-That jobs can be registered is no option of Batsim's: the decision component requests it in its hello.
+Batsim has no option for registration: the decision component requests it in its hello.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from batprotocol import (
 )
 
 WORKLOAD = "generated"
-"""Registered jobs and profiles live in a workload of their own, so that no name is taken already."""
+"""The workload of registered jobs and profiles. It contains nothing else, so all names are free."""
 
 
 class LoadGenerator(FCFS):
-    """When one of its jobs ends, the next one is registered, until all are; then registration is finished."""
+    """When one of its jobs ends, it registers the next one. After the last job, it finishes the registration."""
 
     features = EDCRequestedSimulationFeatures(
         dynamic_registration=True,
-        profile_reuse=True,  # else Batsim forgets the profile when the first job that has it has ended
+        profile_reuse=True,  # else Batsim drops the profile when the first job with it has ended
         acknowledge_dynamic_jobs=True,  # registered jobs come back as JobSubmittedEvent, like all others
         forward_profiles_on_job_submission=True,  # as FCFS does
     )
@@ -47,7 +47,7 @@ class LoadGenerator(FCFS):
         try:
             wanted = json.loads(text or "{}")
         except ValueError:
-            return  # meant for somebody else
+            return  # meant for another component
         if isinstance(wanted, dict):
             self.jobs = int(wanted.get("jobs", self.jobs))
             self.width = int(wanted.get("width", self.width))

@@ -3,7 +3,7 @@
     batproto run examples/easy_backfilling.py:EASY -- batsim -p platform.xml -w workload.json \\
         --edc-socket-str {endpoint} ""
 
-With other orders, kinds of backfilling and choices of hosts it is in `batprotocol.policies`: `batproto simulate easy`.
+`batprotocol.policies` has it, too, with queue orders, kinds of backfilling and allocations: `batproto simulate easy`.
 """
 
 from __future__ import annotations
@@ -19,33 +19,34 @@ from batprotocol import Job, JobCompletedEvent
 
 
 class Reservation(NamedTuple):
-    """When the first job of the queue can start, and how many hosts it leaves free from then on."""
+    """The time when the first job of the queue can start, and the number of hosts that are free besides it."""
 
     start: float
     spare: int
 
 
 class Ending(NamedTuple):
-    """When a running job will end at the latest. Of those that end together, the one that started first comes first."""
+    """The latest end of a running job. Jobs with equal ends are in the order of their starts."""
 
     time: float
     number: int
     hosts: int
-    """How many it has."""
+    """The number of its hosts."""
 
 
 class EASY(FCFS):
-    """Jobs are expected to last as long as their walltime; those without one are expected never to end.
+    """The scheduler expects jobs to run as long as their walltime. Jobs without a walltime are expected never to end.
 
-    Of the running jobs that end just when the first job is to start, those count as free that it needs, in the order of
-    their start; Batsim's own EASY takes the one that started last first. So another number of hosts can be left to
-    backfill, and the two decide differently, where jobs of unlike sizes end at the same time.
+    Several running jobs may end just when the first job starts. The scheduler counts the hosts of these jobs as free in
+    the order of their starts, until there are enough for the first job. Batsim's own EASY begins with the job that
+    started last. So where jobs of different sizes end at the same time, the two may have different numbers of hosts for
+    backfilling, and decide differently.
 
-    A turn takes as long as the part of the queue that it looks at: as far as there are free hosts, and `depth` jobs.
+    The duration of a turn depends on the part of the queue that it reads: at most `depth` jobs, while hosts are free.
     """
 
     depth: int | None = None
-    """How many jobs behind the first one are looked at in a turn; None: all."""
+    """The number of jobs behind the first one that a turn reads; None: all."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,13 +61,13 @@ class EASY(FCFS):
             del self.endings[bisect_left(self.endings, ending)]
 
     def decide(self) -> None:
-        super().decide()  # all that can start in the order of the queue
+        super().decide()  # start jobs in the order of the queue
         if self.queue and self.free:
             for job_id in self.backfill():
                 del self.queue[job_id]
 
     def backfill(self) -> list[str]:
-        """Start jobs that do not delay the first one; which. They are still in the queue, as it is being read."""
+        """Start jobs that do not delay the first one, and return them. They stay in the queue, which is being read."""
         jobs = iter(self.queue.items())
         reservation = self.reserve(next(jobs)[1])
         free, started = len(self.free), []
@@ -93,7 +94,7 @@ class EASY(FCFS):
             self.endings.insert(bisect(self.endings, ending), ending)
 
     def end_of(self, job: Job) -> float:
-        """When a job would end that starts now."""
+        """The end of a job that starts now."""
         return math.inf if job.walltime is None else self.now + job.walltime
 
     def reserve(self, job: Job) -> Reservation:

@@ -1,9 +1,9 @@
-"""A scheduler for FaST: two jobs on each node, side by side, as long as the memory bandwidth is enough for both.
+"""A scheduler for FaST: two jobs run on each node at the same time, if the memory bandwidth is enough for both.
 
-As poncos does it: each node has two slots, each with half of the cores and a virtual machine for a job. When a job has
-started, the job in the other slot is suspended, and mmbwmon measures what the newcomer leaves to those cores. If both
-together need more than the node has, the newcomer swaps its place with a job of another node, where most is left; and
-where that would not help, it is frozen until its neighbour has ended.
+It works like poncos: each node has two slots, each with half of the cores and a virtual machine for a job. When a job
+has started, the scheduler suspends the job in the other slot, and mmbwmon measures the bandwidth that the new job
+leaves to those cores. If both jobs together need more than the node has, the new job swaps its place with a job of the
+node with the most bandwidth left. Where this would not help, the new job is frozen until its neighbour has ended.
 
     batproto fast node node-a node-b &
     python examples/fast_coschedule.py 127.0.0.1:1883 node-a node-b
@@ -24,12 +24,12 @@ CORES = (tuple(range(8)), tuple(range(8, 16)))
 """The cores of the two slots of each node."""
 
 LIMIT = 0.9
-"""How much of its memory bandwidth a node can give to its jobs together."""
+"""The share of its memory bandwidth that a node can give to its jobs together."""
 
 
 @dataclass(eq=False)
 class Job:
-    """A job: its virtual machine, how long it runs there, where it is, and what it was found to use."""
+    """A job: its virtual machine, its run time, its place, and its measured use of bandwidth."""
 
     name: str
     seconds: float
@@ -41,13 +41,13 @@ class Job:
 
     @property
     def runs(self) -> bool:
-        """Whether its machine is there, and gets CPU time."""
+        """Whether its machine has started, and gets CPU time."""
         return self.is_started and not self.is_frozen
 
 
 @dataclass
 class CoScheduler(FastScheduler):
-    """Runs all jobs, in their order, on these nodes."""
+    """Runs all jobs in their order on these nodes."""
 
     nodes: Sequence[str]
     jobs: Sequence[Job]
@@ -66,7 +66,7 @@ class CoScheduler(FastScheduler):
         await self.clear()
 
     async def clear(self) -> None:
-        """Stop whatever runs on the nodes."""
+        """Stop all machines on the nodes."""
         everything = VMToStop(regex=".*", force=True)
         await asyncio.gather(*(self.node(node).stop(everything) for node in self.nodes))
 
@@ -79,11 +79,11 @@ class CoScheduler(FastScheduler):
             return node, slot
 
     async def run_job(self, job: Job, node: str, slot: int) -> None:
-        """Start a job in its slot, find out whether it can stay there, and wait for its end."""
+        """Start a job in its slot, check whether it can stay there, and wait for its end."""
         job.node, job.slot = node, slot
         machine = VMConfiguration(vm_name=job.name, vcpus=8, vcpu_map=[[core] for core in CORES[slot]])
         try:
-            async with self.measuring:  # one newcomer after the other
+            async with self.measuring:  # one new job after the other
                 await self.node(node).start(machine)
                 job.is_started = True
                 await self.find_its_place(job)
@@ -98,7 +98,7 @@ class CoScheduler(FastScheduler):
         await self.leave(job)
 
     async def find_its_place(self, job: Job) -> None:
-        """Measure what a new job uses, and swap or freeze it if that is more than its neighbour leaves."""
+        """Measure the use of a new job, and swap or freeze it if its neighbour leaves less than this."""
         neighbour = self.neighbour(job)
         if neighbour is not None and neighbour.runs:
             await self.node(job.node).suspend(neighbour.name)
@@ -120,7 +120,7 @@ class CoScheduler(FastScheduler):
             self.migrated.append(job.name)
 
     def partner(self, job: Job) -> Job | None:
-        """The job that can swap its place with this one, so that both nodes can go on: of the least loaded node."""
+        """A job on the least loaded node that can swap its place with this one; both nodes stay below the limit."""
         others = [other for other in self.slots.values() if other is not None and other.node != job.node]
         fitting = [
             other
@@ -133,7 +133,7 @@ class CoScheduler(FastScheduler):
         return min(fitting, key=lambda other: self.use_of(other.node), default=None)
 
     async def wait_for_thaw(self, job: Job) -> None:
-        """Let a frozen job go on when its neighbour has gone, and run for its time."""
+        """Resume a frozen job when its neighbour has ended, and let it run for its time."""
         if job.is_frozen:
             async with self.room:
                 await self.room.wait_for(lambda: self.neighbour(job) is None)
@@ -152,7 +152,7 @@ class CoScheduler(FastScheduler):
         return self.slots[job.node, 1 - job.slot]
 
     def use_of(self, node: str) -> float:
-        """What the jobs of a node use that run."""
+        """The total use of the running jobs of a node."""
         found = (self.slots[node, slot] for slot in (0, 1))
         return sum(job.use for job in found if job is not None and job.runs)
 

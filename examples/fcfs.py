@@ -1,10 +1,10 @@
-"""First come, first served: jobs start in the order of their submission, each on hosts of its own, or the queue waits.
+"""First come, first served: jobs start in the order of their submission, each on its own hosts, or the queue waits.
 
-This file is what the command runs, in place of Batsim's own way to start a scheduler:
+The command runs this file. Batsim does not start the scheduler itself:
 
     batproto run examples/fcfs.py:FCFS -- batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} ""
 
-With other orders, kinds of backfilling and choices of hosts it is in `batprotocol.policies`: `batproto simulate fcfs`.
+`batprotocol.policies` has it, too, with queue orders, kinds of backfilling and allocations: `batproto simulate fcfs`.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ logger = logging.getLogger("fcfs")
 
 
 class FCFS(Scheduler):
-    """The other examples derive from it: what differs is `decide`.
+    """The base class of the other examples, which override `decide`.
 
-    A turn takes the same time however many jobs wait.
+    The duration of a turn does not depend on the number of waiting jobs.
     """
 
     version = "1.0"
-    # Batsim aborts on some jobs, for example on one whose profile names a storage that the platform does not have.
-    # Which ones these are can only be told from their profiles: `start` rejects them.
+    # Batsim aborts on some jobs, for example on a job whose profile names a storage that the platform does not have.
+    # `start` rejects such jobs. To find them, it needs their profiles.
     features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
 
     def __init__(self) -> None:
         self.free = Hosts()
-        self.size = 0  # how many hosts there are
-        # The first key of an OrderedDict is found at once, that of a dict behind the places of all that were taken out.
+        self.size = 0  # the number of hosts
+        # An OrderedDict finds its first key at once; a dict walks over the places of all removed keys.
         self.queue: OrderedDict[str, Job] = OrderedDict()
         self.running: dict[str, FrozenHosts] = {}
 
@@ -60,7 +60,7 @@ class FCFS(Scheduler):
         if hosts is not None:
             self.free.give_back(hosts)
         else:
-            self.queue.pop(event.job_id, None)  # whoever started it, it does not wait any more
+            self.queue.pop(event.job_id, None)  # another component started it, so it no longer waits
 
     def decide(self) -> None:
         while self.queue:
@@ -71,7 +71,7 @@ class FCFS(Scheduler):
             self.start(job_id, job)
 
     def start(self, job_id: str, job: Job) -> None:
-        """Execute a job on the first hosts that are free; there must be enough of them."""
+        """Execute a job on the first free hosts. There must be enough of them."""
         hosts = self.free.take(job.resource_request)
         try:
             self.reply.add_execute_job(job_id, hosts)

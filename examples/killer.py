@@ -1,4 +1,4 @@
-"""Kills jobs that run for too long, and reads how far each part of them had come.
+"""Kills jobs that run for too long, and reads their progress.
 
     batproto run examples/killer.py:Killer --init '{"limit": 60}' -- \\
         batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} {init}
@@ -30,9 +30,10 @@ logger = logging.getLogger("killer")
 
 
 class Killer(FCFS):
-    """Asks to be called when a job has run for the limit, and kills it if it still runs then.
+    """Requests a call for the time when a job has run for the limit, and kills the job if it still runs then.
 
-    Batsim aborts when it kills a job that replays a usage trace. Only its profile tells, so profiles are asked for.
+    Batsim aborts when it kills a job that replays a usage trace. The profile of a job shows this, so the scheduler
+    requests profiles.
     """
 
     features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
@@ -41,13 +42,13 @@ class Killer(FCFS):
         super().__init__()
         self.limit = 60
         self.done: dict[str, float] = {}
-        """How much of each killed job had been done, from 0 to 1."""
+        """The completed part of each killed job, from 0 to 1."""
 
     def on_init(self, text: str) -> None:
         try:
             wanted = json.loads(text or "{}")
         except ValueError:
-            return  # meant for somebody else
+            return  # meant for another component
         if isinstance(wanted, dict):
             self.limit = int(wanted.get("limit", self.limit))
 
@@ -70,7 +71,7 @@ class Killer(FCFS):
             self.done[job.job_id] = fraction(job.progress)
             logger.info("%.0f s: %s was killed, %.0f%% done", self.now, job.job_id, 100 * self.done[job.job_id])
         for job_id in set(event.job_ids) - {job.job_id for job in event.progresses}:
-            logger.info("%.0f s: %s had ended by itself before it was killed", self.now, job_id)
+            logger.info("%.0f s: %s had ended before it was killed", self.now, job_id)
 
     def on_simulation_ends(self, event: SimulationEndsEvent) -> None:
         if self.done:
@@ -78,8 +79,8 @@ class Killer(FCFS):
 
 
 def fraction(progress: KillProgress) -> float:
-    """How much of the current repetition of a profile had been done, as far as progress tells: a sequence does not say
-    how many tasks it has, so only the running one counts. Replays of MPI traces say -1: nobody knows."""
+    """The completed part of the current repetition of a profile. A sequence does not report its number of tasks, so
+    only the running task counts. Replays of MPI traces report -1, which means unknown."""
     if isinstance(progress, KillProgressAtomicProfile):
         return max(0.0, progress.progress)
     if isinstance(progress, KillProgressForkJoinProfile):

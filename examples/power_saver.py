@@ -1,11 +1,11 @@
-"""Turns hosts off while they have nothing to do, and on when the queue needs them; a probe tells what that saves.
+"""Turns idle hosts off, and on again when the queue needs them. A probe measures the power of the hosts.
 
 The platform gives each host a `sleep_pstates` property, and Batsim runs with `--energy-host`:
 
     batproto run examples/power_saver.py:PowerSaver -- batsim -p platform.xml -w workload.json --energy-host \\
         --edc-socket-str {endpoint} ""
 
-With orders, backfilling and choices of hosts it is in `batprotocol.policies`: `batproto simulate easy+off=600`.
+`batprotocol.policies` has it, too, with orders, backfilling and allocations: `batproto simulate easy+off=600`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PowerSaver(FCFS):
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
         super().on_simulation_begins(event)
-        self.all_submitted = not event.workloads  # without any, no event tells that there are no more jobs
+        self.all_submitted = not event.workloads  # without workloads, no event reports the end of submissions
         for host in event.computation_hosts:
             pstate = sleep_pstate(host)
             if pstate is not None:
@@ -99,7 +99,7 @@ class PowerSaver(FCFS):
                 self.probing = False
 
     def switch(self, hosts: FrozenHosts, on: bool) -> None:
-        """Turn hosts on or off, which were taken: an event for each power state that is to be reached."""
+        """Turn taken hosts on or off, with an event for each target power state."""
         targets: dict[int, list[int]] = defaultdict(list)
         for host, pstates in self.pstates.items():
             if host in hosts:
@@ -110,7 +110,7 @@ class PowerSaver(FCFS):
 
 
 def sleep_pstate(host: Host) -> int | None:
-    """The first power state that a host can sleep in: `1` of `1:2:3, 4:5:6`, whose others are those on the way."""
+    """The first power state in which a host can sleep: `1` of `1:2:3, 4:5:6`. `2` and `3` are on the way."""
     for each in host.properties or ():
         if each.key == "sleep_pstates" and each.value:
             return int(each.value.split(":")[0])

@@ -1,4 +1,4 @@
-"""Read a message that Batsim sent, and answer it: every job that was submitted is executed on hosts 0 to 3."""
+"""Read a message of Batsim, and answer it: execute each submitted job on hosts 0 to 3."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ from talks import (
     turned,
 )
 
-from batprotocol.conversation import Said, check
+from batprotocol.conversation import AnyMessage, check
 from batprotocol.model import (
     AggregatedProbeData,
     AllStaticExternalEventsHaveBeenInjectedEvent,
@@ -85,11 +85,11 @@ from batprotocol.wire import frames
 class Case(NamedTuple):
     """A conversation that breaks the rule, and one that nearly does."""
 
-    breaks: Sequence[Said]
-    keeps: Sequence[Said]
+    breaks: Sequence[AnyMessage]
+    keeps: Sequence[AnyMessage]
 
 
-def raw(data: bytes, flags: bytes = b"\1\0\0\0") -> list[Said]:
+def raw(data: bytes, flags: bytes = b"\1\0\0\0") -> list[AnyMessage]:
     """Bytes in place of the first reply."""
     return [b"\4\0\0\0init", flags + HELLO.to_binary(), BEGINS.to_binary(), data]
 

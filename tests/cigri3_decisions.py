@@ -31,7 +31,7 @@ from batprotocol.campaigns.model import (
     Task,
     TaskPriority,
     UserPriority,
-    said_of_exit,
+    exit_text,
 )
 from batprotocol.errors import JdlError
 
@@ -259,7 +259,7 @@ def _messages_cut(decision: Record) -> Record:
     """The records hold the first 90 characters of a message; exit statuses are told in words here."""
     events = [{**event, "message": event["message"][:90]} for event in decision["events"]]
     for event in events:
-        said = re.sub(r"exit status ([0-9]+);", lambda found: f"{said_of_exit(int(found[1]))};", event["message"])
+        said = re.sub(r"exit status ([0-9]+);", lambda found: f"{exit_text(int(found[1]))};", event["message"])
         event["message"] = said.replace("resubmited", "resubmitted")[:90]
     return {**decision, "events": events}
 

@@ -64,6 +64,7 @@ LONG = (
     "fast/test_fast_storm.py",
     "handbook/test_notebook.py",
     "handbook/test_pages.py",
+    "handbook/test_questions.py",
     "handbook/test_reference.py",
     "handbook/test_site.py",
     "house/test_linear_time.py",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from talks import COMPUTING, begins, hello, probe, talk
 
-from batprotocol.conversation import Said
+from batprotocol.conversation import AnyMessage
 from batprotocol.model import (
     AllocationPlacement,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -65,7 +65,7 @@ class Reference:
             for name in ("dynamic_registration", "acknowledge_dynamic_jobs", "forward_profiles_on_job_submission")
         }
         self.features["acknowledge_dynamic_jobs"] &= self.features["dynamic_registration"]
-        self.said: list[Said] = talk(first=hello(**self.features), begin=begins())
+        self.said: list[AnyMessage] = talk(first=hello(**self.features), begin=begins())
         self.now = 1e-5
         self.to_submit = [f"w0!{number}" for number in range(self.draw(st.integers(0, MOST_JOBS)))]
         self.told_last = False

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from batprotocol.conversation import Said
+from batprotocol.conversation import AnyMessage
 from batprotocol.model import (
     AllocationPlacement,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -121,12 +121,12 @@ def talk(
     first: EDCHelloEvent | None = None,
     begin: SimulationBeginsEvent | None = None,
     **features: bool,
-) -> list[Said]:
+) -> list[AnyMessage]:
     """A conversation up to the beginning of the simulation, then these turns, the decision component's first.
 
     Message number n is at time n, unless a turn is a Message itself.
     """
-    said: list[Said] = ["init", Message(0.0, (first or hello(**features),)), message(begin or begins(), 1e-5)]
+    said: list[AnyMessage] = ["init", Message(0.0, (first or hello(**features),)), message(begin or begins(), 1e-5)]
     for number, turn in enumerate(turns, len(said)):
         said.append(turn if isinstance(turn, bytes) else message(turn, float(number)))
     return said
@@ -225,19 +225,19 @@ def change(hosts: str, pstate: int) -> ChangeHostsPStateEvent:
     return ChangeHostsPStateEvent(host_ids=hosts, pstate=pstate)
 
 
-def registering(*events: object, **features: bool) -> list[Said]:
+def registering(*events: object, **features: bool) -> list[AnyMessage]:
     """A reply in a conversation with dynamic registration."""
     return talk(events, dynamic_registration=True, **features)
 
 
-def on(profile: Profile, execution: object, request: int = 2) -> list[Said]:
+def on(profile: Profile, execution: object, request: int = 2) -> list[AnyMessage]:
     """An execution of a job with this profile, which is forwarded."""
     return talk([], submitted(request=request, profile=profile), execution, forward_profiles_on_job_submission=True)
 
 
 def dynamic(
     profile: str, profiles: Sequence[Profile], request: int = 1, walltime: float | None = None, **execution: Any
-) -> list[Said]:
+) -> list[AnyMessage]:
     """The execution of a registered job with this profile. The first profile is d!p, the second d!s."""
     names = ("d!p", "d!s", "d!t")
     registered = [new_profile(each, name) for name, each in zip(names, profiles, strict=False)]
@@ -246,5 +246,5 @@ def dynamic(
     return talk([*registered, job], [], executed("d!j", **execution), dynamic_registration=True)
 
 
-def at_the_end(*events: object) -> list[Said]:
+def at_the_end(*events: object) -> list[AnyMessage]:
     return talk([], submitted(), *TO_THE_END, events)

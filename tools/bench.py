@@ -3,7 +3,7 @@
 
 One interleaved run over six workloads: the classes that flatc generates, the standard library's json, orjson and
 msgspec.json, all used as a careful user would, and first seen to read and write the same. It is for people, not for
-tests: it needs a quiet machine, and `pip install batprotocol[bench]`.
+tests: it needs a quiet machine, and `pip install -e '.[bench]'`.
 """
 
 from __future__ import annotations

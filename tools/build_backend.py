@@ -1,8 +1,8 @@
 """The build backend: setuptools, after making sure that generated/ belongs to the schema.
 
-It compiles the schema when flatc is there, uses what generated/ holds when that belongs to the schema, and otherwise
-stops the build with a sentence that says what to install. What it compiles for a wheel is left in the source tree, too.
-mypy is asked for only where something is compiled with it: downloading it takes longer than all the rest of a build.
+With flatc, it compiles the schema. Without flatc, it uses generated/ if that belongs to the schema, and otherwise stops
+the build with a sentence that names the package to install. Modules that it compiles for a wheel stay in the source
+tree, too. It requires mypy only for compiling: downloading mypy takes longer than the rest of a build.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def prepare_metadata_for_build_wheel(*arguments: Any, **options: Any) -> str:
 
 @contextmanager
 def _compiling(wanted: bool) -> Iterator[None]:
-    """Tells setup.py whether to compile."""
+    """Sets the variable with which setup.py decides whether to compile."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1" if wanted else "0"
     try:

@@ -81,7 +81,7 @@ def tables(path: Path) -> None:
             cells = (write(rows[regulator, length, True]) for regulator in REGULATORS)
             print(f"| {length:g} cycles | {' | '.join(cells)} |")
         print()
-    print(f"### Time that finalize saves, in cycles, and what its copies cost, as a share of the work\n\n{head}")
+    print(f"### Time that finalize saves, in cycles, and the cost of its copies, as a share of the work\n\n{head}")
     for length in LENGTHS:
         saved_cells: list[str] = []
         for regulator in REGULATORS:

@@ -1,11 +1,11 @@
-"""A developer's two commands: what can be told in a minute, and everything.
+"""A developer's two commands: the checks of a minute, and all checks.
 
-    python tools/check.py                # lint, types, drift, quick tests
+    python tools/check.py                # lint, types, wording, generated files, quick tests
     python tools/check.py --all          # the same, with all tests
-    python tools/check.py --no-tests     # lint, types and drift only
+    python tools/check.py --no-tests     # without tests
 
-It runs each step in turn, says how long it took, and stops at the first that fails. `.ci/run` runs the same steps. What
-the steps need is in the extra `dev`.
+It runs each step in turn, prints its time, and stops at the first that fails. `.ci/run` runs the same steps. The extra
+`dev` has the packages for them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ STILL: dict[str, list[str]] = {
     "lint": ["-m", "ruff", "check", "."],
     "format": ["-m", "ruff", "format", "--check", "."],
     "types": ["-m", "mypy", "--strict", "batprotocol", "examples"],
-    "types of what makes the handbook": ["-m", "mypy", "--strict", "tools/handbook", "tools/drawing"],
+    "types of the handbook's tools": ["-m", "mypy", "--strict", "tools/handbook", "tools/drawing"],
+    # "wording": ["tools/prose.py"],
     "generated files": ["tools/compile_schema.py", "--check"],
     "figures": ["tools/draw.py", "--check"],
     "the schema against that of the last release": [
@@ -31,7 +32,7 @@ STILL: dict[str, list[str]] = {
         *("schema/released/0.1.0.bfbs", "generated/_schema/batprotocol.bfbs"),
     ],
 }
-"""What needs no running: the arguments of Python for each step."""
+"""The steps that run no code of the library: the arguments of Python for each."""
 
 QUICK = [
     "-m",
@@ -48,7 +49,7 @@ ALL = ["-m", "pytest", "-q", "-n", "auto"]
 
 
 def passed(name: str, arguments: Sequence[str]) -> bool:
-    """Run a step, and tell."""
+    """Run a step, and print its result."""
     print(f"== {name}: python {' '.join(arguments)}", flush=True)
     began = time.monotonic()
     done = subprocess.run([sys.executable, *arguments], cwd=ROOT, check=False)
@@ -57,11 +58,11 @@ def passed(name: str, arguments: Sequence[str]) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the steps; 1 if one failed."""
+    """Run the steps; return 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="all tests, not only the quick ones")
-    which.add_argument("--no-tests", action="store_true", help="lint, types and drift only")
+    which.add_argument("--no-tests", action="store_true", help="no tests")
     options = parser.parse_args(arguments)
     steps = dict(STILL)
     if options.all:

@@ -1,11 +1,11 @@
-"""What mypyc compiles when a wheel is built, from the very source that runs without: the rules and the session that
-asks them, the simulator, and the reader of what is not plain JSON.
+"""The modules that mypyc compiles for a wheel: the rules, their session, the simulator, and the JSON reader.
 
-An editable installation has none of it, as a compiled module would hide what is edited. `BATPROTOCOL_COMPILED` decides
-otherwise: 1 compiles in any case, 0 never. Where it fails, the wheel is built without.
+The same source runs without compiling. The JSON reader is the one for JSON that is not plain. An editable installation
+has no compiled modules, because a compiled module would hide edits. `BATPROTOCOL_COMPILED` overrides this: 1 compiles
+in any case, 0 never. If compiling fails, the wheel is built without these modules.
 
-mypyc writes ten megabytes of C. As one file, as mypyc would have it, a compiler takes more than a minute for that on
-one core, and a gigabyte of memory. Here it is a few files (`BUNDLES`), which are compiled side by side.
+mypyc writes ten megabytes of C. By default, that is one file, for which a compiler takes more than a minute on one
+core, and a gigabyte of memory. Here it is a few files (`BUNDLES`), which are compiled in parallel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 _ROOT: Final = Path(__file__).resolve().parent.parent
 VARIABLE: Final = "BATPROTOCOL_COMPILED"
 _GROUP: Final = "batprotocol"
-_ROOMS: Final = (
+_PACKAGES: Final = (
     "conversation",
     "simulator/batsim",
     "simulator/batsim/actors",
@@ -47,30 +47,30 @@ _ROOMS: Final = (
 )
 PLAIN: Final = frozenset(
     {
-        # mypyc makes no enums with fields, and leaves out what a class statement says about a msgspec.Struct.
+        # mypyc makes no enums with fields, and ignores the arguments of a class statement of a msgspec.Struct.
         "conversation/automaton.py",
         "conversation/rules.py",
         "simulator/batsim/state/messages.py",
         "simulator/batsim/state/rules.py",
-        # It is a class of a library with a few words on top.
+        # It is a class of another library with a few additions.
         "conversation/usage.py",
-        # They are tables, or run once in a job, and gain nothing.
+        # They are tables, or run once for a job, and gain nothing.
         "conversation/events.py",
         "simulator/progress/placement.py",
         # It gives Python's own methods for copies.
         "simulator/machine/demands.py",
     }
 )
-"""The modules of these rooms that stay as they are."""
+"""The modules of these packages that are not compiled."""
 
 MODULES: Final = tuple(
     sorted(
         name
         for name in (
             *(
-                f"{room}/{path.name}"
-                for room in _ROOMS
-                for path in (_ROOT / "batprotocol" / room).glob("*.py")
+                f"{package}/{path.name}"
+                for package in _PACKAGES
+                for path in (_ROOT / "batprotocol" / package).glob("*.py")
                 if path.name != "__init__.py"
             ),
             "edc/attending.py",
@@ -87,11 +87,11 @@ MODULES: Final = tuple(
 """The files that are compiled, below batprotocol/."""
 
 BUNDLES: Final = 4
-"""How many files the C is compiled as: each reads the same headers for half a second, and has a core of its own. The
-number is the same on each machine, as what a compiler makes depends on what it sees together."""
+"""The number of files of C. Each reads the same headers for half a second, and is compiled on a core of its own. The
+number is the same on each machine, because the output of a compiler depends on the division into files."""
 
-# -O1 takes half the time that -O2 does, and simulates as fast: what mypyc writes are calls of Python's own functions.
-# As nobody else calls what is in there, calls within it need no detour, which is worth more than -O2 was.
+# -O1 takes half the time that -O2 does, and simulates as fast: mypyc writes calls of Python's own functions.
+# No other module calls these functions, so calls within the module are direct, which gains more than -O2 does.
 _LEVEL: Final = "2" if sys.platform == "win32" else "1"
 # Products and sums are rounded one by one, as Python rounds them, also where the processor could do both at once.
 FLAGS: Final = [] if sys.platform == "win32" else ["-fvisibility=hidden", "-w", "-ffp-contract=off"]
@@ -103,13 +103,13 @@ def is_wanted(default: bool) -> bool:
 
 
 def has_compiler() -> bool:
-    """Whether it is worth trying; on Windows only trying tells."""
+    """Whether there is a compiler; on Windows, this is known only after trying."""
     command = (sysconfig.get_config_var("CC") or "").split()
     return sys.platform == "win32" or (bool(command) and shutil.which(command[0]) is not None)
 
 
 def requirements() -> list[str]:
-    """What a build of a wheel needs to compile."""
+    """The packages that a build of a wheel needs to compile."""
     return ["mypy>=2"] if is_wanted(default=has_compiler()) else []
 
 
@@ -118,7 +118,7 @@ def extensions() -> list[Any]:
     try:
         from mypyc.build import mypycify
     except ImportError as error:
-        raise RuntimeError(f"mypyc is not there: {error}") from None
+        raise RuntimeError(f"mypyc is not installed: {error}") from None
     paths = [f"batprotocol/{name}" for name in MODULES]
     options = [f"--config-file={os.devnull}", f"--cache-dir={os.devnull}"]
     options += ["--ignore-missing-imports", "--follow-imports=silent"]  # types are checked elsewhere
@@ -127,7 +127,7 @@ def extensions() -> list[Any]:
     try:
         made = list(mypycify([*options, *paths], opt_level=_LEVEL, debug_level="0", group_name=_GROUP, multi_file=True))
         for each in made:
-            if len(each.sources) > BUNDLES:  # what holds all modules; the others only tell Python where theirs is
+            if len(each.sources) > BUNDLES:  # the extension with all modules; the others only refer to it
                 each.depends = [*each.depends, *each.sources]
                 each.sources = list(bundles([Path(name) for name in each.sources]))
                 each.extra_compile_args = [*each.extra_compile_args, *FLAGS]

@@ -1,11 +1,11 @@
 """Make the handbook: the site, its pages as plain text, and a check of all its links.
 
     python tools/docs.py             # into build/handbook/html
-    python tools/docs.py --fresh     # all pages read anew, whatever is there
+    python tools/docs.py --fresh     # read all pages again
 
-It needs what the extra `docs` has (`pip install -e '.[docs]'`). Every warning is an error. Pages that have not changed,
-nor anything that they are made of, are not read again; all are written anew, as what a page links to may have moved.
-The site is complete in itself: open `build/handbook/html/index.html`, or put the folder on any server.
+It needs the packages of the extra `docs` (`pip install -e '.[docs]'`). Every warning is an error. Sphinx reads a page
+again if the page, or a source of its generated parts, has changed. It writes all pages again, because the targets of
+links may have moved. The site needs no server: open `build/handbook/html/index.html`, or put the folder on any server.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from typing import Final
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from handbook import checking, plain  # noqa: E402 (its folder is on the path now)
+from handbook import checking, plain, searching  # noqa: E402 (its folder is on the path now)
 
 _NEEDED: Final = ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_design")
 _READ: Final = "read"
-"""The folder of what was read, which is kept; beside it are those of the builders."""
+"""The folder of the pages that were read, which is kept; beside it are the folders of the builders."""
 
 
 def emptied(place: Path, fresh: bool) -> None:
-    """Make the folder that it is built into, with nothing in it of what is built anew."""
+    """Make the folder for the handbook, without the files of an earlier build."""
     try:
         place.mkdir(parents=True, exist_ok=True)
         if any(place.iterdir()) and not (place / _READ).exists():
-            sys.exit(f"{place} is not empty, and holds no handbook: give another folder with -o")
+            sys.exit(f"{place} is not empty, and is not a handbook: give another folder with -o")
         for each in ("html", "text", *([_READ] if fresh else [])):
             if (place / each).exists():
                 shutil.rmtree(place / each)
@@ -45,7 +45,7 @@ def emptied(place: Path, fresh: bool) -> None:
 
 
 def built(builder: str, place: Path) -> bool:
-    """Whether Sphinx had nothing to complain of. All builders share what was read."""
+    """Whether Sphinx built without a warning. All builders share the pages that were read."""
     from sphinx.cmd.build import main as sphinx
 
     options = ["-q", "-j", "auto", "-W", "--keep-going", "-b", builder, "-d", str(place / _READ)]
@@ -53,17 +53,17 @@ def built(builder: str, place: Path) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make it; 1 if something is wrong, which was printed."""
+    """Make the handbook; return 1 if something is wrong, after printing it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "-o", "--output", type=Path, default=ROOT / "build" / "handbook", help="build/handbook, unless told otherwise"
+        "-o", "--output", type=Path, default=ROOT / "build" / "handbook", help="the folder (default: build/handbook)"
     )
-    parser.add_argument("--fresh", action="store_true", help="read all pages anew")
+    parser.add_argument("--fresh", action="store_true", help="read all pages again")
     options = parser.parse_args(arguments)
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        sys.exit(f"there is no {', '.join(missing)} here: pip install -e '.[docs]'")
+        sys.exit(f"{', '.join(missing)} is not installed: pip install -e '.[docs]'")
     began = time.monotonic()
-    # Pages are large trees, and to look at all again and again takes half the time.
+    # Pages are large trees. Collecting garbage in them again and again takes half the time.
     gc.set_threshold(200_000, 50, 1_000)
     place: Path = options.output.resolve()
     emptied(place, options.fresh)
@@ -71,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (built("html", place) and built("text", place)):
         return 1
     plain.write(place / "text", html)
+    searching.write(html)
     wrong = checking.problems(html)
     for problem in wrong:
         print(problem, file=sys.stderr)
@@ -83,5 +84,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except KeyboardInterrupt:  # as Sphinx says it while it runs
+    except KeyboardInterrupt:  # the words of Sphinx
         sys.exit("Interrupted!")

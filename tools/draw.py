@@ -1,12 +1,11 @@
 """Draw the figures of the handbook that are boxes and arrows: the automata, from their tables, and docs/figures/*.dot.
 
     python tools/draw.py             # draw what has changed (needs Graphviz: apt-get install graphviz)
-    python tools/draw.py --all       # draw all anew
-    python tools/draw.py --check     # exit 1 if a figure is not what its source says; needs no Graphviz
+    python tools/draw.py --all       # draw all figures again
+    python tools/draw.py --check     # exit 1 if a figure does not match its source; needs no Graphviz
 
-Graphviz places boxes and arrows; what it makes is then given the colours and the letters of the page that it is put
-into, by variables of the theme with something to fall back on, so that it follows dark mode. Each figure says in its
-first line what it was drawn from, as a digest.
+Graphviz places boxes and arrows. Then the figure gets the colours and letters of its page, by variables of the theme
+with defaults, so that it follows dark mode. The first line of each figure has a digest of its source.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ COLOURS: Final = {
     "#f4f4f8": "--color-background-secondary",
     "#d9d6d9": "--color-background-border",
 }
-"""The colours that sources may use, and the theme's that take their place in a page."""
+"""The colours that sources may use, each with the theme's variable that replaces it in a page."""
 
 _DARK: Final = {
     "background": "#131416",
@@ -48,7 +47,7 @@ _DARK: Final = {
     "--color-background-border": "#303335",
 }
 _ALONE: Final = f"@media (prefers-color-scheme: dark) {{ svg:root {{ {'; '.join(map(': '.join, _DARK.items()))} }} }}"
-"""Where a figure is shown by itself, it has no theme to follow, but a browser that may like it dark."""
+"""The style of a figure outside of a page, where only the browser chooses between light and dark."""
 
 _LETTERS: Final = "var(--font-stack, Helvetica, Arial, sans-serif)"
 _DEFAULTS: Final = (
@@ -61,15 +60,15 @@ _PLACE: Final = ("dot", "-Tsvg", *_DEFAULTS)
 
 
 def sources() -> dict[str, str]:
-    """What each figure is drawn from, in Graphviz's language, by the name of the figure."""
+    """The source of each figure in Graphviz's language, by the name of the figure."""
     kept = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FIGURES.glob("*.dot"))}
     return {**automata.sources(), **kept}
 
 
-def said(source: str) -> str:
-    """The first line of a figure that is drawn from this."""
-    told = "\n".join((source, *_PLACE, *COLOURS.values(), _ALONE, _LETTERS))
-    return f"<!-- drawn by tools/draw.py; source {hashlib.sha256(told.encode()).hexdigest()[:16]} -->"
+def mark(source: str) -> str:
+    """The first line of a figure with this source."""
+    text = "\n".join((source, *_PLACE, *COLOURS.values(), _ALONE, _LETTERS))
+    return f"<!-- drawn by tools/draw.py; source {hashlib.sha256(text.encode()).hexdigest()[:16]} -->"
 
 
 def drawn(source: str) -> str:
@@ -92,40 +91,40 @@ def drawn(source: str) -> str:
     )
     text = re.sub(r'<polygon fill="transparent"[^>]*/>\n', "", text)
     text = re.sub(r'(?<=fill=|roke=)"([^"]*)"', lambda found: f'"{_theme(found[1])}"', text)
-    return f"{said(source)}\n{re.sub('>', f'>{chr(10)}<style>{_ALONE}</style>', text, count=1)}"
+    return f"{mark(source)}\n{re.sub('>', f'>{chr(10)}<style>{_ALONE}</style>', text, count=1)}"
 
 
 def _theme(colour: str) -> str:
     if colour in {"none", "transparent"}:
         return "none"
     if colour not in COLOURS:
-        raise SystemExit(f"{colour} is no colour of a figure, only {', '.join(COLOURS)}")
+        raise SystemExit(f"{colour} is not a colour of figures; use one of {', '.join(COLOURS)}")
     return f"var({COLOURS[colour]}, {colour})"
 
 
 def stale() -> list[str]:
-    """The figures that are not what their sources say."""
+    """The figures that do not match their sources."""
     return [name for name, source in sources().items() if not _is_drawn_from(FIGURES / f"{name}.svg", source)]
 
 
 def _is_drawn_from(figure: Path, source: str) -> bool:
-    return figure.exists() and figure.read_text(encoding="utf-8").partition("\n")[0] == said(source)
+    return figure.exists() and figure.read_text(encoding="utf-8").partition("\n")[0] == mark(source)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw, or only look whether that is necessary."""
+    """Draw, or only check whether that is necessary."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="draw all figures anew")
-    which.add_argument("--check", action="store_true", help="only look whether they are what their sources say")
+    which.add_argument("--all", action="store_true", help="draw all figures again")
+    which.add_argument("--check", action="store_true", help="only check whether the figures match their sources")
     options = parser.parse_args(arguments)
     names = list(sources()) if options.all else stale()
     if options.check:
         for name in names:
-            print(f"docs/figures/{name}.svg is not what its source says: run tools/draw.py", file=sys.stderr)
+            print(f"docs/figures/{name}.svg does not match its source: run tools/draw.py", file=sys.stderr)
         return 1 if names else 0
     if names and not shutil.which("dot"):
-        print("there is no `dot` on the PATH: install Graphviz (Debian: apt-get install graphviz)", file=sys.stderr)
+        print("`dot` is not on the PATH: install Graphviz (Debian: apt-get install graphviz)", file=sys.stderr)
         return 1
     for name in names:
         (FIGURES / f"{name}.svg").write_text(drawn(sources()[name]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is compiled, in the source tree, too: without it, what is run in a clone would use the slow engine unnoticed.
+"""Compiled modules in the source tree: without them, programs that run in a clone would use the slow engine unnoticed.
 
 Python imports the package of the current directory rather than the installed one.
 """
@@ -23,21 +23,21 @@ MODULES: Final = {
     "batprotocol/simulator/actions/_actions": "there are no native actions: simulations go through time in Python",
     "batprotocol/simulator/copying/_copier": "there is no native copier: simulations are copied in Python",
 }
-"""The extension modules, and what is to be said where one is missing."""
+"""The extension modules, each with the sentence to print if it is missing."""
 
 LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
 
 WITHOUT: Final = MODULES | {LIBRARY: "there is no library for Batsim: schedulers run over the socket only"}
-"""The same for all that is compiled."""
+"""The same for all compiled files."""
 
 
 def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[str]:
-    """Make the source tree hold what was compiled for a wheel that was built from it, and nothing older.
+    """Put the compiled files of a wheel into its source tree, and remove older ones.
 
     Args:
         wheel: the wheel.
         root: the source tree.
-        suffix: what names of extension modules end with; that of this Python unless told otherwise.
+        suffix: the end of the names of extension modules; by default, that of this Python.
 
     Returns:
         Those of WITHOUT that were not compiled.
@@ -49,7 +49,7 @@ def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[s
         for compiled, name in (*modules, (LIBRARY, LIBRARY)):
             target = root / name
             if name not in archive.namelist():
-                target.unlink(missing_ok=True)  # it would be of another time
+                target.unlink(missing_ok=True)  # it would be of an older build
                 missing.append(compiled)
                 continue
             new = target.with_name(f"{target.name}.new")
@@ -59,9 +59,9 @@ def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[s
 
 
 def leave_only(folder: Path, kept: Iterable[str], ending: str) -> None:
-    """Take away what an older build has left in a folder: files with this ending that are not among those kept.
+    """Remove files of an older build from a folder: those with this ending, except the files to keep.
 
-    setuptools puts all that it finds there into the wheel, such as a module whose source is gone.
+    setuptools puts all files of the folder into the wheel, also a module whose source is gone.
     """
     paths = {Path(each).resolve() for each in kept}
     for path in folder.rglob(f"*{ending}"):

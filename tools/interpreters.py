@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Run the tests of schedulers inside Batsim with several Pythons: each in a new environment, or as it is installed.
+"""Run the tests of schedulers inside Batsim with several Pythons, each in a new environment or as it is installed.
 
     python tools/interpreters.py ~/.pyenv/versions/3.*/bin/python --installed /usr/bin/python3
 
-For each, a clone of this repository is installed, with its tests, in a folder whose name has spaces and more. A Python
-after `--installed` is used without an environment, with what pip installs for its user. It takes git, a C compiler, and
-what pip downloads; options for pytest come last, after `--`.
+For each Python, it installs a clone of this repository with its tests, in a folder whose name has spaces and other
+characters. It uses a Python after `--installed` without an environment, with the packages that pip installs for its
+user. It needs git, a C compiler and a network for pip. Options for pytest come last, after `--`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDER = "ein Ordner für «alles»"
 
 
 def run(command: Sequence[str | Path], folder: Path, environment: dict[str, str], shown: bool = False) -> int:
-    """Run a command, and show what it says if that is wanted, or if it fails."""
+    """Run a command, and show its output if `shown` is set, or if it fails."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=folder,
@@ -65,8 +65,10 @@ def tested(python: str, in_environment: bool, options: Sequence[str]) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("python", nargs="*", help="an interpreter, to be tested in an environment of its own")
-    parser.add_argument("--installed", action="append", default=[], metavar="PYTHON", help="... as it is installed")
+    parser.add_argument("python", nargs="*", help="an interpreter to test in a new environment")
+    parser.add_argument(
+        "--installed", action="append", default=[], metavar="PYTHON", help="an interpreter to test as it is installed"
+    )
     arguments = sys.argv[1:]
     own = arguments.index("--") if "--" in arguments else len(arguments)
     given = parser.parse_args(arguments[:own])

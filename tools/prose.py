@@ -14,11 +14,12 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from wording.checks import OURS, TAKEN
-from wording.extracting import CODE, prose_of
+from wording.extracting import CODE, END, compact, prose_of
 
 if TYPE_CHECKING:
     from proselint.registry.checks import Check
@@ -28,6 +29,7 @@ READ = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "batprotocol", "
 """The files and folders that users and contributors read."""
 
 SUFFIXES = (".md", ".py")
+SPACE = f" \n{END}"
 
 
 class Finding(NamedTuple):
@@ -48,33 +50,39 @@ def files_of(places: Sequence[str]) -> Iterator[Path]:
         if not path.exists():
             raise SystemExit(f"prose: {place} does not exist")
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
-        yield from (file for file in found if file.suffix in SUFFIXES and "build" not in file.relative_to(ROOT).parts)
+        yield from (file for file in found if file.suffix in SUFFIXES and "build" not in _shown(file).parts)
+
+
+def _shown(path: Path) -> Path:
+    """A path as from the root of the repository, if it is in there."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def findings_in(name: str, prose: str) -> list[Finding]:
     """The findings in the prose of a file."""
-    from proselint.tools import LintFile
-
-    if not prose.strip():
+    short = compact(f"\n{prose}\n")
+    if not short.text.strip():
         return []
-    linted = LintFile(name, prose)
     found = []
     for check in _checks():
-        for result in check.check_with_flags(linted.content):
+        for result in check.check_with_flags(short.text):
             begin, end = result.span
-            if "\n\n" in linted.content[begin:end] or CODE * 2 in linted.content[begin:end]:
+            if "\n\n" in short.text[begin:end] or CODE * 2 in short.text[begin:end]:
                 continue  # a heading with its text, or two pieces of code
-            line, column = linted.line_col_of(max(begin, 1))
-            text = " ".join(linted.content[begin:end].split())
-            found.append(Finding(name, line - 1, column, result.check_path, text[:80], result.message))
+            begin += len(short.text[begin:end]) - len(short.text[begin:end].lstrip(SPACE))
+            place = short.before(begin) - 1
+            line, column = prose.count("\n", 0, place) + 1, place - prose.rfind("\n", 0, place)
+            text = " ".join(short.text[begin:end].split())
+            found.append(Finding(name, line, column, result.check_path, text[:80], result.message))
     return sorted(found)
 
 
-def _checks() -> Iterator[Check]:
+@cache
+def _checks() -> tuple[Check, ...]:
     from proselint.checks import __register__
 
-    yield from (check for check in __register__ if any(check.matches_partial(taken) for taken in TAKEN))
-    yield from OURS
+    taken = [check for check in __register__ if any(check.matches_partial(each) for each in TAKEN)]
+    return (*taken, *OURS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,11 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("places", nargs="*", default=READ, help="files and folders, from the root of the repository")
     parser.add_argument("--count", action="store_true", help="print the number of findings by check and by folder")
     options = parser.parse_args(arguments)
-    found = [
-        finding
-        for path in files_of(options.places)
-        for finding in findings_in(str(path.relative_to(ROOT)), prose_of(path))
-    ]
+    found = [finding for path in files_of(options.places) for finding in findings_in(str(_shown(path)), prose_of(path))]
     if options.count:
         for name, number in Counter(finding.check for finding in found).most_common():
             print(f"{number:6} {name}")

@@ -1,10 +1,11 @@
-"""What a release is made of, built and tried: an sdist and a wheel, in `dist/`.
+"""Build and check a release: an sdist and a wheel, in `dist/`.
 
-    python tools/release.py              # build them, and look at them
-    python tools/release.py --suite      # and run the tests of the sdist with the wheel, in an environment of its own
+    python tools/release.py              # build and check them
+    python tools/release.py --suite      # also run the tests of the sdist with the wheel, in a new environment
 
-They pass `twine check`, are of the version of `pyproject.toml`, of which `CHANGELOG.md` has a dated section, and the
-wheel holds the library alone: no handbook, tests or tools. It needs what the extra `dev` has. Nothing is uploaded.
+Both must pass `twine check`, and have the version of `pyproject.toml`, for which `CHANGELOG.md` has a dated section.
+The wheel must have the library alone: no handbook, tests or tools. The extra `dev` has the packages for it. It uploads
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BELONGS = ("batprotocol/", "batprotocol__mypyc.", "intervaltree-stubs/", "procset-stubs/", "sortedcontainers-stubs/")
-"""What the names in the wheel begin with, beside its own `.dist-info`."""
+"""The beginnings of the names in the wheel, beside its own `.dist-info`."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
@@ -35,7 +36,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> None:
 
 
 def version() -> str:
-    """The version that is released, which the changelog tells of."""
+    """The version to release, for which the changelog has a section."""
     found = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert found, "pyproject.toml has no version"
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -45,7 +46,7 @@ def version() -> str:
 
 
 def strangers(wheel: Path) -> list[str]:
-    """What a wheel holds that is no part of the library."""
+    """The files of a wheel that do not belong to the library."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     return [name for name in names if not name.startswith(BELONGS) and ".dist-info/" not in name]
@@ -54,7 +55,8 @@ def strangers(wheel: Path) -> list[str]:
 def suite(sdist: Path, wheel: Path, place: Path) -> None:
     """Run the tests of the sdist with the wheel installed, and nothing else of this clone.
 
-    What tests start finds the sources first, and beside them the modules in C of the wheel, as after `pip install .`.
+    Programs that tests start find the sources first, and beside them the modules in C of the wheel, as after `pip
+    install .`.
     """
     with tarfile.open(sdist) as archive:
         archive.extractall(place)
@@ -71,7 +73,7 @@ def suite(sdist: Path, wheel: Path, place: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build and look; 1 if something is wrong, which was printed."""
+    """Build and check; return 1 if something is wrong, after printing it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--suite", action="store_true", help="also run the tests, which takes some minutes")
     options = parser.parse_args(arguments)
@@ -83,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sdist.name != f"batprotocol-{released}.tar.gz":
         sys.exit(f"{sdist.name} is not of version {released}")
     if foreign := strangers(wheel):
-        sys.exit(f"the wheel holds what is no part of the library: {', '.join(foreign[:5])}")
+        sys.exit(f"the wheel has files that do not belong to the library: {', '.join(foreign[:5])}")
     for each in (sdist, wheel):
         print(f"{each}: {each.stat().st_size / 1e6:.1f} MB")
     if options.suite:

@@ -4,8 +4,8 @@
     python tools/sanitized.py tools/fuzz.py --seconds 60
     python tools/sanitized.py --only hosts._pool,sockets._link SCRIPT
 
-They, or only those that are named, are compiled anew into a temporary folder; what is installed stays as it is. It
-takes gcc.
+It compiles all of them, or only those that `--only` names, into a temporary folder, and leaves the installed modules as
+they are. It needs gcc.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import in_place
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = {name.replace("/", "."): (ROOT / name).parent / "native" for name in in_place.MODULES}
-"""Where the sources of each of them are."""
+"""The folder of the sources of each."""
 
 # Run in the child: the sanitized modules take the places of the installed ones before anything imports them.
 _BOOTSTRAP = """

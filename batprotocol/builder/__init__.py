@@ -1,11 +1,11 @@
-"""MessageBuilder makes the messages of one side: it owns the clock, checks each event, and fills in what Batsim needs.
+"""MessageBuilder makes the messages of one side: it keeps the time, checks each event, and fills in what Batsim needs.
 
-Its names are those of Batsim's own C++ library. It must not know which event may be said when, or by whom: that is the
-conversation's business.
+Its names are those of Batsim's C++ library. It does not check which side may send an event or when: the conversation
+does.
 
 A call goes through these modules: `from_edc` and `from_batsim` (a method for each event, by the side that sends it, in
-the order of the schema), `arguments` (what is made of what they are given), `collector` (the clock and the events so
-far; there the types are checked too), `completions` (which field is checked and filled in how) and `fields` (the checks
+the order of the schema), `arguments` (conversions of their arguments), `collector` (the time and the events added so
+far; it checks the types), `completions` (the check and the completion of each field) and `fields` (the checks
 themselves).
 """
 
@@ -19,16 +19,17 @@ __all__ = ["PROTOCOL_VERSION", "MessageBuilder"]
 
 
 class MessageBuilder(FromBatsim, FromEDC):
-    """Collects the events of one message, in the order of time.
+    """Builds one message: it collects events in the order of time, and checks them.
 
     Args:
-        now: the current time, in simulated seconds; finite, and negative where the simulation's is.
+        now: the current time, in simulated seconds; finite, 0 by default. It may be negative.
 
-    Each `add_<event>` makes one event that happens at the current time, and `add` takes one that is already made. A
-    call that is refused raises `BuilderError`, which names the field and the value, and leaves the builder as it was.
+    Each `add_<event>` method adds one event at the current time; `add` adds an event that already exists. A method that
+    refuses its arguments raises `BuilderError` and does not change the builder. The error names the field and the
+    value.
 
-    Host sets are given as strings (`"0-3"`, `"0,1,2"`), ints, iterables of ints or `procset.ProcSet`, and are always
-    written as the canonical string. Where a sequence is asked for, any iterable will do.
+    Give host sets as strings (`"0-3"`, `"0,1,2"`), ints, iterables of ints or `procset.ProcSet`. The builder always
+    writes the canonical string. Methods that take a sequence take any iterable.
 
     >>> builder = MessageBuilder(now=10)
     >>> builder.add_execute_job("w0!1", [0, 1, 2, 3])

@@ -1,6 +1,6 @@
-"""What the `add_` methods make of their arguments: of iterables tuples, of mappings values, of numbers data.
+"""The conversions of the arguments of `add_` methods: iterables to tuples, mappings to values, numbers to data.
 
-What cannot be made into the form of the field stays as it is: the check then names the field.
+An argument that cannot be converted stays as it is: the check of types then names the field.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from batprotocol.errors import BuilderError, shown
 __all__ = ["PROTOCOL_VERSION", "overrides", "pairs", "resources", "tuple_of", "wrapped"]
 
 PROTOCOL_VERSION: Final = "0.1.0"
-"""The version of the protocol that the builder speaks, as it says in `EDCHelloEvent.batprotocol_version`."""
+"""The version of the protocol that the builder implements: the default of `EDCHelloEvent.batprotocol_version`."""
 
 
 def _is_sequence(items: Any) -> bool:
@@ -27,12 +27,12 @@ def tuple_of(items: Any) -> Any:
 
 
 def wrapped(kind: type[model.Value], items: Any) -> Any:
-    """The value of this type that holds these items, or what was given where it is not a sequence."""
+    """A value of this type that holds these items. An argument that is not a sequence is returned as it is."""
     return kind(items) if _is_sequence(items) else items
 
 
 def pairs(kind: type[model.Value], items: Any) -> Any:
-    """Values of a type that has two fields, given as a mapping of the first to the second or as they are."""
+    """Values of a type that has two fields, from a mapping of the first field to the second, or from values."""
     return tuple(kind(*pair) for pair in items.items()) if isinstance(items, Mapping) else tuple_of(items)
 
 
@@ -51,7 +51,8 @@ def overrides(items: Any) -> Any:
 def resources(hosts: model.HostSet | None, links: Iterable[str] | None) -> model.Resources:
     if (hosts is None) is (links is None):
         raise BuilderError(
-            f"expected either hosts or links, got hosts={shown(hosts)} and links={shown(links)}", "resources"
+            f"expected either hosts or links, got hosts={shown(hosts)} and links={shown(links)}: give one of the two",
+            "resources",
         )
     if links is not None:
         return model.LinkResources(tuple_of(links))

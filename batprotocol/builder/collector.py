@@ -1,6 +1,6 @@
-"""The events of one message, in the order of time: MessageBuilder but for the methods that make events.
+"""The events of one message, in the order of time: MessageBuilder without the methods that make events.
 
-It owns the clock, and lets nothing in that was not checked. It must not know of any single event.
+It keeps the time, and checks each event before it adds it. It must not depend on any single event.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EVENT_TYPES: Final = frozenset(get_args(model.Event))
 
 
 class Collector:
-    """The clock, and the events added so far. `MessageBuilder` has the documentation for users."""
+    """The time, and the events added so far. `MessageBuilder` has the documentation for users."""
 
     __slots__ = ("_events", "_finished", "_judge", "_now")
 
@@ -31,7 +31,7 @@ class Collector:
         self.clear(now)
 
     def __len__(self) -> int:
-        """How many events have been added since the builder was made or cleared."""
+        """The number of events added since the builder was made or cleared."""
         return len(self._events)
 
     def __repr__(self) -> str:
@@ -39,7 +39,7 @@ class Collector:
 
     @property
     def current_time(self) -> float:
-        """The time that the next event will carry, in simulated seconds."""
+        """The time of the next event, in simulated seconds."""
         return self._now
 
     @property
@@ -49,34 +49,41 @@ class Collector:
 
     @property
     def is_finished(self) -> bool:
-        """Whether `finish_message` was called; only `clear` then goes on."""
+        """Whether `finish_message` was called. Call `clear` before you add more events."""
         return self._finished
 
     def set_current_time(self, now: float) -> None:
-        """Move the clock: the events added from here on happen at this time.
+        """Set the current time. The events that are added from now on happen at this time.
 
         Args:
-            now: in simulated seconds; finite, and not before the current time.
+            now: the time in simulated seconds; finite, and not before the current time.
+
+        Raises:
+            BuilderError: the time is invalid, or the message is finished.
         """
         self._must_be_open("set_current_time")
         self._now = self._not_before_now(now, "now")
 
     def clear(self, now: float = 0.0) -> None:
-        """Forget all events and start the next message.
+        """Drop all events and start the next message.
 
         Args:
-            now: the current time from here on, in simulated seconds; finite, and earlier than before if need be.
+            now: the new current time, in simulated seconds; finite, 0 by default. It may be earlier than before.
         """
         self._now = finite(now, "now")
         self._events: list[model.Event] = []
         self._finished = False
 
     def finish_message(self, now: float | None = None) -> model.Message:
-        """The message with all events added. Nothing more can be added until `clear`.
+        """Finish the message and return it, with all events added. Call `clear` to start the next one.
 
         Args:
-            now: when the message is sent, in simulated seconds; finite, not before the current time, which it is
-                unless told otherwise. In a message to Batsim, a later time is think time that passes in the simulation.
+            now: the time at which the message is sent, in simulated seconds; finite, and not before the current time.
+                It is the current time by default. In a message to Batsim, a later time is think time: the simulation
+                advances to it.
+
+        Raises:
+            BuilderError: the time is invalid, or the message is already finished.
 
         >>> MessageBuilder(now=2.5).finish_message()
         Message(now=2.5, events=())
@@ -88,11 +95,14 @@ class Collector:
         return model.Message(self._now, tuple(self._events))
 
     def add(self, event: model.Event) -> None:
-        """Add an event that is already made, with the checks and completions of its `add_` method.
+        """Add an existing event, with the checks and completions of its `add_` method.
 
         Args:
-            event: any event. A timestamp of 0, which is what an event has unless told otherwise, becomes the current
-                time. Any other must not be before the current time, and moves the clock.
+            event: any event. A timestamp of 0, the default of events, becomes the current time. Any other timestamp
+                must not be before the current time, and becomes the current time of the builder.
+
+        Raises:
+            BuilderError: a field of the event is invalid, or the message is finished.
 
         >>> builder = MessageBuilder(now=5)
         >>> builder.add(model.RejectJobEvent(job_id="w0!1"))
@@ -105,10 +115,10 @@ class Collector:
         timestamp = finite(event.timestamp, "timestamp")
         self._append(replace(event, timestamp=self._not_before_now(timestamp, "timestamp") if timestamp else self._now))
 
-    # What the methods that make events do
+    # The common part of the methods that make events
 
     def _append(self, event: model.Event) -> None:
-        """Add an event whose timestamp is right, once it has passed all checks."""
+        """Check an event whose timestamp is valid, and add it."""
         self._must_be_open(type(event).__name__)
         try:
             check(event)
@@ -123,7 +133,8 @@ class Collector:
     def _must_be_open(self, refused: str) -> None:
         if self._finished:
             raise BuilderError(
-                f"expected no {refused} before clear(), as the message was finished at {self._now}", "finish_message"
+                f"the message was finished at {self._now}, so {refused} is refused: call clear() first",
+                "finish_message",
             )
 
     def _not_before_now(self, value: float, path: str) -> float:

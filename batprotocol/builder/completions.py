@@ -1,7 +1,7 @@
-"""What is checked and filled in beyond types: which function of `fields` is for which field, and what events must hold.
+"""The checks and completions beyond types: the function of `fields` for each field, and the checks of whole events.
 
-A new field of a type needs nothing here, unless its numbers must be finite, its ids not empty and so on: then a row in
-one of the tables.
+A new field needs a row in one of the tables only if the builder must check more than its type: that its numbers are
+finite, its ids are not empty, and so on.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
 def asked(kind: type, name: str) -> _Completion | None:
-    """The function of `fields` that a field of a type has to pass beyond its type, if the tables name one."""
+    """The function of `fields` that checks a field beyond its type, if the tables name one."""
     return _BY_FIELD[kind, name] if (kind, name) in _BY_FIELD else _BY_NAME.get(name)
 
 
 def completed(event: model.Event) -> Any:
-    """The event as it is to be written. Its types are right, and `BuilderError` names the field where something is not.
+    """Complete an event. Raises `BuilderError`, which names the field, if a check fails.
 
     Args:
-        event: it passed the check of its types.
+        event: an event that passed the check of types.
     """
     written = _completed(event, "")
     whole = _ACROSS_FIELDS.get(type(event))
@@ -43,7 +43,7 @@ def completed(event: model.Event) -> Any:
 
 
 def _completed(value: Any, path: str) -> Any:
-    """The value as it is to be written, and all that it holds."""
+    """Complete a value and all values in it."""
     kind: Any = type(value)
     if kind is tuple:
         return tuple([_completed(item, f"{path}[{index}]") for index, item in enumerate(value)])
@@ -57,7 +57,7 @@ def _completed(value: Any, path: str) -> Any:
 
 
 def _placement(value: model.ExecutorPlacement, path: str) -> Any:
-    if value is _SPREAD:  # as nearly all are
+    if value is _SPREAD:  # the most frequent case
         return value
     return fields.known(value, path) if isinstance(value, model.ProtocolEnum) else _completed(value, path)
 
@@ -80,7 +80,7 @@ _BY_NAME: dict[str, _Completion | None] = {
     "timestamp": None,  # the builder's own clock
     "walltime": fields.finite,
 }
-"""What becomes of a field, whatever the type that has it."""
+"""The function for a field of this name, in any type."""
 
 _BY_FIELD: dict[tuple[type, str], _Completion | None] = {
     (model.AllocationPlacement, "executor_placement"): _placement,
@@ -91,7 +91,7 @@ _BY_FIELD: dict[tuple[type, str], _Completion | None] = {
     (model.EDCHelloEvent, "decision_component_name"): fields.csv_text,
     (model.EDCHelloEvent, "decision_component_version"): fields.csv_text,
     (model.ExternalEventOccurredEvent, "id"): fields.id,
-    (model.Job, "profile_id"): None,  # empty in a submitted job that is only there to be seen; see _ACROSS_FIELDS
+    (model.Job, "profile_id"): None,  # may be empty in a submitted job; see _ACROSS_FIELDS for registered ones
     (model.ParallelTaskDataStagingBetweenStoragesProfile, "bytes_to_transfer"): fields.finite,
     (model.ParallelTaskHomogeneousProfile, "communication_amount"): fields.finite,
     (model.ParallelTaskHomogeneousProfile, "computation_amount"): fields.finite,
@@ -105,15 +105,15 @@ _BY_FIELD: dict[tuple[type, str], _Completion | None] = {
     (model.SimulationBeginsEvent, "batsim_version"): fields.csv_text,
     (model.TurnOnOffHostsEvent, "host_ids"): fields.some_hosts,
 }
-"""What becomes of a field where the type that has it matters too. None is nothing."""
+"""The function for a field of one type. None: no check."""
 
 _BY_HINT: dict[Any, _Completion] = {float: fields.number, int: fields.integer, tuple[int, ...]: fields.integers}
-"""What becomes of all other fields of these types."""
+"""The function for all other fields of these types."""
 
 
 @cache
 def _completions(kind: type) -> tuple[tuple[str, _Completion], ...]:
-    """The fields of a type that something becomes of: those of the tables, other doubles, and values inside."""
+    """The fields of a type that have a function: those in the tables, other numbers, and fields that hold values."""
     if not issubclass(kind, model.Value):
         return ()
     found = ((name, _completion(kind, name, hint)) for name, hint in get_type_hints(kind).items())
@@ -132,19 +132,21 @@ def _completion(kind: type, name: str, hint: Any) -> _Completion | None:
     if hint in _BY_HINT:
         return _BY_HINT[hint]
     if isinstance(hint, type) and issubclass(hint, model.ProtocolEnum):
-        return lambda value, path: fields.known(hint(value), path)  # a number will do, if the schema knows it
+        return lambda value, path: fields.known(
+            hint(value), path
+        )  # a number is accepted if the schema has a name for it
     return _completed if any(issubclass(leaf, model.Value) for leaf in _leaves(hint)) else None
 
 
 def _leaves(hint: Any) -> Iterator[type]:
-    """The types that an annotation names."""
+    """The types in an annotation."""
     for member in get_args(hint):
         yield from _leaves(member)
     if isinstance(hint, type) and not get_args(hint):
         yield hint
 
 
-# What events must fulfil as a whole
+# Checks of whole events
 
 
 def _job_to_register(event: model.RegisterJobEvent) -> None:
@@ -168,4 +170,4 @@ _ACROSS_FIELDS: dict[type, Callable[[Any], None]] = {
     model.JobsKilledEvent: _jobs_with_progress,
     model.RegisterJobEvent: _job_to_register,
 }
-"""What an event must fulfil as a whole."""
+"""The check of a whole event, by its type."""

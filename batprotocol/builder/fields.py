@@ -1,7 +1,7 @@
-"""What becomes of one field once its type is known to be right.
+"""The check and the completion of one field whose type is valid.
 
-Each function gives the value to write, or raises `BuilderError` with the path that it was told. Which field is whose,
-`completions` knows.
+Each function returns the value to write, or raises `BuilderError` with the given path. `completions` assigns the
+functions to fields.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def finite(value: Any, path: str) -> float:
 
 
 def finite_vector(values: model.Doubles | None, path: str) -> model.Doubles | None:
-    if values is not None and not math.isfinite(sum(values.view)):  # that of finite numbers can be infinite too
+    if values is not None and not math.isfinite(sum(values.view)):  # the sum of finite numbers can be infinite too
         for index, value in enumerate(values):
             finite(value, f"{path}[{index}]")
     return values
@@ -72,7 +72,7 @@ def fraction(value: Any, path: str) -> float:
 
 
 def integer(value: SupportsIndex, path: str) -> int:
-    return operator.index(value)  # numpy's integers become Python's, as those that come from the wire are
+    return operator.index(value)  # numpy's integers become Python's, like integers from the wire
 
 
 def integers(values: tuple[SupportsIndex, ...], path: str) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def known(value: model.ProtocolEnum, path: str) -> model.ProtocolEnum:
 
 def id(value: str, path: str) -> str:
     if not value:
-        raise BuilderError(f"expected an id, got {value!r}", path)
+        raise BuilderError(f"expected an id that is not empty, got {value!r}", path)
     return value
 
 
@@ -127,11 +127,11 @@ def host_set(value: Any, path: str) -> str:
     try:
         hosts = frozen_hosts(value)
         text = hosts.text
-    except ValueError as error:  # HostSetError, or Python will not write an int of thousands of digits
+    except ValueError as error:  # HostSetError, or Python refuses to write an int of thousands of digits
         raise BuilderError(str(error), path) from error
     if hosts.intervals and hosts.intervals[-1][1] > _LAST_HOST:
         raise BuilderError(f"a host is an integer in [0, {_LAST_HOST}], got {shown(text)}", path)
-    return value if type(value) is str and value == text else text  # the very string that was given where it will do
+    return value if type(value) is str and value == text else text  # the given string itself if it is canonical
 
 
 def some_hosts(value: Any, path: str) -> str:

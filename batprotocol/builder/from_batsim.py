@@ -1,4 +1,4 @@
-"""How the events that Batsim sends are made, in the order of the schema."""
+"""The methods that add the events that Batsim sends, in the order of the schema."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class FromBatsim(Collector):
         """Batsim: a job was submitted.
 
         Args:
-            job_id: the job, `workload!job`; not empty.
-            job: what it asks for.
-            submission_time: when it was submitted, in simulated seconds; finite.
-            profile: its profile, if `forward_profiles_on_job_submission` was requested.
+            job_id: the id of the job, `workload!job`; not empty.
+            job: the request of the job.
+            submission_time: the submission time of the job, in simulated seconds; finite.
+            profile: the profile of the job if the decision component requested `forward_profiles_on_job_submission`.
         """
         self._append(
             model.JobSubmittedEvent(
@@ -41,9 +41,9 @@ class FromBatsim(Collector):
         """Batsim: a job has ended.
 
         Args:
-            job_id: the job, `workload!job`; not empty.
-            state: how it ended.
-            return_code: 0 for success; int32.
+            job_id: the id of the job, `workload!job`; not empty.
+            state: how the job ended.
+            return_code: the return code of the job, 0 (default) for success; int32.
         """
         self._append(model.JobCompletedEvent(timestamp=self._now, job_id=job_id, state=state, return_code=return_code))
 
@@ -53,13 +53,14 @@ class FromBatsim(Collector):
         progresses: Mapping[str, model.KillProgress] | Iterable[model.JobAndProgress],
         profiles: Iterable[model.ProfileAndId] | None = None,
     ) -> None:
-        """Batsim: these jobs were killed, as asked.
+        """Batsim: the jobs of a `KillJobsEvent` do not run any more.
 
         Args:
-            job_ids: the jobs, `workload!job`; at least one.
-            progresses: how far each had come, by job: a mapping, or values. Each job is one of `job_ids`; jobs that
-                had ended by themselves have none. Every progress is in [0,1].
-            profiles: their profiles, if `forward_profiles_on_jobs_killed` was requested.
+            job_ids: the ids of the jobs, `workload!job`; at least one.
+            progresses: the progress of each killed job: a mapping of job id to progress, or values. Each job must be in
+                `job_ids`. A job that had ended before the kill has no entry. Each progress is in [0,1].
+            profiles: the profiles of the killed jobs if the decision component requested
+                `forward_profiles_on_jobs_killed`.
 
         >>> builder = MessageBuilder()
         >>> builder.add_jobs_killed(["w0!1"], {"w0!1": model.KillProgressAtomicProfile("w0!delay", 0.5)})
@@ -87,17 +88,17 @@ class FromBatsim(Collector):
         nb_emitted: int = 0,
         nb_triggered: int = 0,
     ) -> None:
-        """Batsim: data of a probe.
+        """Batsim: a probe emits data.
 
         Args:
-            probe_id: the name of the probe; not empty.
-            metrics: what was measured.
-            data: one number for all resources, or several, one for each resource.
-            hosts: the hosts observed; or give `links`.
-            links: the names of the links observed; or give `hosts`.
-            manually_triggered: whether a `TriggerProbeEvent` asked for it.
-            nb_emitted: how many times the probe has emitted data; uint32.
-            nb_triggered: how many times the probe has been triggered; uint32.
+            probe_id: the id of the probe; not empty.
+            metrics: the quantity that the probe measures.
+            data: one number for all resources, or an iterable with one number for each resource.
+            hosts: the hosts that the probe observes. Give either `hosts` or `links`.
+            links: the names of the links that the probe observes.
+            manually_triggered: whether a `TriggerProbeEvent` requested the data; False by default.
+            nb_emitted: the number of times that the probe has emitted data; uint32, 0 by default.
+            nb_triggered: the number of times that the probe was triggered; uint32, 0 by default.
 
         >>> builder = MessageBuilder()
         >>> builder.add_probe_data_emitted("power", Metrics.Power, [50, 30.5], hosts="0-1")
@@ -122,11 +123,11 @@ class FromBatsim(Collector):
     # Calls
 
     def add_requested_call(self, call_me_later_id: str, last_periodic_call: bool = False) -> None:
-        """Batsim: here is the call that was requested.
+        """Batsim: a call that the decision component requested is due.
 
         Args:
-            call_me_later_id: the name given in the `CallMeLaterEvent`; not empty.
-            last_periodic_call: whether this is the last call of a periodic call with a finite number of periods.
+            call_me_later_id: the id of the call, from the `CallMeLaterEvent`; not empty.
+            last_periodic_call: True for the last call of a periodic call with a finite number of periods.
         """
         self._append(
             model.RequestedCallEvent(
@@ -153,25 +154,26 @@ class FromBatsim(Collector):
         batsim_commit: str | None = None,
         batprotocol_version: str = arguments.PROTOCOL_VERSION,
     ) -> None:
-        """Batsim: the simulation begins; here is the platform.
+        """Batsim: the simulation begins. The event describes the platform and the inputs.
 
         Args:
             batsim_version: the version of Batsim, without comma or double quote.
             computation_hosts: the hosts that execute jobs.
             storage_hosts: the hosts that store data.
-            host_number: how many hosts there are; as many as are given unless told otherwise; uint32.
-            computation_host_number: how many of them execute jobs, likewise; uint32.
-            storage_host_number: how many of them store data, likewise; uint32.
+            host_number: the number of hosts; uint32. By default, the builder counts the given hosts.
+            computation_host_number: the number of computation hosts; uint32. By default, the builder counts them.
+            storage_host_number: the number of storage hosts; uint32. By default, the builder counts them.
             batsim_arguments: Batsim's command line.
             batsim_execution_context_json: Batsim's execution context, as JSON text.
             workloads: the static workloads.
             external_event_lists: the static lists of external events.
-            profiles: the profiles of the static workloads, if `forward_profiles_on_simulation_begins` was requested.
-            batsim_commit: Batsim's Git commit.
-            batprotocol_version: the version of the protocol.
+            profiles: the profiles of the static workloads if the decision component requested
+                `forward_profiles_on_simulation_begins`.
+            batsim_commit: the Git commit of Batsim, or None.
+            batprotocol_version: the version of the protocol, without comma or double quote.
         """
         computing, storing = arguments.tuple_of(computation_hosts), arguments.tuple_of(storage_hosts)
-        known = type(computing) is tuple and type(storing) is tuple  # else the check names the one that is no sequence
+        known = type(computing) is tuple and type(storing) is tuple  # else the check names the invalid one
         computing_count, storing_count = (len(computing), len(storing)) if known else (0, 0)
         self._append(
             model.SimulationBeginsEvent(
@@ -200,7 +202,7 @@ class FromBatsim(Collector):
         """Batsim: the simulation has failed.
 
         Args:
-            error: what happened.
+            error: the description of the error.
         """
         self._append(model.SimulationErrorEvent(timestamp=self._now, error=error))
 
@@ -219,7 +221,7 @@ class FromBatsim(Collector):
 
         Args:
             hosts: the host set.
-            pstate: the power state reached; uint32.
+            pstate: the power state that the hosts have reached; uint32.
         """
         self._append(
             model.HostsPStateChangedEvent(timestamp=self._now, host_ids=host_set(hosts, "host_ids"), pstate=pstate)
@@ -230,7 +232,7 @@ class FromBatsim(Collector):
 
         Args:
             hosts: the host set.
-            state: the power state reached; uint32.
+            state: the power state that the hosts have reached; uint32.
         """
         self._append(
             model.HostsTurnedOnOffEvent(timestamp=self._now, host_ids=host_set(hosts, "host_ids"), state=state)
@@ -242,8 +244,8 @@ class FromBatsim(Collector):
         """Batsim: an external event has occurred.
 
         Args:
-            id: its name; not empty.
-            external_event: the event; a text becomes a `GenericExternalEvent`.
+            id: the id of the external event; not empty.
+            external_event: the external event. A string becomes a `GenericExternalEvent`.
         """
         self._append(
             model.ExternalEventOccurredEvent(

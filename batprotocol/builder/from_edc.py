@@ -1,4 +1,4 @@
-"""How the events that the decision component sends are made, in the order of the schema."""
+"""The methods that add the events that the decision component sends, in the order of the schema."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class FromEDC(Collector):
     # Jobs
 
     def add_reject_job(self, job_id: str) -> None:
-        """Decision component: this job will not be executed.
+        """Reject a job: Batsim never executes it.
 
         Args:
-            job_id: a submitted job, `workload!job`; not empty.
+            job_id: the id of a submitted job, `workload!job`; not empty.
         """
         self._append(model.RejectJobEvent(timestamp=self._now, job_id=job_id))
 
@@ -48,17 +48,20 @@ class FromEDC(Collector):
         | None = None,
         storage_placement: Iterable[model.StorageHost] | Mapping[str, int] | None = None,
     ) -> None:
-        """Decision component: execute this job on these hosts.
+        """Execute a job on these hosts.
+
+        Batsim does not check that the hosts are free, or that there are enough of them.
 
         Args:
-            job_id: a submitted job, `workload!job`; not empty.
+            job_id: the id of a submitted job, `workload!job`; not empty.
             hosts: the host set; not empty.
-            placement: a predefined strategy, or where each executor runs: a `CustomExecutorToHostMapping` or just its
-                numbers, which are indices into the host set; uint32.
-            profile_overrides: other hosts and placements for sub-profiles of a composition: values, or a mapping of
-                profile to hosts or `AllocationPlacement`.
-            storage_placement: the hosts that stand for the storages that the profiles name: values, or a mapping of
-                storage name to host; uint32.
+            placement: the placement of the executors: a predefined strategy (`SpreadOverHostsFirst` by default), a
+                `CustomExecutorToHostMapping`, or its numbers only. The numbers are indices into the host set, one for
+                each executor; uint32.
+            profile_overrides: other hosts and placements for the profiles within a composition: values, or a mapping of
+                profile id to hosts or `AllocationPlacement`; None by default.
+            storage_placement: the hosts of the storages that the profiles name: values, or a mapping of storage name to
+                host id (uint32); None by default.
 
         >>> builder = MessageBuilder()
         >>> builder.add_execute_job("w0!1", "0-3", placement=[0, 1, 2, 3], storage_placement={"pfs": 19})
@@ -73,7 +76,7 @@ class FromEDC(Collector):
             and job_id.isascii()
             and job_id
             and not self._finished
-        ):  # by far the most frequent event, and all checks that it needs: a turn is made of little else
+        ):  # a shortcut for the most frequent event, with all checks that it needs
             text = hosts._sent if type(hosts) is FrozenHosts else ""
             allocation = new_allocation(text or some_hosts(hosts, "allocation.host_allocation"), placement)
             event = new_execution(job_id, allocation, None, None, self._now)
@@ -100,33 +103,33 @@ class FromEDC(Collector):
         )
 
     def add_kill_jobs(self, job_ids: Iterable[str]) -> None:
-        """Decision component: kill these jobs.
+        """Kill these jobs.
 
         Args:
-            job_ids: running jobs, `workload!job`; at least one.
+            job_ids: the ids of running jobs, `workload!job`; at least one.
         """
         self._append(model.KillJobsEvent(timestamp=self._now, job_ids=arguments.tuple_of(job_ids)))
 
     # Dynamic registration
 
     def add_register_profile(self, profile_id: str, profile: model.Profile, extra_data: str | None = None) -> None:
-        """Decision component: here is a new profile.
+        """Register a new profile. The decision component must have requested `dynamic_registration`.
 
         Args:
-            profile_id: its name, `workload!name`; not empty.
-            profile: the profile; its amounts are finite.
-            extra_data: free text that Batsim only carries.
+            profile_id: the new id of the profile, `workload!name`; not empty.
+            profile: the profile. Its amounts must be finite.
+            extra_data: free text for decision components, which Batsim does not read; None by default.
         """
         self._append(
             model.RegisterProfileEvent(timestamp=self._now, profile=model.ProfileAndId(profile_id, profile, extra_data))
         )
 
     def add_register_job(self, job_id: str, job: model.Job) -> None:
-        """Decision component: here is a new job.
+        """Register a new job. The decision component must have requested `dynamic_registration`.
 
         Args:
-            job_id: its name, `workload!job`; not empty.
-            job: what it asks for; its `profile_id` must not be empty.
+            job_id: the new id of the job, `workload!job`; not empty.
+            job: the request of the job. Its profile must exist, and its `profile_id` must not be empty.
         """
         self._append(model.RegisterJobEvent(timestamp=self._now, job_id=job_id, job=job))
 
@@ -145,19 +148,19 @@ class FromEDC(Collector):
         temporal_aggregation: model.TemporalAggregationFunction = _NO_TEMPORAL_AGGREGATION,
         emission_filter: model.ProbeEmissionFilteringPolicy = _NO_FILTERING,
     ) -> None:
-        """Decision component: observe these resources.
+        """Create a probe, which observes hosts or links.
 
         Args:
-            probe_id: the name of the probe; not empty.
-            metrics: what is measured.
-            hosts: the hosts observed, not empty; or give `links`.
-            links: the names of the links observed; or give `hosts`.
-            trigger: when measures are taken: `Periodic(10)`, `OneShot(42)` ...
-            accumulation: whether and how measures are accumulated over time; not unless told otherwise.
-            aggregation: how the values of the resources become one; not unless told otherwise. The threshold of a
-                `QuantileFunction` is in [0,1].
-            temporal_aggregation: how measures are aggregated over time; not unless told otherwise.
-            emission_filter: which data is emitted; all unless told otherwise.
+            probe_id: the id of the probe; not empty.
+            metrics: the quantity to measure; `Metrics.Power` by default.
+            hosts: the hosts to observe, at least one. Give either `hosts` or `links`.
+            links: the names of the links to observe.
+            trigger: the times at which the probe measures, such as `Periodic(10)` or `OneShot(42)`.
+            accumulation: how the probe accumulates measures over time; no accumulation by default.
+            aggregation: how the probe combines the values of the resources; no aggregation by default. The threshold of
+                a `QuantileFunction` is in [0,1].
+            temporal_aggregation: how the probe aggregates measures over time; no aggregation by default.
+            emission_filter: which data the probe emits; all by default.
 
         >>> builder = MessageBuilder()
         >>> energy = model.ProbeDataAccumulation()  # power accumulated over time: the kind that Batsim implements
@@ -178,49 +181,49 @@ class FromEDC(Collector):
         )
 
     def add_stop_probe(self, probe_id: str) -> None:
-        """Decision component: stop this probe.
+        """Stop a probe.
 
         Args:
-            probe_id: the name of the probe; not empty.
+            probe_id: the id of the probe; not empty.
         """
         self._append(model.StopProbeEvent(timestamp=self._now, probe_id=probe_id))
 
     def add_trigger_probe(self, probe_id: str, force_data_emission: bool = True) -> None:
-        """Decision component: take a measure now. Batsim 5.0.0-rc2 refuses it.
+        """Measure with a probe now. Batsim 5.0.0-rc2 refuses it.
 
         Args:
-            probe_id: the name of the probe; not empty.
-            force_data_emission: emit data whatever the emission filter says.
+            probe_id: the id of the probe; not empty.
+            force_data_emission: emit the data even if the emission filter would drop it; True by default.
         """
         self._append(
             model.TriggerProbeEvent(timestamp=self._now, probe_id=probe_id, force_data_emission=force_data_emission)
         )
 
     def add_reset_probe(self, probe_id: str, new_value: float = 0.0) -> None:
-        """Decision component: set the accumulated value of this probe. Batsim 5.0.0-rc2 refuses it.
+        """Set the accumulated value of a probe. Batsim 5.0.0-rc2 refuses it.
 
         Args:
-            probe_id: the name of the probe; not empty.
-            new_value: the new value, in the unit of the accumulated metrics.
+            probe_id: the id of the probe; not empty.
+            new_value: the new value, in the unit of the accumulated metrics; 0 by default.
         """
         self._append(model.ResetProbeEvent(timestamp=self._now, probe_id=probe_id, new_value=new_value))
 
     # Calls
 
     def add_call_me_later(self, call_me_later_id: str, when: model.TemporalTrigger) -> None:
-        """Decision component: call me at this time, or periodically.
+        """Request a call, once or periodically.
 
         Args:
-            call_me_later_id: a name that comes back in each `RequestedCallEvent`; not empty.
-            when: `OneShot(42)`, `Periodic(10)` ...
+            call_me_later_id: the id of the call, not empty. Each `RequestedCallEvent` has the same id.
+            when: the time of the call, such as `OneShot(42)` or `Periodic(10)`.
         """
         self._append(model.CallMeLaterEvent(timestamp=self._now, call_me_later_id=call_me_later_id, when=when))
 
     def add_stop_call_me_later(self, call_me_later_id: str) -> None:
-        """Decision component: stop this periodic call.
+        """Stop a periodic call.
 
         Args:
-            call_me_later_id: the name given in the `CallMeLaterEvent`; not empty.
+            call_me_later_id: the id of the call, from the `CallMeLaterEvent`; not empty.
         """
         self._append(model.StopCallMeLaterEvent(timestamp=self._now, call_me_later_id=call_me_later_id))
 
@@ -235,17 +238,18 @@ class FromEDC(Collector):
         batprotocol_version: str = arguments.PROTOCOL_VERSION,
         batprotocol_commit: str | None = None,
     ) -> None:
-        """Decision component: who I am. The one event of its first message.
+        """Identify the decision component and request features, in the only event of its first message.
 
         Args:
-            name: the scheduler's name.
-            version: its version.
-            commit: its commit. It is always written, as Batsim crashes where it is absent.
-            features: what it asks of the simulation; nothing unless told otherwise.
-            batprotocol_version: the version of the protocol.
-            batprotocol_commit: its Git commit, or None.
+            name: the name of the scheduler.
+            version: the version of the scheduler.
+            commit: the commit of the scheduler; `""` by default. The builder always writes it, because Batsim crashes
+                without it.
+            features: the features that the scheduler requests; none by default.
+            batprotocol_version: the version of the protocol; `PROTOCOL_VERSION` by default.
+            batprotocol_commit: the Git commit of the protocol; None by default.
 
-        None of the texts may hold a comma or a double quote.
+        The texts must not hold a comma or a double quote.
         """
         self._append(
             model.EDCHelloEvent(
@@ -260,20 +264,21 @@ class FromEDC(Collector):
         )
 
     def add_finish_registration(self) -> None:
-        """Decision component: no more jobs or profiles will be registered."""
+        """Finish registration: the decision component registers no more jobs or profiles."""
         self._append(model.FinishRegistrationEvent(timestamp=self._now))
 
     def add_force_simulation_stop(self) -> None:
-        """Decision component: stop the simulation now. Later events of the same message are dropped by Batsim.
+        """Stop the simulation now. Batsim drops later events of the same message.
 
-        Batsim 5.0.0-rc2 dies of SIGABRT if a parallel task runs: kill the running jobs before, in the same message.
+        Batsim 5.0.0-rc2 aborts (SIGABRT) if a parallel task is running. Kill the running jobs first, in the same
+        message.
         """
         self._append(model.ForceSimulationStopEvent(timestamp=self._now))
 
     # Hosts
 
     def add_change_hosts_pstate(self, hosts: model.HostSet, pstate: int) -> None:
-        """Decision component: change the power state of these hosts.
+        """Change the power state of these hosts.
 
         Args:
             hosts: the host set; not empty.
@@ -284,10 +289,11 @@ class FromEDC(Collector):
         )
 
     def add_turn_on_off_hosts(self, hosts: model.HostSet, state: int) -> None:
-        """Decision component: turn these hosts on or off.
+        """Turn these hosts on or off.
 
         Args:
             hosts: the host set; not empty.
-            state: the power state to reach, a computation one from a sleep one or the reverse; uint32.
+            state: the power state to reach: a computation state to turn hosts on, a sleep state to turn them off;
+                uint32.
         """
         self._append(model.TurnOnOffHostsEvent(timestamp=self._now, host_ids=host_set(hosts, "host_ids"), state=state))

@@ -1,14 +1,14 @@
 """Campaigns of jobs on the idle resources of several clusters: CiGri's metascheduler.
 
-A campaign is one program to be run many times, each time with other parameters. What CiGri's specification calls
-entities decide without any I/O upon values, and give decisions, which are values too. The data take this way in each
-cycle, which is a transaction of the store and then what the clusters are told:
+A campaign runs one program many times, each time with other parameters. The entities of CiGri's specification are
+functions without I/O, which take values and return decisions, also values. A cycle is a transaction of the store,
+followed by requests to the clusters. In each cycle, the data take this way:
 
     clusters -> observations -> updator -> update -> store -> grid -> predictor, metascheduler, campaign schedulers,
     runner, nikita -> decisions -> store -> clusters
 
 - `model`: the values.
-- `jdl`: campaigns out of texts, and the admission rules.
-- `entities`: a module for each entity of the specification, and `cycle`, which lets them decide in their order.
-- `text`: what CiGri's commands print, out of values.
+- `jdl`: reads campaigns and admission rules.
+- `entities`: a module for each entity of the specification, and `cycle`, which calls them in their order.
+- `text`: the output of CiGri's commands, for values.
 """

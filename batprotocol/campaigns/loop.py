@@ -1,8 +1,8 @@
-"""The loop: what CiGri calls its almighty. Look at the clusters, decide in one transaction, tell the clusters.
+"""The loop, CiGri's `almighty`: observe the clusters, decide in one transaction, send requests to the clusters.
 
-What is decided is written down before anybody is told: a job is in the store, and so is that it is to be killed, when
-its cluster hears of it. So the loop may be killed anywhere: what a cluster has not been told, the next loop tells it,
-and what it has been told already, it does not do again. The loop must not know of clocks or tables.
+Each decision is stored before a cluster gets it: the store has a job before it is submitted, and a kill before it is
+sent. So the loop may be killed at any moment. The next loop repeats the requests, and the clusters skip those that they
+have carried out already. The loop must not know of clocks or tables.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["Cycle", "Loop", "request_of"]
 
 
 class Cycle(Record, frozen=True, kw_only=True):
-    """What came of a cycle.
+    """The record of a cycle.
 
     Args:
-        now: when, in seconds of the grid's clock.
-        observations: what the clusters said.
-        grid: what was known.
-        decisions: what was decided.
-        launched: the jobs that were decided.
-        troubles: the clusters that could not be told, and why; they are told in the next cycle.
+        now: the time of the cycle, in seconds of the grid's clock.
+        observations: the answers of the clusters.
+        grid: the state of the grid that the cycle decided upon.
+        decisions: the decisions.
+        launched: the new jobs.
+        troubles: the clusters that did not get their requests, and why. They get them in the next cycle.
     """
 
     now: float
@@ -47,28 +47,28 @@ class Cycle(Record, frozen=True, kw_only=True):
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing left to do: no campaign is to be treated, and no job is on its way."""
+        """Whether there is no work: all campaigns and all jobs have ended."""
         living = {each.campaign.id for each in self.grid.campaigns} - set(self.decisions.ended)
         return not living and not self.launched and not self.grid.jobs
 
     @property
     def stuck(self) -> bool:
-        """Whether nothing goes on, and somebody has to do something for each campaign that has not ended."""
+        """Whether no job runs or waits, and each campaign that has not ended waits for a person."""
         living = {each.campaign.id for each in self.grid.campaigns} - set(self.decisions.ended)
         waiting = {each.campaign.id for each in hindrances(self.grid) if each.waits}
         return bool(living) and living <= waiting and not self.launched and not self.grid.jobs
 
 
 class Loop:
-    """Lets the campaigns of a store run on clusters, cycle by cycle.
+    """Runs the campaigns of a store on clusters, cycle by cycle.
 
     Args:
-        store: where all is kept.
-        managers: the resource managers of the clusters; those of the store that have none are not used.
-        settings: how the grid is run.
-        clock: tells the time, in seconds of the grid's clock.
-        patience: how many seconds a cycle waits for clusters that take long to answer; what they say by then is taken
-            up in a later one. None: it asks one after the other, and waits for each.
+        store: the store of the campaigns.
+        managers: the resource managers of the clusters. A cluster of the store without one is not used.
+        settings: the settings of the grid.
+        clock: returns the time, in seconds of the grid's clock.
+        patience: how many seconds a cycle waits for slow clusters; a later cycle uses their answers. None: the loop
+            asks one cluster after the other, and waits for each.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Loop:
         self._clock = clock
 
     def cycle(self) -> Cycle:
-        """One cycle. `StoreError` if the store cannot be used; then nothing has changed."""
+        """Run one cycle. If the store cannot be used, it raises `StoreError`, and nothing has changed."""
         used, recent = self._store.used_clusters()
         observations = self._look(used, recent)
         now = self._clock()
@@ -106,12 +106,12 @@ class Loop:
             if observation.error is None:
                 known = [job.job for job in observation.jobs]
                 words[observation.cluster] = partial(
-                    _tell,
+                    _request,
                     kill=[number for number in known if number in to_kill],
                     submit=requests.get(observation.cluster, ()),
                     forget=[number for number in known if number not in alive],
                 )
-        _, errors = self._clusters.ask("tell", words, now)
+        _, errors = self._clusters.ask("request", words, now)
         return Cycle(
             now=now,
             observations=observations,
@@ -122,15 +122,15 @@ class Loop:
         )
 
     def tend(self) -> None:
-        """Let the clusters do what they have to do between two cycles."""
+        """Let the clusters do the work that is due between two cycles."""
         self._clusters.tend()
 
     def close(self) -> None:
-        """Let what the clusters were told last come through, if it does not take long."""
+        """Wait for the last requests to the clusters, for a short time."""
         self._clusters.close()
 
     def _look(self, used: Set[str], recent: Set[str]) -> tuple[Observation, ...]:
-        """What the clusters say that campaigns use, or have just used."""
+        """The answers of the clusters that campaigns use, or have just used."""
         now = self._clock()
         wanted = [name for name in self._clusters if name in used or name in recent]
         answers, errors = self._clusters.ask("look", dict.fromkeys(wanted, _look), now)
@@ -147,37 +147,39 @@ def _look(manager: ResourceManager) -> Observation:
     return manager.look()
 
 
-def _tell(manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[Request], forget: Sequence[int]) -> None:
+def _request(
+    manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[Request], forget: Sequence[int]
+) -> None:
     manager.kill(kill)
     manager.submit(submit)
     manager.forget(forget)
 
 
 def _seen(grid: Grid, observations: Iterable[Observation]) -> Grid:
-    """The grid with the resources of those clusters only that have just answered: of no others are they known."""
+    """The grid with the resources of only the clusters that have just answered: those of the others are unknown."""
     answered = {each.cluster for each in observations if each.error is None}
     return msgspec.structs.replace(grid, gridstatus=tuple(each for each in grid.gridstatus if each.cluster in answered))
 
 
 def _worth_keeping(update: Update, observations: Iterable[Observation], used: Set[str]) -> Update:
-    """Without the snapshots of clusters that nobody uses and that have nothing of ours: so they are not asked again."""
+    """The update without snapshots of clusters that have no jobs and that nobody uses: they are not asked again."""
     ours = {each.cluster for each in observations if each.jobs}
     kept = tuple(each for each in update.gridstatus if each.cluster in used or each.cluster in ours)
     return msgspec.structs.replace(update, gridstatus=kept)
 
 
 UNREACHABLE: Final = "CONNECTION_REFUSED"
-"""The event of a cluster that cannot be asked."""
+"""The event of a cluster that does not answer."""
 
 
 def _once(command: str, marker: str) -> str:
-    """A command that is not begun again once it has ended well, nor while it runs, on all that have the same files."""
+    """A command that does not begin while it runs, or after it has ended well, on machines that share the files."""
     file, lock = shlex.quote(marker), shlex.quote(f"{marker}.lock")
     return f"exec 9>>{lock} && flock 9 || exit 1\n[ -e {file} ] && exit 0\n(\n{command}\n) && : >>{file}"
 
 
 def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
-    """What a cluster is told of a job; without a task, it is a prologue or an epilogue.
+    """The request for a job to its cluster; without a task, the job is a prologue or an epilogue.
 
     In commands and the directory, `{HOME}` and `{CAMPAIGN_ID}` are replaced.
     """

@@ -1,4 +1,4 @@
-"""Values as Ruby shows them, which CiGri's own messages and tables do."""
+"""Values in the notation of Ruby, for CiGri's messages and tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["as_ruby"]
 
 
 def as_ruby(value: Any) -> str:
-    """A value of JSON as Ruby 3.3 shows it.
+    """A value of JSON in the notation of Ruby 3.3.
 
     >>> as_ruby({"besteffort": False, "ids": [1, None], "name": 'a "b"'})
     '{"besteffort"=>false, "ids"=>[1, nil], "name"=>"a \\\\"b\\\\""}'

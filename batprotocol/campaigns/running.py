@@ -1,7 +1,7 @@
-"""Lets the loop run: cycle after cycle with pauses, until it is told to stop or there is nothing left to do.
+"""Runs the loop: cycle after cycle with pauses, until a signal stops it or there is no work.
 
-Clusters that cannot be reached are tried again and again, and so is the server of a store that was there before. It
-must not know who looks on.
+It tries again if a cluster does not answer, or if the server of a store goes away after the first cycle. It must not
+know who watches.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from batprotocol.signals import Interrupts
 __all__ = ["run_campaigns"]
 
 PATIENCE_SECONDS: Final = 2.0
-"""How long a cycle waits for clusters that take long to answer."""
+"""How long a cycle waits for slow clusters."""
 
 RETRY_SECONDS: Final = (0.2, 10.0)
-"""After how long a store is asked again whose server has gone: at first, and at most."""
+"""The pause before the store is asked again after its server has gone: the first one, and the longest one."""
 
 TEND_SECONDS: Final = 0.02
-"""How often local clusters are tended while the loop pauses."""
+"""The interval in which local clusters are tended while the loop pauses."""
 
 
 def run_campaigns(
@@ -41,25 +41,25 @@ def run_campaigns(
     on_cycle: Callable[[Cycle], None] = lambda cycle: None,
     on_trouble: Callable[[str], None] = lambda trouble: None,
 ) -> None:
-    """Let the campaigns of a store run on its clusters.
+    """Run the campaigns of a store on its clusters.
 
-    It may end at any moment, by a signal too: the next run goes on where it was, and what runs on clusters goes on.
+    It may end at any moment, also by a signal. The jobs on the clusters go on, and the next run continues.
 
     Args:
-        store: where all is kept.
-        settings: how the grid is run.
-        cycle_seconds: how many seconds are between two cycles, at least.
+        store: the store of the campaigns.
+        settings: the settings of the grid.
+        cycle_seconds: the minimum number of seconds from one cycle to the next.
         until_idle: whether to return when all campaigns and jobs have ended.
-        until_stuck: whether to return when all campaigns have ended, or wait for somebody to do something.
-        cycles: after how many cycles to return; None: never.
-        on_cycle: told of each cycle.
-        on_trouble: told when the server of the store has gone, and why it cannot be reached.
+        until_stuck: whether to return when each campaign has ended or waits for a person.
+        cycles: the number of cycles to run; None: no limit.
+        on_cycle: called with each cycle.
+        on_trouble: called with the reason when the server of the store cannot be reached.
 
     Raises:
-        StoreError: the store cannot be used, or another loop runs on it. A server that goes away after the first cycle
-            is waited for.
-        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both wait for the cycle
-            to end.
+        StoreError: the store cannot be used, or another loop runs on it. If the server goes away after the first cycle,
+            the loop waits for it.
+        KeyboardInterrupt: the process got SIGINT. In the main thread, the cycle ends first.
+        SystemExit: the process got SIGTERM; the status is 143. In the main thread, the cycle ends first.
     """
     done = 0
     pause = RETRY_SECONDS[0]
@@ -98,7 +98,7 @@ def _tend(loop: Loop, interrupts: Interrupts, until: float) -> None:
 
 
 class _Reached:
-    """A resource manager that is opened when it is asked, and again when that has failed."""
+    """A resource manager that is opened at its first use, and again at the next one if that fails."""
 
     def __init__(self, where: Where, mark: str) -> None:
         self.name = where.name
@@ -135,7 +135,7 @@ class _Reached:
 
 @contextmanager
 def _loop(store: Store, settings: Settings) -> Iterator[Loop]:
-    """The loop upon a store, with the resource managers of all its clusters."""
+    """The loop on a store, with the resource managers of all its clusters."""
     managers: list[ResourceManager] = [_Reached(where, store.mark) for where in store.clusters()]
     loop = Loop(store, managers, settings, time.time, PATIENCE_SECONDS)
     try:

@@ -28,7 +28,7 @@ from batprotocol.capture.captures import KeptResult as KeptResult
 from batprotocol.capture.comparing import compare as compare
 from batprotocol.capture.comparing import job_differences as job_differences
 from batprotocol.capture.entries import Entry as Entry
-from batprotocol.capture.jobs import ToldJob as ToldJob
+from batprotocol.capture.jobs import CapturedJob as CapturedJob
 from batprotocol.capture.jobs import jobs_of as jobs_of
 from batprotocol.capture.knowledge import Follower as Follower
 from batprotocol.capture.knowledge import Knowledge as Knowledge
@@ -36,15 +36,16 @@ from batprotocol.capture.knowledge import knowledge_at as knowledge_at
 from batprotocol.capture.replaying import Together as Together
 from batprotocol.capture.replaying import replay as replay
 from batprotocol.capture.statistics import statistics_of as statistics_of
+from batprotocol.deprecation import old_names
 
 __all__ = [
     "Capture",
+    "CapturedJob",
     "Entry",
     "Follower",
     "KeptResult",
     "Knowledge",
     "Together",
-    "ToldJob",
     "compare",
     "job_differences",
     "jobs_of",
@@ -52,3 +53,5 @@ __all__ = [
     "replay",
     "statistics_of",
 ]
+
+__getattr__ = old_names(__name__, {"ToldJob": "CapturedJob"})

@@ -19,8 +19,8 @@ import msgspec
 
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.files import Files
-from batprotocol.capture.jobs import ToldJob, jobs_of
-from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
+from batprotocol.capture.jobs import CapturedJob, jobs_of
+from batprotocol.capture.knowledge import Knowledge, knowledge_at, messages_in
 from batprotocol.recording.moments import MOST, moment_of
 from batprotocol.recording.names import MCAP, MCAP_MAGIC
 from batprotocol.tables import Rows
@@ -72,7 +72,7 @@ class Capture:
 
     Raises:
         CaptureError: it is none, or nothing in it can be read.
-        PackageMissing: it is a `.mcap`, and the package `mcap` is not installed: `pip install 'batprotocol[capture]'`.
+        PackageMissing: it is a `.mcap`, and the package `mcap` is not installed.
         OSError: it cannot be opened.
 
     It is read lazily, as often as somebody iterates, and only one message at a time is in memory. Use it in a `with`,
@@ -128,7 +128,7 @@ class Capture:
             found = entry
         return found
 
-    def jobs(self) -> Iterator[ToldJob]:
+    def jobs(self) -> Iterator[CapturedJob]:
         """What messages tell of each job: as they end, then those that never did. All messages are read."""
         messages = ((entry.direction, entry.message) for entry in self)
         return jobs_of((direction, message) for direction, message in messages if message is not None)
@@ -141,7 +141,7 @@ class Capture:
         """
         if math.isnan(time):
             raise ValueError(f"time: expected a simulated time in seconds, got {time}")
-        return knowledge_at(said_in(self), time)
+        return knowledge_at(messages_in(self), time)
 
     @property
     def metadata(self) -> Mapping[str, str]:

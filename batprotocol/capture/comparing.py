@@ -12,13 +12,16 @@ from typing import Final
 import msgspec
 
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import JobBook, ToldJob
-from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
+from batprotocol.capture.jobs import CapturedJob, JobBook
+from batprotocol.capture.knowledge import Knowledge, knowledge_at, messages_in
 from batprotocol.capture.meaning import TOLERANCE, Difference, Meaning, difference
+from batprotocol.deprecation import old_names
 from batprotocol.model import Direction, EDCHelloEvent, SimulationBeginsEvent
 from batprotocol.wire import frames
 
-__all__ = ["JobDifference", "Parting", "compare", "differing_jobs", "job_differences", "left_aside"]
+__all__ = ["JobDifference", "Parting", "compare", "differing_jobs", "ignored_differences", "job_differences"]
+
+__getattr__ = old_names(__name__, {"left_aside": "ignored_differences"})
 
 _TIMES: Final = ("submitted", "started", "finished", "rejected")
 _FACTS: Final = ("state", "hosts", "resource_request", "walltime", "profile_id", "return_code")
@@ -51,12 +54,12 @@ class JobDifference(msgspec.Struct, frozen=True, kw_only=True):
         job_id: its full name.
         one: what messages tell of it in the first run; None if there is no such job.
         other: what they tell in the second run.
-        fields: the fields of `ToldJob` in which they differ; empty where it is in one run only.
+        fields: the fields of `CapturedJob` in which they differ; empty where it is in one run only.
     """
 
     job_id: str
-    one: ToldJob | None
-    other: ToldJob | None
+    one: CapturedJob | None
+    other: CapturedJob | None
     fields: tuple[str, ...] = ()
 
 
@@ -75,7 +78,7 @@ def compare(one: Iterable[Entry], other: Iterable[Entry], *, tolerance: float = 
     for number, (first, second) in enumerate(zip_longest(one, other)):
         found = _difference(mine, theirs, first, second, tolerance)
         if found is not None:
-            known, known_in_other = (knowledge_at(said_in(islice(run, number))) for run in (one, other))
+            known, known_in_other = (knowledge_at(messages_in(islice(run, number))) for run in (one, other))
             return Parting(
                 number=number, difference=found, one=first, other=second, known=known, known_in_other=known_in_other
             )
@@ -143,7 +146,7 @@ def job_differences(
 
 
 def differing_jobs(
-    one: Iterable[ToldJob], other: Iterable[ToldJob], *, tolerance: float = TOLERANCE
+    one: Iterable[CapturedJob], other: Iterable[CapturedJob], *, tolerance: float = TOLERANCE
 ) -> Iterator[JobDifference]:
     """The same of jobs, wherever they are known from; in the order in which they come.
 
@@ -160,7 +163,7 @@ def differing_jobs(
     yield from _unmatched(waiting)
 
 
-_Waiting = tuple[dict[str, ToldJob], dict[str, ToldJob]]
+_Waiting = tuple[dict[str, CapturedJob], dict[str, CapturedJob]]
 """The jobs of each run that have not come in the other one yet."""
 
 
@@ -170,7 +173,7 @@ def _unmatched(waiting: _Waiting) -> Iterator[JobDifference]:
     yield from (JobDifference(job_id=name, one=None, other=job) for name, job in waiting[1].items())
 
 
-def _matched(waiting: _Waiting, side: int, job: ToldJob, tolerance: float) -> Iterator[JobDifference]:
+def _matched(waiting: _Waiting, side: int, job: CapturedJob, tolerance: float) -> Iterator[JobDifference]:
     """Whether this job differs from the one of the other run, if that is there already."""
     same = waiting[1 - side].pop(job.job_id, None)
     if same is None:
@@ -192,7 +195,7 @@ def _apart(one: float | None, other: float | None, tolerance: float) -> bool:
 # What was left aside
 
 
-def left_aside(one: Iterable[Entry], other: Iterable[Entry]) -> list[str]:
+def ignored_differences(one: Iterable[Entry], other: Iterable[Entry]) -> list[str]:
     """What differs in the beginnings of two runs and is no difference of what happens, as sentences."""
     mine, theirs = _beginning(one), _beginning(other)
     return [

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from batprotocol.capture.captures import Capture
 from batprotocol.capture.files import WALL
+from batprotocol.deprecation import old_arguments
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
 from batprotocol.recording import METADATA, Names, Recorder
@@ -18,13 +19,14 @@ from batprotocol.recording import METADATA, Names, Recorder
 __all__ = ["copy"]
 
 
-def copy(source: Capture, path: str | os.PathLike[str], told: Callable[[int], object] = lambda count: None) -> int:
+@old_arguments(told="progress")
+def copy(source: Capture, path: str | os.PathLike[str], progress: Callable[[int], object] = lambda count: None) -> int:
     """Write a capture into another file or folder.
 
     Args:
         source: the capture.
         path: where to; its suffix says what it becomes, as for `Recorder`.
-        told: told from time to time of how many messages there are.
+        progress: called from time to time with the number of messages that were copied.
 
     Returns:
         How many messages there are.
@@ -47,7 +49,7 @@ def copy(source: Capture, path: str | os.PathLike[str], told: Callable[[int], ob
                 walls.append(f"{count},{entry.wall}")
             count += 1
             if not count % 1000:
-                told(count)
+                progress(count)
         if not recorder.is_mcap and about:
             recorder.keep(METADATA, json.dumps(about, indent=1).encode())
         if not recorder.is_mcap and len(walls) > 1:

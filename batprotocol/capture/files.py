@@ -43,26 +43,41 @@ class Files:
             several = [file for file in inside if file.endswith(_SEVERAL) and os.path.basename(file) != UNFINISHED]
             if several:
                 raise CaptureError(f"holds whole recordings, and one is wanted, such as {several[0]}", path)
-        first = next(sources.messages([path]))
+        self._missing: str | None = None
+        self._listing = sources.listing_of(path)
+        first = next(sources.messages([path], self._listing))
         if self._is_end(first):
             raise CaptureError(first.fault, path)
 
     def _is_end(self, found: sources.Found) -> bool:
         """Whether nothing can be read from here on: it is not one message that is at fault."""
-        of_all = found.name == self._path or os.path.basename(found.name) == UNFINISHED or found.fault == CUT
-        return bool(found.fault) and of_all
+        if not found.fault:
+            return False
+        return found.name == self._path or os.path.basename(found.name) == UNFINISHED or found.fault == CUT
 
-    @cached_property
+    @property
     def missing(self) -> str:
-        """What is not there, as a sentence, or ""."""
+        """The part of the conversation that cannot be read, as a sentence, or ""."""
+        if self._missing is not None:
+            return self._missing
+        for _ in self._messages():  # the last of them sets it
+            pass
+        return self._missing or ""
+
+    def _messages(self) -> Iterator[sources.Found]:
+        """All messages up to the end, or up to where nothing can be read any more."""
         count, remark = 0, ""
-        for found in sources.messages([self._path]):
+        for found in sources.messages([self._path], self._listing):
             if self._is_end(found):
                 is_cut = found.fault == CUT or found.fault.startswith("breaks off")
-                return f"It {'is cut short or damaged' if is_cut else found.fault}: {counted(count)} can be read."
+                self._missing = (
+                    f"It {'is cut short or damaged' if is_cut else found.fault}: {counted(count)} can be read."
+                )
+                return
             remark = remark or found.remark
             count += 1
-        return f"It {remark}: there may be more than {counted(count)}." if remark else ""
+            yield found
+        self._missing = f"It {remark}: there may be more than {counted(count)}." if remark else ""
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -83,16 +98,16 @@ class Files:
 
     def _others(self) -> Iterator[tuple[str, bytes]]:
         if os.path.isdir(self._path) or self._path.endswith(sources.ARCHIVES):
-            yield from ((found.name, found.data) for found in sources.others(self._path) if not found.fault)
+            yield from (
+                (found.name, found.data) for found in sources.others(self._path, self._listing) if not found.fault
+            )
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, Entry]]:
         """All messages, each with its moment. What is before the start and after the end comes, too."""
         rows = csv.reader(io.StringIO(self._told.get(WALL, b"").decode("ascii", "replace")))
         walls = {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and "".join(row).isdecimal()}
         moment = 0
-        for number, found in enumerate(sources.messages([self._path])):
-            if self._is_end(found):
-                return
+        for number, found in enumerate(self._messages()):
             name = _NAME.fullmatch(found.name)
             direction = SIDES[name[3]] if name is not None else _IN_TURN[number % 2]
             entry = Entry(number, direction, found.data, walls.get(number), found.fault)

@@ -16,15 +16,18 @@ import msgspec
 
 from batprotocol import model
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.deprecation import old_names
 from batprotocol.model import Direction, FinalJobState, Message
 from batprotocol.model.hosts import frozen_hosts
 
-__all__ = ["JobBook", "ToldJob", "canonical_hosts", "host_count", "jobs_of"]
+__all__ = ["CapturedJob", "JobBook", "canonical_hosts", "host_count", "jobs_of"]
+
+__getattr__ = old_names(__name__, {"ToldJob": "CapturedJob"})
 
 _REJECTED: Final = FinalJobState.REJECTED
 
 
-class ToldJob(msgspec.Struct, kw_only=True, gc=False):
+class CapturedJob(msgspec.Struct, kw_only=True, gc=False):
     """What messages tell of a job. Times are in simulated seconds, and None where nothing was told.
 
     Args:
@@ -142,8 +145,8 @@ class JobBook:
     """
 
     def __init__(self) -> None:
-        self.open: dict[str, ToldJob] = {}
-        self.over: list[ToldJob] = []
+        self.open: dict[str, CapturedJob] = {}
+        self.over: list[CapturedJob] = []
         self.now = 0.0
         self.takers: Mapping[type[model.Event], Callable[[Any], None]] = {
             model.JobSubmittedEvent: self._submitted,
@@ -154,7 +157,7 @@ class JobBook:
             model.JobCompletedEvent: self._completed,
         }
 
-    def take(self, message: Message, direction: Direction = Direction.BATSIM_TO_EDC) -> list[ToldJob]:
+    def take(self, message: Message, direction: Direction = Direction.BATSIM_TO_EDC) -> list[CapturedJob]:
         """Take the next message, and give the jobs that are over with it.
 
         Args:
@@ -173,13 +176,13 @@ class JobBook:
         over, self.over = self.over, []
         return over
 
-    def _of(self, job_id: str) -> ToldJob:
+    def _of(self, job_id: str) -> CapturedJob:
         job = self.open.get(job_id)
         if job is None:  # the recording begins later, or the job is nobody's
-            self.open[job_id] = job = ToldJob(job_id=job_id)
+            self.open[job_id] = job = CapturedJob(job_id=job_id)
         return job
 
-    def _describe(self, job_id: str, job: model.Job) -> ToldJob:
+    def _describe(self, job_id: str, job: model.Job) -> CapturedJob:
         found = self._of(job_id)
         found.profile_id = job.profile_id
         found.resource_request = job.resource_request
@@ -226,12 +229,12 @@ class JobBook:
         job.return_code = event.return_code
         self._end(job)
 
-    def _end(self, job: ToldJob) -> None:
+    def _end(self, job: CapturedJob) -> None:
         del self.open[job.job_id]
         self.over.append(job)
 
 
-def jobs_of(messages: Iterable[tuple[Direction, Message]]) -> Iterator[ToldJob]:
+def jobs_of(messages: Iterable[tuple[Direction, Message]]) -> Iterator[CapturedJob]:
     """The rows of all jobs of a conversation: as they end, then those that never did.
 
     Args:

@@ -15,8 +15,9 @@ import msgspec
 from batprotocol import model
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import canonical_hosts
-from batprotocol.conversation import Conversation, HostPower, JobState, Said
+from batprotocol.conversation import AnyMessage, Conversation, HostPower, JobState
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.deprecation import old_arguments, old_names
 from batprotocol.model import Direction, Message
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.wire.tree import from_message
@@ -29,8 +30,10 @@ __all__ = [
     "RunningProbe",
     "WaitingJob",
     "knowledge_at",
-    "said_in",
+    "messages_in",
 ]
+
+__getattr__ = old_names(__name__, {"said_in": "messages_in"})
 
 _WAITING: Final = JobState.SUBMITTED
 _RUNNING: Final = (JobState.RUNNING, JobState.KILL_PENDING)
@@ -221,25 +224,26 @@ class Follower:
         self._registered: dict[str, model.Profile] = {}
         self._ended = 0
 
-    def take(self, direction: Direction, said: Said | None) -> None:
+    @old_arguments(said="message")
+    def take(self, direction: Direction, message: AnyMessage | None) -> None:
         """Take in the next message.
 
         Args:
-            direction: who says it.
-            said: what is said: of the first two messages the bytes of the frames or their values, then messages or
-                bytes; None where it could not be read.
+            direction: who sends it.
+            message: the message, or its bytes; of the first two, the frame of the handshake, or its bytes. None where
+                it could not be read.
         """
         conversation = self.conversation
         if self.lost_at is not None:
             return
-        if said is None or conversation.is_over or direction is not conversation.turn:
+        if message is None or conversation.is_over or direction is not conversation.turn:
             self.lost_at = conversation.number
             return
-        found = conversation.feed(said)
-        if any(each.rule in _UNREADABLE for each in found) and not isinstance(said, Message):
+        found = conversation.feed(message)
+        if any(each.rule in _UNREADABLE for each in found) and not isinstance(message, Message):
             self.lost_at = conversation.number - 1
-        elif isinstance(said, Message):
-            self._note(said)
+        elif isinstance(message, Message):
+            self._note(message)
 
     def _note(self, message: Message) -> None:
         """What the conversation does not keep, as no rule needs it."""
@@ -309,20 +313,21 @@ class Follower:
 _UNREADABLE: Final = frozenset(["frame.init", "frame.hello", "message.unreadable", "message.unverified", "turn.order"])
 
 
-def said_in(entries: Iterable[Entry]) -> Iterator[tuple[Direction, Said | None]]:
+def messages_in(entries: Iterable[Entry]) -> Iterator[tuple[Direction, AnyMessage | None]]:
     """Who says what in a capture, for `Follower.take`: the frames of the handshake as they are, then messages."""
     return ((entry.direction, entry.data if entry.number < 2 else entry.message) for entry in entries)
 
 
-def knowledge_at(said: Iterable[tuple[Direction, Said | None]], time: float = inf) -> Knowledge:
+@old_arguments(said="messages")
+def knowledge_at(messages: Iterable[tuple[Direction, AnyMessage | None]], time: float = inf) -> Knowledge:
     """What was known at a simulated time.
 
     Args:
-        said: who says what, from the initialization data on; see `Follower.take`.
+        messages: the messages with their directions, from the initialization data on; see `Follower.take`.
         time: in simulated seconds; what was said then counts. A reply that thinks is said when it has thought.
     """
     follower = Follower()
-    for direction, each in said:
+    for direction, each in messages:
         if isinstance(each, Message) and each.now > time:
             break
         follower.take(direction, each)

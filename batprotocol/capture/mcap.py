@@ -17,6 +17,7 @@ from typing import IO, Any, Final, NamedTuple
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.names import NOT_FINISHED, counted
 from batprotocol.errors import CaptureError, PackageMissing, printable
+from batprotocol.extras import installing
 from batprotocol.model import Direction
 from batprotocol.recording.mcap import MESSAGE, PROFILE, RECORD, TOPICS
 from batprotocol.recording.moments import MOST
@@ -25,7 +26,7 @@ from batprotocol.recording.names import MCAP_MAGIC, Names
 try:
     import lz4.frame
 except ImportError:
-    raise PackageMissing("MCAP needs the package lz4: pip install 'batprotocol[capture]'") from None
+    raise PackageMissing(f"MCAP needs the package lz4: {installing('capture')}") from None
 
 # Of these, `batprotocol.recording.mcap` has said already if they are missing.
 import zstandard

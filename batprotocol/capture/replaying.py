@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from batprotocol import model
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
+from batprotocol.capture.knowledge import Knowledge, knowledge_at, messages_in
 from batprotocol.capture.meaning import TOLERANCE, Difference, Meaning, Meant, difference
 from batprotocol.conversation import Conversation
 from batprotocol.errors import CaptureError
@@ -140,7 +140,7 @@ def replay(
         reply = component.hello(text) if said is None else component.answer(play.told(said))
         found = play.compared(said, message, reply)
         if found is not None:
-            known = knowledge_at(said_in(islice(run, entry.number)))
+            known = knowledge_at(messages_in(islice(run, entry.number)))
             return Played(
                 replies=play.replies,
                 unlike=play.unlike,

@@ -13,10 +13,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
-from batprotocol.capture.archives import MAGIC, ArchiveError, Member, chosen, in_order
+from batprotocol.capture.archives import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
 from batprotocol.capture.names import NOT_FINISHED, TWINS
 from batprotocol.errors import CaptureError, PackageMissing
 from batprotocol.files import reason_of
@@ -33,6 +32,7 @@ __all__ = [
     "is_recording",
     "is_result",
     "is_unfinished",
+    "listing_of",
     "messages",
     "others",
     "single",
@@ -88,20 +88,24 @@ class Found(NamedTuple):
     remark: str = ""
 
 
-def messages(arguments: Sequence[str]) -> Iterator[Found]:
+def messages(arguments: Sequence[str], listing: Listing | None = None) -> Iterator[Found]:
     """All messages that these arguments name, in order.
 
     A directory stands for its message files and those of its folders, and an archive for its message files, both by
     name. `run.tar.xz/00004-b2e.bin` is that member alone, `run.jsonl/5` the fifth line, and `-` is standard input.
+
+    Args:
+        arguments: the files.
+        listing: the members of the only argument, where that is an archive, to save the time of listing them again.
     """
     files = [entry for argument in arguments for entry in expanded(argument)]
     sizes = [_size(file.path) for file in files]
     done, all_of_it = 0, sum(sizes)
     for number, (file, size) in enumerate(zip(files, sizes, strict=True)):
-        remark = NOT_FINISHED if is_unfinished(file.path) else ""
-        for found in [file] if file.fault else _read(file.path):
+        path, remark = _name(file.path), NOT_FINISHED if is_unfinished(file.path) else ""
+        for found in [file] if file.fault else _read(file.path, listing):
             share = (done + size * found.share) / all_of_it
-            yield found._replace(file=number, path=_name(file.path), share=share, remark=remark)
+            yield Found(number, path, found.name, found.data, found.fault, share, remark)
             remark = ""
         done += size
 
@@ -115,7 +119,7 @@ def is_recording(path: str) -> bool:
             head = file.read(HEAD)
     except OSError:
         return False
-    return head.startswith(MCAP_MAGIC) or any(head.startswith(magic, start) for start, magic in MAGIC)
+    return head.startswith(MCAP_MAGIC) or _is_archive(head)
 
 
 def is_result(path: str) -> bool:
@@ -148,11 +152,21 @@ def is_unfinished(path: str) -> bool:
     return is_plain and (path.endswith(COMPRESSED) or (size > ZEROS and not any(tail)))
 
 
-def others(path: str) -> Iterator[Found]:
+def listing_of(path: str) -> Listing | None:
+    """The members of an archive; None if the file is not one, or cannot be read twice."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+        return listed(file) if path.endswith(ARCHIVES) or _is_archive(head) else None
+
+
+def others(path: str, listing: Listing | None = None) -> Iterator[Found]:
     """The files of a recorded run that are no messages: how it was run, its results, its twins. By name.
 
     Args:
         path: an archive or a folder.
+        listing: the members of the archive, to save the time of listing them again.
     """
     if os.path.isdir(path):
         for each in sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names):
@@ -162,7 +176,7 @@ def others(path: str) -> Iterator[Found]:
                     yield Found(0, path, name, opened.read(LARGEST))
         return
     with _opened(path) as file:
-        for found in chosen(file, lambda name: not _is_message(name)):
+        for found in chosen(file, lambda name: not _is_message(name), listing):
             if isinstance(found, Member):
                 member = _read_member("", found)._replace(path=path, name=found.name)
                 yield member if found.size else member._replace(fault="")  # a file may be empty, a message may not
@@ -206,9 +220,15 @@ def _size(path: str) -> int:
 
 def _is_message(name: str) -> bool:
     """Whether a file of a directory or an archive, by its name alone, should be a message."""
-    path = PurePosixPath(name)
-    hidden = path.name.startswith(".") or path.name in NO_MESSAGES or TWINS in path.parts[:-1]
-    return path.suffix in MESSAGES and not hidden
+    folders, _, own = name.rpartition("/")
+    if not own.endswith(MESSAGES) or own.startswith(".") or own in NO_MESSAGES:
+        return False
+    return TWINS not in folders.split("/")
+
+
+def _is_archive(head: bytes) -> bool:
+    """Whether a file that begins so is an archive."""
+    return any(head.startswith(magic, start) for start, magic in MAGIC)
 
 
 def _name(path: str) -> str:
@@ -219,7 +239,7 @@ def _fault(name: str, fault: str) -> Found:
     return Found(0, name, name, fault=fault)
 
 
-def _read(path: str) -> Iterator[Found]:
+def _read(path: str, listing: Listing | None) -> Iterator[Found]:
     """The messages of one file."""
     file_path, member = _archive_and_member(path)
     name = _name(file_path)
@@ -229,8 +249,8 @@ def _read(path: str) -> Iterator[Found]:
             file.seek(0)
             if head.startswith(MCAP_MAGIC):
                 yield from _read_mcap(name, file, member)
-            elif name.endswith(ARCHIVES) or any(head.startswith(magic, start) for start, magic in MAGIC):
-                yield from _read_archive(name, file, member)
+            elif name.endswith(ARCHIVES) or _is_archive(head):
+                yield from _read_archive(name, file, member, listing)
             elif name.endswith(LINES) or head.startswith(LINES_BEGIN):
                 yield from _read_lines(name, file, member)
             else:
@@ -328,14 +348,14 @@ def _read_mcap(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
 # Archives
 
 
-def _read_archive(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
+def _read_archive(name: str, file: IO[bytes], wanted: str, listing: Listing | None) -> Iterator[Found]:
     """The messages of an archive, in the order of their names, or the one that is wanted."""
     count = number = 0
     fault = ""
-    for found in chosen(file, wanted.__eq__ if wanted else _is_message):
+    for found in chosen(file, wanted.__eq__ if wanted else _is_message, listing):
         if isinstance(found, Member):
             number += 1
-            yield _read_member(name, found)._replace(share=number / count)
+            yield _read_member(name, found, number / count)
         elif isinstance(found, ArchiveError):
             fault = str(found)
         else:
@@ -344,9 +364,12 @@ def _read_archive(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
         yield _fault(name, fault or (f"has no member {wanted}" if wanted else f"holds no messages ({PATTERNS})"))
 
 
-def _read_member(archive: str, member: Member) -> Found:
+def _read_member(archive: str, member: Member, share: float = 1.0) -> Found:
     name = f"{archive}/{member.name}"
+    if member.size > LARGEST:
+        return Found(0, name, name, fault=TOO_LARGE, share=share)
     try:
-        return _found(name, member.size, b"".join(member.content()) if member.size <= LARGEST else b"")
+        data = b"".join(member.content())
     except ArchiveError as error:
-        return _fault(name, str(error))
+        return Found(0, name, name, fault=str(error), share=share)
+    return Found(0, name, name, data, "" if data else "is empty", share)

@@ -15,7 +15,7 @@ import msgspec
 
 from batprotocol import model
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import JobBook, ToldJob, host_count
+from batprotocol.capture.jobs import CapturedJob, JobBook, host_count
 from batprotocol.distributions import Distribution
 from batprotocol.model import Direction, FinalJobState
 
@@ -85,8 +85,8 @@ class JobStatistics(msgspec.Struct, frozen=True, kw_only=True):
     running: Distribution
     makespan: float
     utilisation: float | None
-    longest_waiting: tuple[ToldJob, ...] = ()
-    longest_running: tuple[ToldJob, ...] = ()
+    longest_waiting: tuple[CapturedJob, ...] = ()
+    longest_running: tuple[CapturedJob, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain values, for JSON; what is not a number is None."""
@@ -122,7 +122,7 @@ class RunStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, ToldJob):
+    if isinstance(value, CapturedJob):
         return value.to_json()
     if isinstance(value, msgspec.Struct):
         return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
@@ -199,7 +199,7 @@ class _Jobs:
         self.add(self.book.over)
         self.book.over.clear()
 
-    def add(self, jobs: Iterable[ToldJob]) -> None:
+    def add(self, jobs: Iterable[CapturedJob]) -> None:
         """Count jobs that are over."""
         for job in jobs:
             state, started, finished = job.state, job.started, job.finished
@@ -238,7 +238,7 @@ class _Jobs:
         )
 
 
-def statistics_of_jobs(jobs: Iterable[ToldJob], hosts: int | None) -> JobStatistics:
+def statistics_of_jobs(jobs: Iterable[CapturedJob], hosts: int | None) -> JobStatistics:
     """What became of these jobs, wherever that is known from.
 
     Args:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from batprotocol.deprecation import old_arguments
 from batprotocol.model import Direction
 from batprotocol.recording import Recorder
 from batprotocol.sockets import Channel, Requester
@@ -15,11 +16,12 @@ from batprotocol.sockets import Channel, Requester
 __all__ = ["tap"]
 
 
+@old_arguments(said="on_message")
 def tap(
     batsim: Channel,
     edc: Requester,
     recorder: Recorder,
-    said: Callable[[Direction, bytes], object] | None = None,
+    on_message: Callable[[Direction, bytes], object] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> bytes:
     """Hand on what is said until Batsim closes its connection.
@@ -28,7 +30,7 @@ def tap(
         batsim: where Batsim connects to.
         edc: the connection to the decision component.
         recorder: what keeps it.
-        said: told of each message once it was handed on.
+        on_message: called with each message after it was handed on.
         on_wait: called every 0.2 seconds while waiting for Batsim; what it raises ends the tap.
 
     Returns:
@@ -43,18 +45,18 @@ def tap(
     last = b""
     write, receive, exchange, send = recorder.write, batsim.receive, edc.exchange, batsim.send
     while True:
-        heard = receive()
-        if heard is None:
+        message = receive()
+        if message is None:
             if on_wait is not None:
                 on_wait()
             if last and batsim.is_peer_gone():
                 return last
             continue
-        last = heard
-        write(Direction.BATSIM_TO_EDC, heard)
-        answer = exchange(heard)
+        last = message
+        write(Direction.BATSIM_TO_EDC, message)
+        answer = exchange(message)
         write(Direction.EDC_TO_BATSIM, answer)
         send(answer)
-        if said is not None:
-            said(Direction.BATSIM_TO_EDC, heard)
-            said(Direction.EDC_TO_BATSIM, answer)
+        if on_message is not None:
+            on_message(Direction.BATSIM_TO_EDC, message)
+            on_message(Direction.EDC_TO_BATSIM, answer)

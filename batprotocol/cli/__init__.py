@@ -1,17 +1,17 @@
 """`batproto`: protocol messages and simulations on the command line. Arguments in, text out; no logic of its own.
 
-`main` brings the commands together. Each family of commands is a folder, whose `command` has their parameters and
-imports what does the work when that is wanted, so that `batproto --help` and completion wait for nothing:
+`main` combines the commands. Each family of commands is a folder. Its module `command` has the parameters, and imports
+the modules that do the work only when a command runs: `batproto --help` and completion do not wait for them.
 
 - `messages`: `dump`, `convert`, `validate` and `check`; `captures`: `at`, `stats`, `diff` and `replay`;
 - `reference`: `schema`, `rules` and `policies`;
 - `run`: `run` and `library`; `simulate`, `compare`, `conformance`, `bridge` and `new`, one each;
-- `study`: those of studies; `fast` and `grid`: those of FaST and of campaigns.
+- `study`: the commands for studies; `fast` and `grid`: the commands for FaST and for campaigns.
 
-They stand on what they have in common. `parameters` has what several of them take, `families` what the
-help of groups shows. Runs that users name are opened by `named`. What is read goes from `inputs` to
-the table of `protocols`; what is shown goes to `terminal`; `version` says which batprotocol this is. Families know one
-another only where `tests/house/test_floors.py` has one above the other.
+The families share these modules: `parameters` has the parameters that several commands take, `completing` completes
+them in shells, and `families` prints the help of groups. `named` opens the runs that users name. Input goes from
+`inputs` to the table of `protocols`, and output goes to `terminal`. `version` describes this installation of
+batprotocol. A family imports another one only where `tests/house/test_floors.py` has one above the other.
 
-Nothing outside this folder may import `click` or `rich`, but for the summary of a simulation.
+Nothing outside this folder may import `click` or `rich`, except for the summary of a simulation.
 """

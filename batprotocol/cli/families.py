@@ -1,7 +1,7 @@
-"""Groups of commands whose help tells in whole sentences what each is for, sorted by what people want.
+"""Groups of commands whose help describes each command in a whole sentence, sorted by purpose.
 
-What click would show is the beginning of a command's own help, cut off where the line ends. A group's overview is a
-table instead, of sentences that fit on a line; a command that is not in it cannot be added.
+click would show the beginning of a command's own help, cut off at the end of the line. The overview of a group is a
+table instead, with sentences that fit on a line. A command that is not in the table cannot be added.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Family(click.Group):
     """A group of commands.
 
     Args:
-        overview: for each thing that people want, the commands for it, each with its sentence.
-        files: the endings of files that its commands work on.
+        overview: for each purpose, the commands for it, each with its sentence.
+        files: the endings of the files that its commands work on.
 
     Attributes:
         overview: the same.
@@ -40,7 +40,7 @@ class Family(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named first. Where a file stands in its place, the error says what to type."""
+        """The command that is named first. If the user gives a file instead, the error says what to type."""
         first = args[0] if args else ""
         if first not in self.commands and first.lower().endswith(self._files or ("\0",)):
             command = next(iter(next(iter(self.overview.values()))))

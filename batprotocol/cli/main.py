@@ -1,6 +1,6 @@
-"""`batproto` itself: its commands brought together, and what it exits with.
+"""`batproto` itself: it combines the commands and sets the exit status.
 
-What a command takes is in the `command` of its family's folder, which leaves the work to the modules beside it.
+The parameters of a command are in the module `command` of its family's folder. The modules beside it do the work.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from click.shell_completion import get_completion_class
 from batprotocol.cli.bridge.command import bridge
 from batprotocol.cli.captures.command import at, diff, export, replay, stats, tap, timeline
 from batprotocol.cli.compare.command import compare
+from batprotocol.cli.completing import use_bash_as_it_is
 from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
 from batprotocol.cli.fast.command import fast
@@ -38,7 +39,7 @@ __all__ = ["batproto", "main"]
 NAME = "batproto"
 SHELLS = ("bash", "zsh", "fish")
 INTERRUPTED = 130
-"""What shells report for a program that SIGINT ends."""
+"""The exit status that shells report for a program that SIGINT ends."""
 
 
 def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -55,38 +56,38 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
 _OVERVIEW = {
     "Write schedulers, and try them": {
         "new": "Write a scheduler to start from, and its test.",
-        "policies": "List the ready schedulers, and the parts they are made of.",
+        "policies": "List the built-in policies, and the parts of their names.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
-        "compare": "Compare what came of two simulations, job by job.",
+        "compare": "Compare the results of two simulations, job by job.",
         "study": "Run many simulations, and make tables and plots of them.",
-        "conformance": "Find out what a scheduler, in any language, gets wrong.",
+        "conformance": "Test whether a scheduler, in any language, keeps the rules.",
     },
     "Run schedulers with Batsim": {
-        "run": "Run a scheduler for one simulation, and Batsim, if asked to.",
-        "library": "Print what Batsim needs to load a scheduler into its process.",
-        "bridge": "Let Batsim and a scheduler of different versions speak.",
+        "run": "Run a scheduler for one simulation, and start Batsim for it.",
+        "library": "Print the options with which Batsim loads a scheduler.",
+        "bridge": "Connect a Batsim and a scheduler of different versions.",
     },
-    "Look at what was said": {
+    "Look at recordings and messages": {
         "dump": "Print messages as readable trees, or as JSON.",
-        "at": "Tell what was known in a run at a simulated time.",
-        "tap": "Record what Batsim and any scheduler say, between the two.",
+        "at": "Show the state of a run at a simulated time.",
+        "tap": "Record the messages between Batsim and any scheduler.",
         "export": "Write a run for other programs: Perfetto, CSV, Parquet.",
         "timeline": "Show jobs on hosts over time, in a page or a figure.",
-        "stats": "Tell the numbers of a run: sizes, times, jobs, utilisation.",
-        "diff": "Find where two runs part, and the jobs that differ.",
-        "replay": "Find where a scheduler decides differently from then.",
+        "stats": "Print statistics of a run: sizes, times, jobs, utilisation.",
+        "diff": "Find where two runs begin to differ, and which jobs differ.",
+        "replay": "Find where a scheduler decides differently than recorded.",
         "check": "Check that a run follows the rules of the conversation.",
         "validate": "Check that messages can be read, and belong to the schema.",
         "convert": "Convert a message, or a whole recording, into another format.",
     },
-    "Look things up": {
+    "Look up reference": {
         "rules": "List the rules of the conversation, or explain one of them.",
-        "schema": "Show what the schema says: fields, types, defaults, comments.",
+        "schema": "Show the schema: fields, types, defaults, comments.",
         "completion": "Print a script that makes the shell complete all this.",
     },
     "Other systems": {
         "grid": "Run campaigns on the idle resources of clusters, as CiGri.",
-        "fast": "Talk with the parts of FaST over MQTT, and check them.",
+        "fast": "Talk to the parts of FaST over MQTT, and check them.",
     },
 }
 
@@ -109,31 +110,31 @@ _OVERVIEW = {
 def batproto(context: click.Context) -> None:
     """Read, check and convert messages of batprotocol, the protocol between Batsim and schedulers.
 
-    FILE is a message file or a handshake frame, in whatever format and of whatever age, from the text before Batsim 1
-    on; a directory, an archive (.tar.xz) or a .mcap of them; run.tar.xz/00004-b2e.bin, a single one of an archive; a
-    recording of FaST, run.jsonl, or a line of it, run.jsonl/5; or - for standard input. Messages may have up to
-    256 MiB, and archives unpack to as much, or to 500 times their size.
+    FILE is a message file or a handshake frame, in any format of any version of the protocol, or - for standard input.
+    It can also be a directory, an archive (.tar.xz) or a .mcap of them, or one message of an archive, such as
+    run.tar.xz/00004-b2e.bin. It can be a recording of FaST, run.jsonl, or one of its lines, run.jsonl/5. Messages may
+    have up to 256 MiB. Archives may unpack to 256 MiB, or to 500 times their size.
 
     \b
     Examples:
-      batproto dump run.tar.xz                      what was said in a run
+      batproto dump run.tar.xz                      the messages of a run
       batproto dump --job 'w0!12' run.tar.xz        ... about one job
       batproto dump --json-lines run.tar.xz | jq .  ... for other programs
       batproto convert message.bin message.json
       batproto validate recordings/
-      batproto check run.tar.xz                     what Batsim would not survive
-      batproto simulate scheduler.py:FCFS           what comes of 250 jobs
-      batproto simulate easy-sjf                    ... with a ready scheduler
-      batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
-      batproto run --protocol 4.2 scheduler.py:FCFS today's scheduler, Batsim 4
+      batproto check run.tar.xz                     find broken rules
+      batproto simulate scheduler.py:FCFS           simulate 250 jobs
+      batproto simulate easy-sjf                    ... with a built-in policy
+      batproto conformance scheduler.py:FCFS        test a scheduler
+      batproto run --protocol 4.2 scheduler.py:FCFS a new scheduler, Batsim 4
       batproto grid run                             campaigns on idle resources
       batproto schema ExecuteJob
 
     \b
     Exit status:
-      0    all is well
-      1    something is wrong with a message, a file or the output; what can be
-           done is done
+      0    success
+      1    something is wrong with a message, a file or the output; the command
+           has done the rest of its work
       2    the command line is wrong, or Batsim's own status, which "batproto
            run" passes on
       130  interrupted
@@ -156,11 +157,13 @@ for _command in (
 
 # batproto completion
 
+use_bash_as_it_is()
+
 
 @batproto.command()
 @click.argument("shell", metavar="bash|zsh|fish", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print a script that makes the shell complete batproto's commands, options, files, event types and names.
+    """Print a script that makes the shell complete batproto's commands, options, files, policies and names.
 
     \b
     bash:  batproto completion bash > ~/.local/share/bash-completion/completions/batproto
@@ -176,7 +179,7 @@ def completion(shell: str) -> None:
 
 
 class _Closed(io.RawIOBase):
-    """Standard output that was closed before the program began: who writes to it is told."""
+    """Standard output that was closed before the program began: each write raises an error."""
 
     def writable(self) -> bool:
         return True
@@ -190,7 +193,7 @@ def _closed() -> TextIO:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run `batproto` and exit. All that goes wrong is told in one sentence on standard error."""
+    """Run `batproto` and exit. It reports an error as one sentence on standard error."""
     with open(os.devnull, "w") as nowhere, _closed() as closed:
         # Both are None when the program was started with them closed.
         sys.stdout = sys.stdout or closed
@@ -202,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
-    """The exit status, and what to say on standard error."""
+    """The exit status, and the message for standard error."""
     try:
         status = batproto.main(arguments, prog_name=NAME, standalone_mode=False)
         sys.stdout.flush()
@@ -232,7 +235,7 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
 
 
 def _stuck() -> str | None:
-    """The name of standard output if it does not take what is still to be written there: nothing more is then."""
+    """The name of standard output if it does not take the rest of the output; nothing more is written then."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -242,7 +245,7 @@ def _stuck() -> str | None:
 
 
 def _place(error: Exception) -> str:
-    """Where an exception was raised, for a report."""
+    """The file and line at which an exception was raised, for a report."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next

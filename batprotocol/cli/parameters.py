@@ -1,23 +1,21 @@
-"""What the parameters of several commands have in common: how they are checked, and how shells complete them."""
+"""Parameters that several commands share, and checks of their values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
+
+from batprotocol.cli.completing import complete_age
+from batprotocol.errors import hint
 
 __all__ = [
     "WithCommand",
+    "advice_options",
     "any_rule_set",
-    "complete_age",
-    "complete_any_rule_set",
-    "complete_file",
-    "complete_rule_set",
-    "complete_scheduler",
-    "completions",
     "expect_unicode",
+    "file_with_ending",
     "message_files",
     "old_protocol",
     "rule_set",
@@ -31,7 +29,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _Text(click.types.StringParamType):
-    """A text that is one: bytes that are no UTF-8 can only be the name of a file."""
+    """A text in valid UTF-8. Other bytes can only be the name of a file."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         text = super().convert(value, param, ctx)
@@ -43,7 +41,7 @@ class _Text(click.types.StringParamType):
 
 
 def expect_unicode(group: click.Group, *folders: str) -> None:
-    """Let no command of a group take what is no Unicode, but in names of files.
+    """Let the commands of a group refuse texts that are not valid Unicode, except for names of files.
 
     Args:
         group: the group.
@@ -55,53 +53,25 @@ def expect_unicode(group: click.Group, *folders: str) -> None:
                 parameter.type = _Text()
 
 
-def complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    return [CompletionItem(start, type="file")]
-
-
-def complete_scheduler(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """A file with a scheduler in it, or the name of a policy: the part after the last + of it."""
-    from batprotocol.policies.names import PARTS
-
-    before, plus, _ = start.rpartition("+")
-    return [*completions([f"{before}{plus}{name}" for name in PARTS], start), CompletionItem(start, type="file")]
-
-
-def complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.conversation import RULE_SETS
-
-    return completions(tuple(RULE_SETS), start)
-
-
 def rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
     from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
 
     if name is not None and name not in RULE_SETS:
-        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(RULE_SETS)}", context)
+        raise click.UsageError(_no_rule_set(name, RULE_SETS), context)
     return name or DEFAULT_RULE_SET
 
 
-def complete_any_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    return completions(_rule_sets(), start)
+def _no_rule_set(name: str, known: Collection[str]) -> str:
+    return f"there is no rule set {name!r}, only {' and '.join(known)}{hint(name, known)}"
 
 
 def any_rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
     """The name of a rule set of any protocol, "" if none is given."""
-    if name is not None and name not in _rule_sets():
-        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(_rule_sets())}", context)
+    from batprotocol.cli.protocols.table import rule_sets
+
+    if name is not None and name not in rule_sets():
+        raise click.UsageError(_no_rule_set(name, rule_sets()), context)
     return name or ""
-
-
-def _rule_sets() -> tuple[str, ...]:
-    from batprotocol.cli.protocols.table import catalogues
-
-    return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))
-
-
-def completions(names: Sequence[str], start: str) -> list[CompletionItem]:
-    """The names that begin so; as it is written, if there are any, for shells keep only what all of them begin with."""
-    exact = [name for name in names if name.startswith(start)]
-    return [CompletionItem(name) for name in exact or names if name.lower().startswith(start.lower())]
 
 
 def unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
@@ -110,7 +80,7 @@ def unknown(context: click.Context, sentence: str, name: str, names: Sequence[st
 
 
 def _closest(name: str, names: Sequence[str]) -> list[str]:
-    """The names that are spelled most like this one, with or without `Event` at its end, or that contain it."""
+    """The names with the most similar spelling, with or without `Event` at the end, and names that contain this one."""
     from difflib import get_close_matches
 
     lower = name.lower()
@@ -131,15 +101,37 @@ def old_protocol(context: click.Context, parameter: click.Parameter, name: str |
 
     try:
         if is_text(name) and text_version(name) is None:
-            raise click.BadParameter("which version of text? 'text-0' to 'text-3'.", context, parameter)
+            raise click.BadParameter("give a version of text: 'text-0' to 'text-3'.", context, parameter)
         return name if is_text(name) or version_of(name) else None
     except ValueError as error:
         raise click.BadParameter(f"{error}, or 'text-0' to 'text-3'.", context, parameter) from None
 
 
+def file_with_ending(*endings: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback for files, one or several, whose names must end with one of these endings.
+
+    Args:
+        endings: the endings, such as `.csv`.
+    """
+
+    def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        from batprotocol.errors import InputError
+        from batprotocol.writing import by_ending
+
+        for path in value if isinstance(value, tuple) else (value,):
+            try:
+                if path is not None:
+                    by_ending(path, dict.fromkeys(endings))
+            except InputError as error:
+                raise click.BadParameter(f"{error}.", context, parameter) from None
+        return value
+
+    return check
+
+
 def seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and not value > 0:
-        raise click.BadParameter(f"{value} is no number of seconds > 0.", context, parameter)
+        raise click.BadParameter(f"expected a number of seconds > 0, got {value}.", context, parameter)
     return value
 
 
@@ -149,20 +141,13 @@ message_files = click.argument(
 
 
 def schema_option(doing: str) -> Callable[[_Command], _Command]:
-    """The option that names a schema of another age."""
+    """The option that names another version of the schema."""
     return click.option(
         "--schema",
         metavar="AGE|FILE",
         shell_complete=complete_age,
-        help=f"{doing} another schema: an age, 2021-10 to 2024-10, or a file, .bfbs, or .fbs where flatc is installed.",
+        help=f"{doing} another schema: a version, 2021-10 to 2024-10, or a file, .bfbs (or .fbs, which needs flatc).",
     )
-
-
-def complete_age(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """The ages, and files."""
-    from batprotocol.schemas import AGES
-
-    return [*completions(AGES, start), CompletionItem(start, type="file")]
 
 
 timeout_option = click.option(
@@ -170,15 +155,48 @@ timeout_option = click.option(
     metavar="SECONDS",
     type=float,
     callback=seconds,
-    help="How long to wait for each message; for ever unless given.",
+    help="How long to wait for each message; by default, without a limit.",
 )
 
 
+def advice_options(default: float) -> Callable[[_Command], _Command]:
+    """The options that ask for advice; the command gets `advise`, the simulated seconds, or None.
+
+    Args:
+        default: the seconds where the user gives none.
+    """
+
+    def decide(context: click.Context, parameter: click.Parameter, after: float | None) -> float | None:
+        is_wanted = context.params.pop("wants_advice")
+        return after if after is not None else default if is_wanted else None
+
+    def decorate(command: _Command) -> _Command:
+        wanted = click.option(
+            "--advise",
+            "wants_advice",
+            is_flag=True,
+            is_eager=True,
+            help="Print advice, too, such as about hosts that stay free although a waiting job fits.",
+        )
+        after = click.option(
+            "--advise-after",
+            "advise",
+            metavar="SECONDS",
+            type=click.FloatRange(min=0),
+            callback=decide,
+            help="Print advice about what lasts longer than this simulated time; implies --advise.  "
+            f"[default: {default:g}]",
+        )
+        return wanted(after(command))
+
+    return decorate
+
+
 class WithCommand(click.Command):
-    """A command whose last argument is another program's command line, which `--` must keep apart."""
+    """A command whose last argument is the command line of another program, after `--`."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
-        """As click does it, and a sentence for those who leave out `--`."""
+        """Parse as click does, and report a missing `--`."""
         given = tuple(arguments)
         try:
             rest = super().parse_args(context, arguments)

@@ -1,7 +1,7 @@
-"""Which batprotocol runs here: its version, its engine, and where it was imported from.
+"""The version of this batprotocol, its engine, and the folder that it was imported from.
 
-In a clone, Python imports the package of the current directory rather than the installed one; that should not go
-unnoticed, nor should an engine that is slow only because there was no compiler.
+In a clone, Python imports the package of the current directory instead of the installed one. Users should notice that,
+and also an engine that is slow only because there was no compiler.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def slow_engine() -> str | None:
     if "native" in binary.ENGINES or os.environ.get("BATPROTOCOL_ENGINE"):
         return None
     return (
-        "messages are read and written by the Python engine, which takes some 20 times as long: the native one was not "
-        "compiled. Install a C compiler (Debian and Ubuntu: apt-get install gcc python3-dev) and batprotocol again; "
-        "BATPROTOCOL_ENGINE=python says that you know"
+        "the Python engine reads and writes messages, which takes some 20 times as long: the native engine was not "
+        "compiled. Install a C compiler (Debian and Ubuntu: apt-get install gcc python3-dev) and batprotocol again, or "
+        "set BATPROTOCOL_ENGINE=python to hide this message"
     )

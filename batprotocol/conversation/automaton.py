@@ -1,9 +1,9 @@
-"""The automata of a conversation: whose turn it is and its phases, and as tables each job, each host, registration.
+"""The automata of a conversation: turns and phases, and the tables of jobs, hosts and registration.
 
-Read the tables as: in this state, this event leads there. An event that a state does not list cannot come in that
-state, and which rule it then breaks is for the modules of the topics to say. Which events come in which phase is in the
-table of all events, `events`. `docs/explanation/conversation.md` shows all of them drawn.
-This module must not know of rules, nor of the values of events beyond their types.
+In the tables, each state has the events that can come in it, with the state that each event leads to. The modules of
+the topics decide which rule another event breaks. The table `events` defines which events come in which phase.
+`docs/explanation/conversation.md` shows drawings of all automata.
+This module must not know rules, or the values of events except their types.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class Expected(Enum):
 
 
 class Phase(Enum):
-    """How far a conversation is. `steps` maps the type of each event that may come to the phase it leads to."""
+    """The phase of a conversation. `steps` maps the type of each possible event to the phase that it leads to."""
 
     INIT = "before the initialization data"
     HELLO = "before the hello"
     BEGIN = "before SimulationBeginsEvent"
     RUN = "the simulation runs"
-    STOP = "a stop was asked for"
+    STOP = "a stop was requested"
     END = "the simulation has ended"
-    OVER = "all is said"
+    OVER = "the conversation is over"
 
     def __init__(self, meaning: str) -> None:
         self.meaning = meaning
@@ -46,12 +46,12 @@ class Phase(Enum):
 
 
 class JobState(Enum):
-    """What has become of a job. `steps` maps the type of each event that may come to the state it leads to."""
+    """The state of a job. `steps` maps the type of each possible event to the state that it leads to."""
 
     UNKNOWN = "neither submitted nor registered"
     SUBMITTED = "in the queue: submitted, or registered"
     RUNNING = "executed"
-    KILL_PENDING = "executed, and its kill was asked for"
+    KILL_PENDING = "executed, and its kill was requested"
     COMPLETED = "over, and Batsim has forgotten it"
     REJECTED = "rejected, and Batsim soon forgets it"
 
@@ -61,7 +61,7 @@ class JobState(Enum):
 
 
 class HostPower(Enum):
-    """Whether a host is on. `steps` maps the type of each event that may come to the state it leads to."""
+    """Whether a host is on. `steps` maps the type of each possible event to the state that it leads to."""
 
     ON = "in a computation state"
     SWITCHING_OFF = "on the way to a sleep state"

@@ -1,7 +1,7 @@
-"""`Conversation`: feeds the messages of both sides through the tables, in turn, and tells what is wrong with them.
+"""`Conversation`: checks the messages of both sides, in turn, by the tables, and returns their violations.
 
-It knows turns and phases. Which function is for which event is in the table of `events`, and what an event must be like
-is the business of the topics' modules. It opens no socket or file, and never raises because of what a peer said.
+It handles turns and phases. The table `events` lists the functions for each event, and the modules of the topics check
+the contents. This module opens no socket and no file, and never raises an exception because of a peer's message.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from batprotocol import model
 from batprotocol.conversation import events, jobs, reading, simulation, times
 from batprotocol.conversation.automaton import Expected, Phase, Registration
 from batprotocol.conversation.known_jobs import JobRecord, JobsById
-from batprotocol.conversation.reading import Said
+from batprotocol.conversation.reading import AnyMessage
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord, State
+from batprotocol.deprecation import old_arguments
 from batprotocol.errors import DecodeError, an
 from batprotocol.steps.counting import step
 from batprotocol.wire import frames
 
 __all__ = ["Conversation"]
 
-# Looking up a member of an enum, or of another module, costs more than most of what is done with it here.
+# Looking up a member of an enum, or of another module, costs more than most operations with it here.
 _BEGIN: Final = Phase.BEGIN
 _RUN: Final = Phase.RUN
 _END: Final = Phase.END
@@ -39,21 +40,24 @@ _FROM_EDC: Final = events.FROM_EDC
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Conversation:
-    """What two peers have said so far, and what may be said next.
+    """The state of a conversation between two peers, which checks each message.
 
     Args:
         rules: the rule set: "batsim-5.0.0-rc2" (what that Batsim does) or "protocol" (what schema and documentation
-            demand). ValueError if there is no such rule set.
-        without: ids of rules that are not checked in replies that `feed` takes, as somebody else checks them with
-            better knowledge. `offer` checks them.
+            demand).
+        without: ids of rules that `feed` does not check in replies, because another component knows more and checks
+            them. `offer` checks them.
 
     Attributes:
-        doubtful: whoever runs the conversation sets it where Batsim has said what cannot be, so that nobody knows what
-            can still happen. Deadlocks are then not believed.
+        doubtful: the program that runs the conversation sets it when Batsim has sent something impossible, so that the
+            rest of the simulation is unknown. Deadlocks are then not reported.
 
-    `feed` takes the next message, whoever's it is. A decision component that wants to know *before* it sends goes
-    through the same conversation step by step: `begin`, `hello`, then for each turn `receive`, `offer` for each event
-    of its reply, and `close_reply`. All return the violations found, an empty list mostly.
+    Raises:
+        ValueError: there is no such rule set.
+
+    `feed` takes the next message of either side. A decision component that wants to check its events *before* it sends
+    them goes through the same conversation step by step: `begin`, `hello`, then for each turn `receive`, `offer` for
+    each event of its reply, and `close_reply`. Each method returns the violations found, usually an empty list.
 
     >>> from batprotocol import MessageBuilder
     >>> batsim, mine = MessageBuilder(), MessageBuilder()
@@ -82,47 +86,47 @@ class Conversation:
     def __repr__(self) -> str:
         return f"<Conversation: {self.phase.meaning}, message {self.number} is next, now {self.now}>"
 
-    # What is known
+    # The state
 
     @property
     def rules(self) -> str:
-        """The name of the rule set in force."""
+        """The name of the rule set."""
         return self._rules
 
     @property
     def phase(self) -> Phase:
-        """How far the conversation is."""
+        """The phase of the conversation."""
         return self._state.phase
 
     @property
     def turn(self) -> model.Direction:
-        """Whose turn it is."""
+        """The direction of the next message."""
         to_edc = self._state.expected in (Expected.INIT, Expected.BATSIM)
         return model.Direction.BATSIM_TO_EDC if to_edc else model.Direction.EDC_TO_BATSIM
 
     @property
     def is_over(self) -> bool:
-        """Whether all is said: SimulationEndsEvent was answered."""
+        """Whether the conversation is over: SimulationEndsEvent was answered."""
         return self._state.phase is Phase.OVER
 
     @property
     def number(self) -> int:
-        """The number of the message that is next: 0 for the initialization data, 1 for the hello."""
+        """The number of the next message: 0 for the initialization data, 1 for the hello."""
         return self._state.number
 
     @property
     def now(self) -> float:
-        """The simulated time that Batsim told last, in seconds; 0 before."""
+        """The last simulated time that Batsim sent, in seconds; 0 before its first message."""
         return self._state.now
 
     @property
     def format(self) -> str:
-        """The format of messages that are given as bytes, as the hello has it: "binary" or "json"."""
+        """The format of messages in bytes, from the hello: "binary" or "json"."""
         return self._state.format
 
     @property
     def features(self) -> model.EDCRequestedSimulationFeatures:
-        """What the hello requested."""
+        """The features that the hello requested."""
         return self._state.features
 
     @property
@@ -132,7 +136,7 @@ class Conversation:
 
     @property
     def all_static_jobs_submitted(self) -> bool:
-        """Whether no job is to come but those that are registered."""
+        """Whether Batsim has submitted all static jobs: only registered jobs can follow."""
         return self._state.static_submitted
 
     @property
@@ -142,34 +146,34 @@ class Conversation:
 
     @property
     def jobs(self) -> Mapping[str, JobRecord]:
-        """All jobs ever submitted or registered, by id, in no certain order.
+        """All jobs that were submitted or registered, by id, in no particular order.
 
-        Of a job that has ended, all is known until Batsim speaks again; from then on only that there was one of this
-        name (`state`), and how it ended (`final`): `job`, `allocation` and `since` are None, `profile_id` is "".
+        The record of a job that has ended is complete until Batsim's next message. After that, it keeps only `state`
+        and `final`, the way in which the job ended: `job`, `allocation` and `since` are None, `profile_id` is "".
         """
         return self._jobs
 
     @property
     def profiles(self) -> Mapping[str, model.Profile | None]:
-        """The profiles known to exist, by full name; None where nobody told what they are."""
+        """The profiles that are known to exist, by full name. The value is None if the profile was not sent."""
         return self._state.profiles
 
     @property
     def calls(self) -> Mapping[str, list[CallRecord]]:
-        """The calls that are still to come, by id; one-shot calls can share one."""
+        """The pending calls, by id; one-shot calls can share an id."""
         return self._state.calls
 
     @property
     def probes(self) -> Mapping[str, ProbeRecord]:
-        """The probes that run, by id."""
+        """The running probes, by id."""
         return self._state.probes
 
     @property
     def usage(self) -> IntervalTree:
-        """Who holds which hosts now: an `intervaltree.IntervalTree` of intervals [first, last + 1[ with the job's id.
+        """The hosts that jobs hold: an `intervaltree.IntervalTree` of intervals [first, last + 1[ with the job's id.
 
-        It is a copy of its own, made when somebody looks into it: whether there is anything in it costs nothing.
-        `conversation.jobs[id].since` tells since when.
+        It is a separate copy, which is made on the first access to its contents; `bool()` of it costs nothing.
+        `conversation.jobs[id].since` is the time since when the job holds them.
         """
         return self._state.held.usage()
 
@@ -177,8 +181,8 @@ class Conversation:
     def killable(self) -> list[str]:
         """The running jobs that a KillJobsEvent can name now, in the order of their execution.
 
-        Jobs whose kill was asked for are not among them, nor are jobs that are known to replay a usage trace, where
-        the rule set says that these cannot be killed. Killing all of them first, in the same reply, is what makes a
+        It does not contain jobs whose kill was requested. It does not contain jobs that replay a usage trace either, if
+        the rule set has the rule that these cannot be killed. Kill all of them in the same reply to make a
         ForceSimulationStopEvent safe.
         """
         return jobs.killable(self._state)
@@ -191,7 +195,7 @@ class Conversation:
     # Step by step
 
     def begin(self, init_text: str | None = None) -> list[Violation]:
-        """Message 0, from Batsim: the initialization data. Its text does not matter to any rule."""
+        """Take message 0, Batsim's initialization data. No rule is about its text."""
         state = self._start()
         if state.expected is Expected.INIT:
             self._go_on()
@@ -200,17 +204,17 @@ class Conversation:
         return state.found
 
     def hello(self, message: model.Message, flags: int | None = None) -> list[Violation]:
-        """Message 1, from the decision component: its hello.
+        """Take message 1, the hello of the decision component.
 
         Args:
             message: it must hold exactly one event, an EDCHelloEvent.
             flags: the flags of its frame, if there is one.
 
-        If a violation is fatal, the hello can be said again.
+        If a violation is fatal, the hello can be repeated.
         """
         state = self._start()
         if state.expected is not Expected.HELLO:
-            self._out_of_turn("it is not the time to say hello")
+            self._out_of_turn("it is not the turn of the hello")
             return state.found
         if flags is not None and flags not in frames.FLAGS.values():
             state.report_at("frame.flags", "", f"the flags are {flags:#x}")
@@ -229,7 +233,7 @@ class Conversation:
         return state.found
 
     def receive(self, message: model.Message) -> list[Violation]:
-        """A message of Batsim. It takes effect in any case: what is said is said."""
+        """Take a message of Batsim. It takes effect even if it breaks a rule, because Batsim has already sent it."""
         state = self._start()
         now = message.now
         if state.expected is not _BATSIM_SPEAKS:
@@ -264,10 +268,10 @@ class Conversation:
         return state.found
 
     def offer(self, event: model.Event) -> list[Violation]:
-        """Judge one more event of the reply that is being made.
+        """Check the next event of the reply.
 
-        If a violation is fatal, nothing has changed: the event must not be sent. Else it has taken effect, cannot be
-        taken back, and belongs into the reply at the next place.
+        If a violation is fatal, nothing has changed, and the event must not be sent. Otherwise the event has taken
+        effect: it cannot be withdrawn, and must be the next event of the reply.
 
         Args:
             event: an event of the decision component, with the timestamp that it will carry.
@@ -283,13 +287,13 @@ class Conversation:
         return state.found
 
     def close_reply(self, message: model.Message) -> list[Violation]:
-        """The reply is complete, and it is Batsim's turn.
+        """Check the complete reply; then it is Batsim's turn.
 
         Args:
-            message: the reply, with the events that were offered and accepted. Judged is what concerns the whole: its
-                times, and whether it leaves the simulation stuck.
+            message: the reply, with the events that were offered and accepted. Only its times are checked, and whether
+                the simulation gets stuck after it.
 
-        If a violation is fatal, nothing has changed: more can be offered, or it can be closed with another now.
+        If a violation is fatal, nothing has changed: offer more events, or close the reply with another now.
         """
         state = self._start()
         if state.expected is not _REPLY_IS_DUE:
@@ -310,15 +314,16 @@ class Conversation:
 
     # Whole messages
 
-    def feed(self, said: Said) -> list[Violation]:
-        """Take the next message, whoever's turn it is, and tell all that is wrong with it.
+    @old_arguments(said="message")
+    def feed(self, message: AnyMessage) -> list[Violation]:
+        """Take the next message of either side, and return its violations.
 
         Args:
-            said: raw bytes (for message 0 and 1 the handshake's frame, then messages in the format that the flags
+            message: raw bytes (for message 0 and 1 the handshake's frame, then messages in the format that the flags
                 chose), or the value: `str` for message 0, `frames.Hello` or `Message` for message 1, then `Message`.
 
-        The conversation goes on whatever was found. Once a message could not be read, what depends on it cannot be
-        known, so nothing but the form of messages is judged from there on.
+        The conversation continues after violations. After an unreadable message, the state is unknown, so only the
+        form of later messages is checked.
         """
         state = self._start()
         number, blind = state.number, state.blind
@@ -326,18 +331,18 @@ class Conversation:
             self._out_of_turn("the conversation is over")
             return state.found
         try:
-            value = reading.decoded(state, said)
+            value = reading.decoded(state, message)
         except DecodeError as error:
             reading.unreadable(state, error)
             found = state.found
         else:
             found = [] if blind else self._fed(value)
-        if state.number == number:  # refused, but said
+        if state.number == number:  # refused, but sent
             self._go_on()
         return found
 
     def _fed(self, value: str | model.Message | frames.Hello) -> list[Violation]:
-        """Hand a message to whoever is for it."""
+        """Pass a message to the method for its turn."""
         expected = self._state.expected
         if isinstance(value, str) and expected is Expected.INIT:
             return self.begin(value)
@@ -353,7 +358,7 @@ class Conversation:
         return self._state.found
 
     def _replied(self, message: model.Message) -> list[Violation]:
-        """A whole reply, which was sent whatever is wrong with it."""
+        """Take a whole reply, which was sent even if it breaks a rule."""
         found: list[Violation] = []
         state = self._state
         state.said = True
@@ -370,10 +375,10 @@ class Conversation:
         times.timestamps(state, message)
         return found + state.found
 
-    # What all of them need
+    # Common to all of them
 
     def _start(self) -> State:
-        """Start the judgement of a message or an event."""
+        """Start the check of a message or an event."""
         state = self._state
         state.found = []
         state.refused = False
@@ -381,7 +386,7 @@ class Conversation:
         return state
 
     def _go_on(self) -> None:
-        """The message was said: on to the next one."""
+        """Go on to the next message."""
         state = self._state
         if state.expected is _BATSIM_SPEAKS:
             self._expect_reply()
@@ -397,7 +402,7 @@ class Conversation:
             state.phase, state.expected = Phase.BEGIN, Expected.BATSIM
 
     def _expect_reply(self) -> None:
-        """Batsim has spoken."""
+        """Expect a reply to Batsim's message."""
         state = self._state
         state.number += 1
         state.expected = _REPLY_IS_DUE
@@ -408,7 +413,7 @@ class Conversation:
         self._state.report_at("turn.order", "", text)
 
     def _judge(self, event: model.Event) -> None:
-        """Judge an event of a reply, and let it take effect if it may."""
+        """Check an event of a reply, and let it take effect if it may."""
         step()
         state = self._state
         kind = type(event)
@@ -438,11 +443,11 @@ class Conversation:
         state, kind = self._state, type(event)
         if wrong_direction:
             side = "Batsim" if kind in model.BATSIM_TO_EDC else "the decision component"
-            state.report("event.wrong-direction", "", f"{kind.__name__} is sent by {side} only")
+            state.report("event.wrong-direction", "", f"only {side} sends {kind.__name__}")
         elif state.phase in events.EVENTS[kind].misplaced:
             rule, text = events.EVENTS[kind].misplaced[state.phase]
             state.report(rule, "", text)
         elif state.phase is Phase.STOP and kind in _FROM_EDC:
-            state.report("stop.dropped", "", f"a stop was asked for, so {kind.__name__} is dropped")
+            state.report("stop.dropped", "", f"a stop was requested, so Batsim drops {kind.__name__}")
         else:
             state.report("event.out-of-phase", "", f"{kind.__name__} cannot come here: {state.phase.meaning}")

@@ -1,7 +1,7 @@
-"""The table of all events: when each can come, and which functions judge it.
+"""The table of all events: when each can come, and which functions check it.
 
-This is the one place where the conversation lists the events. What an event must be like is the business of the topics'
-modules (`jobs`, `periodic`...), whose functions stand in the rows. It must not know of turns or times.
+This is the only place where the conversation lists the events. The modules of the topics (`jobs`, `periodic`...) check
+their contents; the rows refer to the functions. This module must not know turns or times.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from batprotocol.conversation.state import State
 __all__ = ["EVENTS", "FROM_BATSIM", "FROM_EDC", "PHASES", "READERS"]
 
 Judge: TypeAlias = Callable[[State, Any], None]
-"""It reports what is wrong with an event, and lets it take effect if that may be."""
+"""A function that reports the violations of an event, and lets it take effect if possible."""
 
 
 class Row(NamedTuple):
-    """What the conversation knows of a type of event.
+    """The rules for a type of event.
 
     Attributes:
-        steps: the phases that it can come in, and the phase that each leads to.
-        judge: what judges it against the state, in a phase that it can come in.
-        read: what reports what Batsim refuses when it reads it, whatever the state and the phase.
-        misplaced: the rule that it breaks in a phase that it cannot come in, and how, where that is not just
+        steps: the phases in which it can come, each with the phase that it leads to.
+        judge: checks it against the state, in a phase in which it can come.
+        read: reports what Batsim refuses when it reads the event, in any state and phase.
+        misplaced: for a phase in which it cannot come, the rule that it breaks and the text, unless this is
             `event.out-of-phase`.
     """
 
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def _nothing(state: State, event: model.Event) -> None:
-    """All that there is to this event is the phase it leads to."""
+    """This event only leads to another phase."""
 
 
 def _not_implemented(state: State, event: model.Event) -> None:
@@ -52,11 +52,11 @@ def _too_late(rule: str, text: str) -> Mapping[Phase, tuple[str, str]]:
 
 # When an event can come, for those that do not change the phase.
 _WHILE_IT_RUNS: Final = {Phase.RUN: Phase.RUN}
-_ALSO_AT_THE_END: Final = {Phase.RUN: Phase.RUN, Phase.END: Phase.END}  # no harm, though nothing will come of them
+_ALSO_AT_THE_END: Final = {Phase.RUN: Phase.RUN, Phase.END: Phase.END}  # harmless, but without an effect
 
-_HELLO_TWICE: Final = ("hello.twice", "hello was said before")
+_HELLO_TWICE: Final = ("hello.twice", "the hello was sent before")
 
-# Which side sends an event, the model knows. The order is the schema's.
+# The model defines which side sends an event. The order is the schema's.
 EVENTS: Final[Mapping[EventType, Row]] = {
     # Batsim
     model.JobSubmittedEvent: Row(_WHILE_IT_RUNS, jobs.submitted),
@@ -115,7 +115,7 @@ EVENTS: Final[Mapping[EventType, Row]] = {
     model.ForceSimulationStopEvent: Row(
         {Phase.RUN: Phase.STOP},
         jobs.force_stop,
-        misplaced=_too_late("end.force-stop", "the simulation has ended by itself"),
+        misplaced=_too_late("end.force-stop", "the simulation has already ended"),
     ),
     model.ChangeHostsPStateEvent: Row(_ALSO_AT_THE_END, hosts.change_pstate, hosts.read_change_pstate),
     model.TurnOnOffHostsEvent: Row(
@@ -126,7 +126,7 @@ EVENTS: Final[Mapping[EventType, Row]] = {
     ),
 }
 
-# What a message needs of the table is one look-up away.
+# Each part of a row that a message needs takes a single look-up.
 
 FROM_BATSIM: Final[Mapping[EventType, Judge]] = {
     kind: row.judge for kind, row in EVENTS.items() if kind in model.BATSIM_TO_EDC
@@ -136,7 +136,7 @@ FROM_EDC: Final[Mapping[EventType, Judge]] = {
 }
 READERS: Final[Mapping[EventType, Judge]] = {kind: row.read for kind, row in EVENTS.items() if row.read is not None}
 
-# The initialization data and the last reply are no events; the conversation itself makes these two steps:
+# The initialization data and the last reply are not events; the conversation itself makes these two steps:
 # INIT -> HELLO and END -> OVER.
 PHASES: Final[Mapping[Phase, Mapping[EventType, Phase]]] = {
     phase: {kind: row.steps[phase] for kind, row in EVENTS.items() if phase in row.steps} for phase in Phase

@@ -1,7 +1,7 @@
-"""Who holds which hosts: the running jobs, which hosts are busy, and who else has some of them.
+"""The running jobs and the hosts that they hold: which hosts are busy, and which jobs share them.
 
-Jobs can share hosts, as many as like to: nothing here takes longer for that but by the logarithm of their number, and
-where nobody shares anything, it is two operations on ints. It must not know what jobs are, nor who may have what.
+Any number of jobs can share hosts. An operation takes time that grows with the logarithm of this number; without
+sharing, it is two operations on ints. This module must not know what jobs are, or which hosts they may get.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Holding:
 
     Attributes:
         running: the hosts by job, in the order in which they got them.
-        counts: how many jobs hold each host; `counts.some` are the busy ones.
+        counts: the number of jobs that hold each host; `counts.some` are the busy hosts.
     """
 
     __slots__ = ("_moment", "_ranges", "counts", "running")
@@ -33,7 +33,7 @@ class Holding:
     def __init__(self) -> None:
         self.running: dict[str, HostSetText] = {}
         self.counts = HostCounts()
-        self._ranges: _Ranges | None = None  # made when somebody asks for names first: most jobs share nothing
+        self._ranges: _Ranges | None = None  # made on the first request for names: most jobs share nothing
         self._moment: weakref.ref[Moment] | None = None
 
     def occupy(self, job_id: str, hosts: HostSetText) -> None:
@@ -46,7 +46,7 @@ class Holding:
             self._ranges.add(job_id, hosts)
 
     def release(self, job_id: str) -> None:
-        """The job does not need its hosts any more."""
+        """The job releases its hosts."""
         if self._moment is not None:
             self._keep()
         hosts = self.running.pop(job_id)
@@ -55,7 +55,7 @@ class Holding:
             self._ranges.remove(job_id, hosts)
 
     def holders(self, hosts: HostSetText, most: int) -> list[str]:
-        """So many of the jobs that hold any of these hosts, or all of them if there are no more."""
+        """The jobs that hold any of these hosts, but at most `most` of them."""
         if self._ranges is None:
             self._ranges = _Ranges()
             for job_id, held in self.running.items():
@@ -63,7 +63,7 @@ class Holding:
         return self._ranges.overlapping(hosts, most)
 
     def usage(self) -> IntervalTree:
-        """Who holds which hosts now, for people: intervals [first, last + 1[ with the job's id."""
+        """The hosts that jobs hold now, for users: intervals [first, last + 1[ with the job's id."""
         moment = None if self._moment is None else self._moment()
         if moment is None:
             moment = Moment(self.running)
@@ -94,19 +94,19 @@ _LEAVES: Final = 2**31
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Ranges:
-    """Jobs by their hosts: a binary tree of ranges, of which only those exist that somebody holds something of.
+    """Jobs by their hosts: a binary tree of ranges. A range exists only if a job holds a part of it.
 
     The root is 1, the halves of range n are 2n and 2n + 1, and host h is the leaf `_LEAVES + h`. So an interval
-    consists of two ranges a level at most, and lies in two more: few dicts, however many jobs share it.
+    consists of at most two ranges in each level, and lies in two more: few dicts for any number of jobs that share it.
     """
 
     __slots__ = ("_parts", "_wholes")
 
     def __init__(self) -> None:
         self._wholes: dict[int, dict[str, None]] = {}
-        """By range, the jobs of whose intervals it is one."""
+        """For each range, the jobs whose intervals contain the whole range."""
         self._parts: dict[int, dict[str, None]] = {}
-        """By range, the jobs that hold a part of it."""
+        """For each range, the jobs that hold a part of it."""
 
     def add(self, job_id: str, hosts: HostSetText) -> None:
         wholes, parts = _cut(hosts)
@@ -121,7 +121,7 @@ class _Ranges:
         _take(self._parts, parts, job_id)
 
     def overlapping(self, hosts: HostSetText, most: int) -> list[str]:
-        """So many jobs at most that hold any of these hosts: of each range its own, of what is in it, and all of it."""
+        """At most `most` jobs that hold any of these hosts: those of a range, its parts and the ranges around it."""
         wholes, above = _cut(hosts)
         found: dict[str, None] = {}
         for number in above:
@@ -134,7 +134,7 @@ class _Ranges:
 
 
 def _collect(table: dict[int, dict[str, None]], number: int, found: dict[str, None], most: int) -> bool:
-    """Add the jobs of a range to those that were found; whether these are enough."""
+    """Add the jobs of a range to those that were found, and return whether these are enough."""
     for job_id in table.get(number, ()):
         found[job_id] = None
         if len(found) >= most:
@@ -151,7 +151,7 @@ def _take(table: dict[int, dict[str, None]], numbers: dict[int, None], job_id: s
 
 
 def _cut(hosts: HostSetText) -> tuple[dict[int, None], dict[int, None]]:
-    """The ranges that a host set consists of, and those that these are parts of."""
+    """The ranges that a host set consists of, and the larger ranges around these."""
     wholes: dict[int, None] = {}
     parts: dict[int, None] = {}
     for first, last in hosts.intervals:

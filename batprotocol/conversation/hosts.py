@@ -1,7 +1,7 @@
 """Power states of hosts: changes at once, and turning on and off, which takes time.
 
-Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
-event against the state, and change it if nothing is wrong. Jobs matter here only as holders of hosts.
+Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
+against the state, and change the state if nothing is wrong. Jobs matter here only as holders of hosts.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = [
     "pstate_changed",
     "read_change_pstate",
     "read_turn_on_off",
+    "sleeps_of",
     "some_holders",
     "turn_on_off",
     "turned_on_off",
@@ -36,7 +37,7 @@ _SLEEP_PSTATES: Final = "sleep_pstates"
 """The host property of Batsim's platforms: `sleep:off:on, ...`, a sleep state and the virtual states on its way."""
 _SLEEP_PSTATE = re.compile(r"\s*([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})\s*", re.ASCII)
 _SURELY: Final = 0.95
-"""Of the time that a switch takes: before that, it is surely not done, whatever messages cost."""
+"""The share of a switch's duration before which it is certainly not done, independent of the duration of messages."""
 
 
 @lru_cache(maxsize=256)
@@ -46,7 +47,8 @@ def _sleep_pstates(text: str) -> dict[int, tuple[int, int]]:
     return {int(each[1]): (int(each[2]), int(each[3])) for each in found if each}
 
 
-def _sleeps(host: model.Host) -> dict[int, tuple[int, int]]:
+def sleeps_of(host: model.Host) -> dict[int, tuple[int, int]]:
+    """The sleep states of a host, each with the virtual states for switching off and on."""
     for entry in host.properties or ():
         if entry.key == _SLEEP_PSTATES:
             return _sleep_pstates(entry.value)
@@ -54,8 +56,8 @@ def _sleeps(host: model.Host) -> dict[int, tuple[int, int]]:
 
 
 def _kind(host: model.Host, pstate: int) -> str:
-    """What a power state of this host is for: "sleep", "virtual" (on the way to sleep or back) or "computation"."""
-    sleeps = _sleeps(host)
+    """The kind of a power state of this host: "sleep", "virtual" (on the way to sleep or back) or "computation"."""
+    sleeps = sleeps_of(host)
     if pstate in sleeps:
         return "sleep"
     return "virtual" if any(pstate in states for states in sleeps.values()) else "computation"
@@ -72,7 +74,7 @@ def read_change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> Non
 def change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
     """ChangeHostsPStateEvent: hosts and a power state that exist.
 
-    It is done as asked, whatever the power state is for: in a sleep or virtual one, the host cannot compute.
+    Batsim does it for any kind of power state. In a sleep or virtual one, the host cannot compute.
     """
     hosts = state.known_hosts(event.host_ids, "host_ids")
     if hosts is None:
@@ -98,7 +100,7 @@ def _records(state: State, hosts: HostSetText) -> list[HostRecord]:
 
 
 def note_power(state: State, records: Iterable[HostRecord]) -> None:
-    """Keep in mind whether hosts may not be able to compute."""
+    """Record whether there are hosts that may not be able to compute."""
     awake: list[tuple[int, int]] = []
     asleep: list[tuple[int, int]] = []
     for record in records:
@@ -111,7 +113,7 @@ def note_power(state: State, records: Iterable[HostRecord]) -> None:
 
 
 def why_asleep(state: State, host: int, time: float) -> str | None:
-    """Why a host cannot compute at this time, or None if it can, or may."""
+    """The reason why a host cannot compute at this time, or None if it can or possibly can."""
     record = state.hosts[host]
     power = record.power_at(time)
     if power is not HostPower.ON:
@@ -132,7 +134,7 @@ def _check_pstate(state: State, records: list[HostRecord], pstate: int, path: st
 
 
 def pstate_changed(state: State, event: model.HostsPStateChangedEvent) -> None:
-    """HostsPStateChangedEvent: a change that was asked for."""
+    """HostsPStateChangedEvent: a change that was requested."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     change = (0 if hosts is None else hosts.mask, event.pstate)
     due = state.pstate_changes_due.get(change, 0)
@@ -141,7 +143,7 @@ def pstate_changed(state: State, event: model.HostsPStateChangedEvent) -> None:
     elif due:
         del state.pstate_changes_due[change]
     elif hosts is not None:
-        text = f"nobody wanted power state {event.pstate} for {shown(event.host_ids)}"
+        text = f"power state {event.pstate} was not requested for {shown(event.host_ids)}"
         state.report("hosts.changed-unasked", "host_ids", text)
 
 
@@ -171,8 +173,8 @@ def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
         return
     state.switches_due.setdefault(event.state, HostCounts()).add(hosts.mask)
     for record in records:
-        # Not the automaton's step: a change of power states can have put a host to sleep that never was turned off.
-        goes_to_sleep = event.state in _sleeps(record.host)
+        # Not the automaton's step: a change of power states can put a host to sleep that was never turned off.
+        goes_to_sleep = event.state in sleeps_of(record.host)
         record.power = HostPower.SWITCHING_OFF if goes_to_sleep else HostPower.SWITCHING_ON
         record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, event.state)
         record.pstate = event.state
@@ -180,7 +182,7 @@ def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
 
 
 def some_holders(state: State, hosts: HostSetText) -> str:
-    """Names of jobs that hold any of these hosts."""
+    """The names of some jobs that hold any of these hosts."""
     holders = state.held.holders(hosts, _SHOWN_JOBS + 1)
     names = ", ".join(map(shown, sorted(holders[:_SHOWN_JOBS])))
     return f"{names} and others" if len(holders) > _SHOWN_JOBS else names
@@ -202,8 +204,8 @@ def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent
 
 
 def _duration(record: HostRecord, pstate: int) -> float:
-    """How long the switch takes: one flop in the virtual state on the way. Infinite if nobody has told."""
-    sleeps, speeds = _sleeps(record.host), record.host.computation_speed
+    """How long the switch takes: one flop in the virtual state on the way. Infinite if the speed is unknown."""
+    sleeps, speeds = sleeps_of(record.host), record.host.computation_speed
     virtual = sleeps[pstate][0] if pstate in sleeps else sleeps.get(record.pstate, (-1, -1))[1]
     if 0 <= virtual < len(speeds) and speeds[virtual] > 0:
         return 1.0 / speeds[virtual]
@@ -211,11 +213,11 @@ def _duration(record: HostRecord, pstate: int) -> float:
 
 
 def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
-    """HostsTurnedOnOffEvent: a switch that was asked for is done."""
+    """HostsTurnedOnOffEvent: a requested switch is done."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     due = state.switches_due.get(event.state)
     if hosts is None or due is None or hosts.mask & ~due.some:
-        text = f"nobody turned {shown(event.host_ids)} to power state {event.state}"
+        text = f"a switch of {shown(event.host_ids)} to power state {event.state} was not requested"
         state.report("hosts.changed-unasked", "host_ids", text)
         return
     due.remove(hosts.mask)

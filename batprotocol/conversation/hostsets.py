@@ -1,8 +1,8 @@
 """Host sets as Batsim reads them, once for each text.
 
-`model.parse_hosts` reads what people write as it is meant; here is what Batsim's own parser makes of a text, which can
-be something else, together with the form that makes questions about sets of hosts cheap: an int whose bit n is host n.
-It must not know which hosts there are.
+`model.parse_hosts` reads a text as the user meant it. This module reads it as Batsim's own parser does, which can give
+another set. A host set is also an int whose bit n is host n, which makes operations cheap. This module must not know
+which hosts exist.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from batprotocol.steps.counting import step
 __all__ = ["HostCounts", "HostSetText", "describe", "mask_of", "members", "read_hosts"]
 
 _PLAIN = re.compile(r"[0-9]+(?:-[0-9]+)?(?: [0-9]+(?:-[0-9]+)?)*", re.ASCII)
-"""What Batsim reads as anybody would."""
+"""Texts that Batsim reads as they are meant."""
 _NUMBER = re.compile(r"[\t\n\v\f\r]*\+?0*([1-9][0-9]*|0)", re.ASCII)
-"""What C++'s `stoi` takes of a text: white space, a sign, digits. It ignores whatever comes after them."""
+"""The part of a text that C++'s `stoi` reads: white space, a sign, digits. It ignores the rest."""
 _HIGHEST: Final = 2**31 - 1  # of an int
-_DIGITS: Final = 10  # that it has; int() of a million of them takes its time
+_DIGITS: Final = 10  # that it has; int() of a million of them is slow
 _CACHED_TEXTS: Final = 4096
 _FEW: Final = 16
 _SHOWN: Final = 60
-"""Of the intervals of a set: `shown` has room for fewer characters, half of them from its end."""
+"""The number of intervals to show: `shown` has space for fewer characters, half of them from the end."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class HostSetText:
-    """What Batsim reads in a host set's text.
+    """The set that Batsim reads in a host set's text.
 
     Attributes:
         fault: why Batsim cannot read it, or "".
-        intervals: its intervals (first, last), as written.
-        text: the text, or what Batsim reads if that is something else than what is written.
-        misread: whether it is something else.
+        intervals: its intervals (first, last), in the order of the text.
+        text: the text, or the text of the set that Batsim reads if this is another set.
+        misread: whether Batsim reads another set than the text means.
         last: the highest host, or -1.
         ascending: whether the intervals are in ascending order and do not overlap.
     """
@@ -55,7 +55,7 @@ class HostSetText:
         misread: bool = False,
         size: int = -1,
     ) -> None:
-        self._mask = -1  # it is made the first time that someone needs it, and so is the size unless it is known
+        self._mask = -1  # made on first use, as is the size unless it is known
         self._size = size
         self.fault = fault
         self.intervals = intervals
@@ -70,14 +70,14 @@ class HostSetText:
 
     @property
     def mask(self) -> int:
-        """The hosts as the bits of an int. Ask only when `last` is known to be a host: it has that many bits."""
+        """The hosts as the bits of an int. Use it only if `last` is known to be a host: it has that many bits."""
         if self._mask < 0:
             self._mask = mask_of(self.intervals)
         return self._mask
 
     @property
     def size(self) -> int:
-        """How many hosts are in the set."""
+        """The number of hosts in the set."""
         if self._size < 0:
             self._size, end = 0, 0
             for first, last in sorted(self.intervals):
@@ -87,14 +87,14 @@ class HostSetText:
 
 
 _read: Final[dict[str, HostSetText]] = {}
-"""What was read lately: the text of an event is looked at by several rules, and sets come again and again."""
+"""The sets that were read lately: several rules read the text of an event, and sets recur."""
 
 
 def read_hosts(text: str) -> HostSetText:
-    """Read a host set as Batsim does. What it cannot read has a `fault`; this never raises.
+    """Read a host set as Batsim does. If Batsim cannot read it, the result has a `fault`; no exception is raised.
 
-    The parts are separated by spaces, and the two hosts of an interval by hyphens, any number of them. A host is what
-    C++'s `stoi` makes of it, which takes the digits that come first and ignores the rest.
+    Any number of spaces separates the parts, and any number of hyphens the two hosts of an interval. C++'s `stoi` reads
+    a host: it takes the first digits and ignores the rest.
 
     >>> read_hosts("0-3 8").size, read_hosts("0,1").text, read_hosts("h1").fault
     (5, '0', "'h1' in 'h1' is neither a host nor an interval a-b")
@@ -112,7 +112,7 @@ def _read_anew(text: str) -> HostSetText:
         return HostSetText(text, "")
     seen = seen_hosts(text)
     if seen is not None and seen.text == text and seen.intervals[-1][1] <= _HIGHEST:
-        return HostSetText(text, "", seen.intervals, size=seen.size)  # the canonical text is read as anybody would
+        return HostSetText(text, "", seen.intervals, size=seen.size)  # Batsim reads the canonical text as it is meant
     intervals = []
     for part in re.split(" +", text):
         step()
@@ -145,7 +145,7 @@ def mask_of(intervals: Iterable[tuple[int, int]]) -> int:
         for first, last in given:
             mask |= (1 << last + 1) - (1 << first)
         return mask
-    # An int is made anew each time that it changes: many intervals are written down first, each host once.
+    # Each change makes a new int, so many intervals are collected first, each host once.
     digits = bytearray(b"0") * (max(last for _, last in given) + 1)
     end = 0
     for first, last in sorted(given):
@@ -170,11 +170,11 @@ def members(mask: int) -> Iterator[int]:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class HostCounts:
-    """How often each host is in the sets that were added.
+    """The number of added sets that contain each host.
 
     Attributes:
-        some: the hosts that are there at least once.
-        more: those that are there more than once.
+        some: the hosts that are in at least one set.
+        more: the hosts that are in more than one set.
     """
 
     __slots__ = ("_digits", "more", "some")
@@ -183,7 +183,7 @@ class HostCounts:
         self.some = 0
         self.more = 0
         self._digits: list[int] = []
-        """How often each host is there beyond the first time, in binary: a mask for each digit, the lowest first."""
+        """The number of further sets with each host, in binary: a mask for each digit, the lowest first."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, HostCounts):
@@ -191,7 +191,7 @@ class HostCounts:
         return self.some == other.some and self._digits == other._digits
 
     def add(self, mask: int) -> None:
-        """Each of these hosts is there once more."""
+        """Count each of these hosts once more."""
         carry = mask & self.some
         self.some |= mask
         self.more |= carry
@@ -205,7 +205,7 @@ class HostCounts:
             place += 1
 
     def remove(self, mask: int) -> None:
-        """Each of these hosts, which are all there, is there once less."""
+        """Count each of these hosts once less. All of them must be counted."""
         borrow = mask & self.more
         self.some ^= mask ^ borrow
         if not borrow:
@@ -223,12 +223,12 @@ class HostCounts:
 
 
 def describe(mask: int) -> str:
-    """The hosts of a mask as people read them: "host 3", "hosts 0-3 8".
+    """The hosts of a mask as text: "host 3", "hosts 0-3 8".
 
     >>> describe(0b1), describe(0b100001111)
     ('host 0', 'hosts 0-3 8')
     """
-    # Of a set of many, only the ends are shown.
+    # Only the ends of a large set are shown.
     firsts, lasts = mask & ~(mask << 1), mask & ~(mask >> 1)
     if firsts.bit_count() <= 2 * _SHOWN:
         text = _written(list(zip(members(firsts), members(lasts), strict=True)))

@@ -1,7 +1,7 @@
-"""Jobs: submission, execution, rejection, kill, completion; what both sides may say of them, and what it changes.
+"""Jobs: submission, execution, rejection, kill and completion. The events of both sides, and their effects.
 
-Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
-event against the state, and change it if nothing is wrong. It must not know how messages are made of events.
+Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
+against the state, and change the state if nothing is wrong. This module must not know how messages consist of events.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "submitted",
 ]
 
-# Looking up a member of an enum costs more than most of what is done with it here.
+# Looking up a member of an enum costs more than most operations with it here.
 _SUBMITTED: Final = JobState.SUBMITTED
 _COMPLETED_KILLED: Final = model.FinalJobState.COMPLETED_KILLED
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
@@ -61,7 +61,7 @@ def _refuse(state: State, rule: str, path: str, job_id: str, what: str) -> None:
     state.report(rule, path, f"job {shown(job_id)} {what}")
 
 
-# What the decision component asks for
+# Requests of the decision component
 
 
 def read_execute(state: State, event: model.ExecuteJobEvent) -> None:
@@ -178,7 +178,7 @@ def kill(state: State, event: model.KillJobsEvent) -> None:
             _refuse(state, "job.kill-usage-trace", f"job_ids[{index}]", job_id, text)
         records.append(record)
     if records and all(record.kill_due for record in records):
-        state.report("job.kill-again", "job_ids", "the kill of each of these jobs was asked for before")
+        state.report("job.kill-again", "job_ids", "the kill of each of these jobs was requested before")
     if state.refused:
         return
     for record in records:
@@ -189,7 +189,7 @@ def kill(state: State, event: model.KillJobsEvent) -> None:
 
 
 def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
-    """ForceSimulationStopEvent: when no parallel task is running, as far as that is known."""
+    """ForceSimulationStopEvent: no parallel task is running, as far as it is known."""
     surely, perhaps = [], []
     known: dict[str, tuple[bool, bool]] = {}
     for job_id in state.held.running:
@@ -213,7 +213,7 @@ def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
 
 
 def _tasks(state: State, profile_id: str) -> tuple[bool, bool]:
-    """Whether all that a profile executes in the end are parallel tasks, and whether any of it may be one."""
+    """Whether all atomic profiles of a profile are parallel tasks, and whether any of them may be one."""
     parts = [profile for _, profile in leaves(state, profile_id)]
     tasks = [isinstance(profile, PARALLEL_TASKS) for profile in parts]
     return bool(tasks) and all(tasks), any(tasks) or None in parts
@@ -228,17 +228,17 @@ def killable(state: State) -> list[str]:
 
 
 def _replays_usage(state: State, record: JobRecord) -> bool:
-    """Whether all that the job does is to replay usage traces, so that it surely does when it is killed."""
+    """Whether the job only replays usage traces, so that it certainly does so when it is killed."""
     parts = _usage(state, record)
     return bool(parts) and all(parts)
 
 
 def _usage(state: State, record: JobRecord) -> list[bool]:
-    """Of each profile that the job executes in the end, whether it is known to be a usage trace."""
+    """For each atomic profile that the job executes, whether it is known to be a usage trace."""
     return [is_usage_trace(profile) for _, profile in leaves(state, record.profile_id)]
 
 
-# What Batsim says
+# Messages of Batsim
 
 
 def submitted(state: State, event: model.JobSubmittedEvent) -> None:
@@ -251,7 +251,7 @@ def submitted(state: State, event: model.JobSubmittedEvent) -> None:
         state.jobs.live[job_id] = JobRecord(_SUBMITTED, job, profile_id)
         state.undecided += 1
     elif record.acknowledgement_due:
-        record.acknowledgement_due = False  # the job stays as it was registered: of a walltime of 0, Batsim tells None
+        record.acknowledgement_due = False  # the job stays as it was registered: for a walltime of 0, Batsim sends None
         state.acknowledgements_due -= 1
         if record.final is not None:
             state.ended.append(job_id)
@@ -276,7 +276,7 @@ def completed(state: State, event: model.JobCompletedEvent) -> None:
         _refuse(state, "job.completed-not-running", "job_id", job_id, f"ends, but it is {status}")
         return
     if final is _COMPLETED_KILLED and not record.kill_due:
-        state.report("job.killed-unasked", "state", f"nobody wanted to kill job {shown(job_id)}")
+        state.report("job.killed-unasked", "state", f"a kill of job {shown(job_id)} was not requested")
     record.state = after
     record.final = final
     state.held.release(job_id)
@@ -285,7 +285,7 @@ def completed(state: State, event: model.JobCompletedEvent) -> None:
 
 
 def forget(state: State, record: JobRecord) -> None:
-    """Batsim forgets a job, and with the first job that had it, a profile, unless profile_reuse was requested."""
+    """Forget a job, as Batsim does; with the first job of a profile also the profile, without profile_reuse."""
     record.job = None
     record.allocation = None
     profile_id = record.profile_id
@@ -296,7 +296,7 @@ def forget(state: State, record: JobRecord) -> None:
 
 
 def forget_ended(state: State) -> None:
-    """Batsim has forgotten the jobs that the last reply rejected; little is kept of them and of those that ran."""
+    """Forget the jobs that the last reply rejected, as Batsim does. Little is kept of them and of those that ran."""
     for record in state.rejected:
         forget(state, record)
     state.rejected.clear()
@@ -306,12 +306,12 @@ def forget_ended(state: State) -> None:
 
 
 def killed(state: State, event: model.JobsKilledEvent) -> None:
-    """JobsKilledEvent: the kill that was asked for is done, and these jobs have ended."""
+    """JobsKilledEvent: the requested kill is done, and these jobs have ended."""
     for index, job_id in enumerate(event.job_ids):
         step()
         record = state.jobs.get(job_id)
         if record is None or not record.kill_due:
-            state.report("job.killed-unasked", f"job_ids[{index}]", f"nobody wanted to kill job {shown(job_id)}")
+            state.report("job.killed-unasked", f"job_ids[{index}]", f"a kill of job {shown(job_id)} was not requested")
             continue
         if model.JobsKilledEvent not in record.state.steps:
             state.report("job.killed-not-completed", f"job_ids[{index}]", f"job {shown(job_id)} has not ended")
@@ -332,7 +332,7 @@ def killed(state: State, event: model.JobsKilledEvent) -> None:
         for profile in event.profiles:
             state.profiles[profile.id] = profile.profile
     elif event.progresses and state.features.forward_profiles_on_jobs_killed:
-        state.report("job.profile-not-forwarded", "profiles", "the profiles of killed jobs were asked for")
+        state.report("job.profile-not-forwarded", "profiles", "the profiles of killed jobs were requested")
 
 
 def _progresses(progress: model.KillProgress) -> Iterator[float]:

@@ -1,7 +1,7 @@
-"""The jobs of a conversation: what is known of those that are under way, and the little that is kept of all others.
+"""The jobs of a conversation: full records of the active jobs, and compact records of all others.
 
-A simulation can have millions of jobs, and what rules need of one that has ended is that there was one of this name,
-and how it ended. It must not know when a job has ended, nor of any rule.
+A simulation can have millions of jobs. For a job that has ended, rules only need its name, and how it ended. This
+module must not know when a job has ended, or any rule.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ T = TypeVar("T")
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class JobRecord:
-    """What is known of a job.
+    """The record of a job.
 
     Attributes:
-        state: what has become of it.
-        job: what it asks for; None once it has ended, as Batsim has forgotten it then too.
-        profile_id: its profile, named in full; "" once Batsim has spoken again after its end.
+        state: its state.
+        job: its requests; None after it has ended, when Batsim has forgotten it too.
+        profile_id: the full name of its profile; "" from Batsim's next message after its end.
         allocation: the host set it is executed on, or None.
-        since: when it was executed (the timestamp of its ExecuteJobEvent), in simulated seconds, or None; None, too,
-            once Batsim has spoken again after its end.
+        since: when it was executed (the timestamp of its ExecuteJobEvent), in simulated seconds, or None. It is also
+            None from Batsim's next message after its end.
         final: how it ended, or None.
         acknowledgement_due: it was registered, and a JobSubmittedEvent is to come.
-        kill_due: its kill was asked for, and a JobsKilledEvent is to come.
+        kill_due: its kill was requested, and a JobsKilledEvent is to come.
     """
 
-    # No msgspec.Struct, whose fields compiled code finds by their names: this is most of what rules look at.
+    # Not a msgspec.Struct, whose fields compiled code finds by their names: rules read these records most.
     __slots__ = (
         "_settled",
         "acknowledgement_due",
@@ -97,24 +97,24 @@ class JobRecord:
 
 
 _DIGITS: Final = 9
-"""The number at the end of an id has no more of them."""
+"""The maximum number of digits at the end of an id."""
 _SPARSE: Final = 64
-"""How many times as high as there are ids that begin alike their numbers can be; what is beyond is kept by name."""
+"""The largest ratio of a number to the count of ids with its beginning; ids beyond it are kept by name."""
 _BEGINNINGS: Final = 64
-"""How many beginnings of ids there can be; what begins otherwise is kept by name."""
+"""The maximum number of beginnings of ids; other ids are kept by name."""
 _IN_A_BUCKET: Final = 8
 _AT_ONCE: Final = 128
-"""How many jobs are put away at once: one after the other, in a simulation that has better things to do in between,
-that takes three times as long."""
+"""The number of jobs that are stored at once. Storing them one by one, between other work, takes three times as
+long."""
 _BEFORE, _AFTER = b"\xff", b"\xfe"
-"""What stands before and after an id: bytes that UTF-8 does not have."""
+"""The bytes before and after an id: UTF-8 does not contain them."""
 
 Ending: TypeAlias = "tuple[JobState, model.FinalJobState]"
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Numbers:
-    """Of the ids that begin alike and end with a number, a byte at the place of each number."""
+    """Ids with the same beginning and a number at the end: a byte at the place of each number."""
 
     __slots__ = ("_codes", "_count")
 
@@ -128,7 +128,7 @@ class _Numbers:
                 yield number
 
     def takes(self, number: int, code: int) -> bool:
-        """Keep the code of a number, unless that is too far away."""
+        """Keep the code of a number, unless the number is too large."""
         codes = self._codes
         if number >= len(codes):
             if number >= _SPARSE * (self._count + _SPARSE):
@@ -146,10 +146,10 @@ class _Numbers:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class EndedJobs:
-    """How jobs ended, by id, in a byte or some fifteen a job, where a dict of strings would take a hundred.
+    """How jobs ended, by id, in one to about fifteen bytes for each job. A dict of strings would take a hundred.
 
-    An id mostly ends with a number: of those that begin alike (`w0!`, `w0!j`), a byte at the place of the number tells
-    how the job ended. Ids without a number, or with one far beyond those of the others, are kept in a table of names.
+    Most ids end with a number. For ids with the same beginning (`w0!`, `w0!j`), a byte at the place of the number
+    stores how the job ended. Ids without a number, or with one far larger than the others, are in a table of names.
     """
 
     __slots__ = ("_code", "_codes", "_count", "_endings", "_named", "_numbered", "_top")
@@ -159,7 +159,7 @@ class EndedJobs:
         self._endings: list[Ending] = []
         self._codes: dict[Ending, int] = {}
         self._code = 0  # of the last job
-        self._top = ""  # of the longest ids the last one: new jobs are mostly beyond it, and not searched
+        self._top = ""  # the last one of the longest ids: new jobs are mostly beyond it, and not searched
         self._numbered: dict[str, _Numbers] = {}
         self._named = _Names()
 
@@ -172,7 +172,7 @@ class EndedJobs:
         yield from self._named
 
     def add(self, job_id: str, record: JobRecord) -> None:
-        """Keep how a job ended that is not here yet."""
+        """Store how a job ended that is not stored yet."""
         state, final, code = record.state, record.final, self._code
         assert final is not None, "it has ended"
         if not code or state is not self._endings[code - 1][0] or final is not self._endings[code - 1][1]:
@@ -190,7 +190,7 @@ class EndedJobs:
         self._named.add(job_id, code)
 
     def _is_beyond(self, job_id: str) -> bool:
-        """Whether it comes after all ids that are here, first by length."""
+        """Whether it comes after all stored ids, which are ordered by length first."""
         size, longest = len(job_id), len(self._top)
         return size > longest or (size == longest and job_id > self._top)
 
@@ -200,7 +200,7 @@ class EndedJobs:
         return code
 
     def get(self, job_id: str) -> JobRecord | None:
-        """What is left of a job that has ended; None if there is none of this name."""
+        """The compact record of a job that has ended, or None if there is no job of this name."""
         if self._is_beyond(job_id):
             return None
         code = self._found(job_id)
@@ -210,7 +210,7 @@ class EndedJobs:
         return JobRecord(state, None, "", final=final)
 
     def _found(self, job_id: str) -> int:
-        """The code of a job that was put away; 0 if there is none of this name."""
+        """The code of a stored job, or 0 if there is no job of this name."""
         beginning, number = _parts(job_id)
         numbers = self._numbered.get(beginning)
         code = numbers.get(number) if numbers is not None and number >= 0 else 0
@@ -220,7 +220,7 @@ class EndedJobs:
 
 
 def _parts(job_id: str) -> tuple[str, int]:
-    """What an id begins with, and the number at its end; -1 if there is none, or it begins with 0 or is too long."""
+    """The beginning of an id, and the number at its end; -1 if there is none, or it begins with 0 or is too long."""
     beginning = job_id.rstrip("0123456789")
     digits = job_id[len(beginning) :]
     if 0 < len(digits) <= _DIGITS and (digits[0] != "0" or len(digits) == 1):
@@ -230,9 +230,9 @@ def _parts(job_id: str) -> tuple[str, int]:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Names:
-    """Numbers by name: a hash table whose buckets are texts, of each name between two separators and then its number.
+    """Numbers by name: a hash table whose buckets are texts. Each name is between two separators; its number follows.
 
-    They grow in number with the names, so that looking one up takes the same time however many there are.
+    The number of buckets grows with the number of names, so that a look-up always takes the same time.
     """
 
     __slots__ = ("_buckets", "count")
@@ -259,7 +259,7 @@ class _Names:
         self._buckets[hash(key) % len(self._buckets)] += key + number
 
     def _spread(self) -> None:
-        """Four times as many buckets: all that is here moves, so it is not to happen often."""
+        """Make four times as many buckets. This moves all entries, so it must be rare."""
         entries = list(self._entries())
         self._buckets = [b""] * (4 * len(self._buckets))
         for entry in entries:
@@ -267,7 +267,7 @@ class _Names:
             self._append(_BEFORE + name + separator, number)
 
     def get(self, name: str) -> int:
-        """The number of a name; 0 if it is not here."""
+        """The number of a name, or 0 if it is not in the table."""
         key = _key(name)
         bucket = self._buckets[hash(key) % len(self._buckets)]
         place = bucket.find(key)
@@ -279,7 +279,7 @@ class _Names:
     def __setstate__(self, everything: bytes) -> None:
         self._buckets = [everything]
         self.count = everything.count(_BEFORE)
-        while self.count > _IN_A_BUCKET * len(self._buckets):  # another process hashes in another way
+        while self.count > _IN_A_BUCKET * len(self._buckets):  # another process has other hashes
             self._spread()
 
 
@@ -289,12 +289,12 @@ def _key(name: str) -> bytes:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Jobs:
-    """All jobs ever submitted or registered.
+    """All jobs that were submitted or registered.
 
     Attributes:
-        live: those of which everything is known, by id, and some that have ended lately.
-        ended: all others.
-        settled: the ids of those in `live` of which nothing is kept but how they ended.
+        live: the full records by id, including some jobs that have ended lately.
+        ended: all other jobs.
+        settled: the ids of jobs in `live` for which only the way in which they ended is kept.
     """
 
     __slots__ = ("ended", "live", "settled")
@@ -305,7 +305,7 @@ class Jobs:
         self.settled: list[str] = []
 
     def get(self, job_id: str) -> JobRecord | None:
-        """What is known of a job; None if there is none of this name."""
+        """The record of a job, or None if there is no job of this name."""
         record = self.live.get(job_id)
         return self.ended.get(job_id) if record is None else record
 
@@ -316,7 +316,7 @@ class Jobs:
         return record
 
     def settle(self, job_id: str) -> None:
-        """Keep nothing of a job but how it ended, if nothing more is to come."""
+        """Keep only how a job ended, if nothing more is to come."""
         record = self.live.get(job_id)
         if record is None or record._settled or record.kill_due or record.acknowledgement_due:
             return
@@ -332,7 +332,7 @@ class Jobs:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class JobsById(Mapping[str, JobRecord]):
-    """Jobs as a mapping: those that have ended first, in no certain order."""
+    """Jobs as a mapping: those that have ended first, in no particular order."""
 
     __slots__ = ("_jobs",)
 
@@ -362,4 +362,4 @@ class JobsById(Mapping[str, JobRecord]):
 
     def __repr__(self) -> str:
         settled = len(self._jobs.settled)
-        return f"<Jobs: {len(self._jobs.live) - settled} under way, {len(self._jobs.ended) + settled} ended>"
+        return f"<Jobs: {len(self._jobs.live) - settled} active, {len(self._jobs.ended) + settled} ended>"

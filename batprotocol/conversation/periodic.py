@@ -1,7 +1,7 @@
-"""Calls and probes: what fires later, once or periodically.
+"""Calls and probes, which fire later, once or periodically.
 
-Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
-event against the state, and change it if nothing is wrong. It must not know of jobs.
+Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
+against the state, and change the state if nothing is wrong. This module must not know jobs.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 _IN_MILLISECONDS: Final = {model.TimeUnit.Second: 1000, model.TimeUnit.Millisecond: 1}
 _PER_SECOND: Final = {model.TimeUnit.Second: 1.0, model.TimeUnit.Millisecond: 1000.0}
 _UINT64: Final = 2**64
-_MOST_PERIODS: Final = 100  # of so many different ones, some do not divide one another: 2^64 has room for 64
+_MOST_PERIODS: Final = 100  # with more different periods, some do not divide one another: 2^64 has space for 64
 _ROUNDING: Final = 1e-9  # JSON from Batsim has twelve decimals
 
 
 def _milliseconds(trigger: model.Periodic) -> int:
-    """The period as Batsim computes it, which wraps around where an uint64 does. 0 is none."""
+    """The period as Batsim computes it: it wraps around like an uint64. 0 means that it is not valid."""
     return trigger.period * _IN_MILLISECONDS.get(trigger.time_unit, 0) % _UINT64
 
 
@@ -46,10 +46,10 @@ def _due(shot: model.OneShot) -> float:
 
 
 def _check_periodic(state: State, trigger: model.Periodic, path: str) -> None:
-    """Report a periodic trigger that Batsim does not take, alone or beside those that run."""
+    """Report a periodic trigger that Batsim does not accept, alone or together with the running ones."""
     period = _milliseconds(trigger)
     if trigger.time_unit not in _IN_MILLISECONDS:
-        state.report("trigger.time-unit", f"{path}.time_unit", f"{int(trigger.time_unit)} is no time unit")
+        state.report("trigger.time-unit", f"{path}.time_unit", f"{int(trigger.time_unit)} is not a time unit")
     elif period == 0:
         state.report("trigger.period-zero", f"{path}.period", f"a period of {trigger.period} is 0 milliseconds")
     else:
@@ -65,7 +65,7 @@ def _check_periodic(state: State, trigger: model.Periodic, path: str) -> None:
 
 
 def _start(state: State, what: str, trigger: model.TemporalTrigger) -> None:
-    """A call or a probe is to come."""
+    """Start a call or a probe."""
     state.pending += 1
     if isinstance(trigger, model.Periodic):
         period = _milliseconds(trigger)
@@ -76,7 +76,7 @@ def _start(state: State, what: str, trigger: model.TemporalTrigger) -> None:
 
 
 def _end(state: State, what: str, trigger: model.TemporalTrigger) -> None:
-    """A call or a probe comes no more."""
+    """End a call or a probe."""
     state.pending -= 1
     if isinstance(trigger, model.Periodic):
         period = _milliseconds(trigger)
@@ -89,7 +89,7 @@ def _end(state: State, what: str, trigger: model.TemporalTrigger) -> None:
 
 
 def _periods(trigger: model.Periodic) -> int | None:
-    """How often the trigger fires, None for without end."""
+    """The number of times that the trigger fires, or None for a trigger without end."""
     return trigger.mode.nb_periods if isinstance(trigger.mode, model.FinitePeriodNumber) else None
 
 
@@ -97,7 +97,7 @@ def _periods(trigger: model.Periodic) -> int | None:
 
 
 def _order(call: CallRecord) -> float:
-    """How the calls with one id are kept: the one-shot ones as they are due, then the periodic one if there is one."""
+    """The order of calls with the same id: one-shot calls by their time, then the periodic call if there is one."""
     return _due(call.when) if isinstance(call.when, model.OneShot) else inf
 
 
@@ -107,7 +107,7 @@ def _periodic_call(state: State, name: str) -> CallRecord | None:
 
 
 def call_me_later(state: State, event: model.CallMeLaterEvent) -> None:
-    """CallMeLaterEvent: a trigger that Batsim takes, with an id; that of periodic calls is their own."""
+    """CallMeLaterEvent: a trigger that Batsim accepts, with an id. A periodic call needs its own id."""
     name, when = event.call_me_later_id, event.when
     if not name:
         state.report("call.no-id", "call_me_later_id", "the id is empty")
@@ -138,13 +138,13 @@ def stop_call(state: State, event: model.StopCallMeLaterEvent) -> None:
 
 
 def requested_call(state: State, event: model.RequestedCallEvent) -> None:
-    """RequestedCallEvent: a call that was asked for, not too early."""
+    """RequestedCallEvent: a requested call, not too early."""
     name = event.call_me_later_id
     calls = state.calls.get(name)
     if not calls:
         # A call that was stopped may have fired while the reply was on its way.
         if name not in state.closing_calls:
-            state.report("call.unasked", "call_me_later_id", f"no call {shown(name)} was asked for")
+            state.report("call.unasked", "call_me_later_id", f"no call {shown(name)} was requested")
         return
     call = calls[0]
     if event.last_periodic_call or _order(call) > event.timestamp:  # then it is the periodic one, if there is one
@@ -153,14 +153,14 @@ def requested_call(state: State, event: model.RequestedCallEvent) -> None:
     if isinstance(call.when, model.OneShot):
         due = _due(call.when)
         if event.timestamp < due - abs(due) * _ROUNDING:
-            state.report("call.early", "call_me_later_id", f"call {shown(name)} was asked for at {due}")
+            state.report("call.early", "call_me_later_id", f"call {shown(name)} was requested for {due}")
         if event.last_periodic_call:
             state.report("call.last", "last_periodic_call", f"call {shown(name)} is not periodic")
         _end_call(state, name, call)
         return
     is_last = call.fired == _periods(call.when)
     if event.last_periodic_call is not is_last:
-        text = f"call {shown(name)} has come {call.fired} times of {_periods(call.when) or 'infinitely many'}"
+        text = f"call {shown(name)} has fired {call.fired} times of {_periods(call.when) or 'infinitely many'}"
         state.report("call.last", "last_periodic_call", text)
     if is_last or event.last_periodic_call:
         _end_call(state, name, call)
@@ -175,7 +175,7 @@ def _end_call(state: State, name: str, call: CallRecord) -> None:
 
 
 def phrases(state: State) -> Iterator[str]:
-    """The calls and probes that are to come."""
+    """The pending calls and probes."""
     for name in state.calls:
         yield f"call {shown(name)}"
     for name in state.probes:
@@ -192,7 +192,7 @@ def read_create_probe(state: State, event: model.CreateProbeEvent) -> None:
 
 
 def create_probe(state: State, event: model.CreateProbeEvent) -> None:
-    """CreateProbeEvent: a probe that Batsim implements, on hosts that exist, with an id of its own."""
+    """CreateProbeEvent: a probe that Batsim implements, on hosts that exist, with its own id."""
     if not event.probe_id:
         state.report("probe.no-id", "probe_id", "the id is empty")
     elif event.probe_id in state.probes:
@@ -215,7 +215,7 @@ def create_probe(state: State, event: model.CreateProbeEvent) -> None:
 
 
 def _not_implemented(event: model.CreateProbeEvent) -> list[tuple[str, str]]:
-    """What of a probe Batsim 5.0.0-rc2 does not implement: paths and sentences."""
+    """The parts of a probe that Batsim 5.0.0-rc2 does not implement: paths and sentences."""
     accumulation = event.data_accumulation_strategy
     parts = (
         (event.metrics != model.Metrics.Power, "metrics", f"{event.metrics.name} is not implemented"),
@@ -246,7 +246,7 @@ def _not_implemented(event: model.CreateProbeEvent) -> list[tuple[str, str]]:
 
 
 def _ignored(event: model.CreateProbeEvent) -> list[tuple[str, str]]:
-    """What of a probe Batsim 5.0.0-rc2 reads and ignores: paths and sentences."""
+    """The parts of a probe that Batsim 5.0.0-rc2 reads and ignores: paths and sentences."""
     accumulation = event.data_accumulation_strategy
     accumulated = (
         accumulation if isinstance(accumulation, model.ProbeDataAccumulation) else model.ProbeDataAccumulation()
@@ -286,7 +286,7 @@ def stop_probe(state: State, event: model.StopProbeEvent) -> None:
 
 
 def probe_data(state: State, event: model.ProbeDataEmittedEvent) -> None:
-    """ProbeDataEmittedEvent: data of a probe that runs, in the shape that it was asked for."""
+    """ProbeDataEmittedEvent: data of a running probe, in the requested shape."""
     probe = state.probes.get(event.probe_id)
     if probe is None:
         # A probe that was stopped may have measured while the reply was on its way.

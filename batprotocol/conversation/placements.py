@@ -1,6 +1,6 @@
-"""Whether the placement of an execution fits the job's profile: custom mappings and overrides.
+"""Check whether the placement of an execution fits the job's profile: custom mappings and overrides.
 
-Only what is known of profiles can be checked: those that were forwarded or registered. It must not change the state.
+Only known profiles can be checked: those that were forwarded or registered. This module must not change the state.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from batprotocol.steps.counting import step
 __all__ = ["check_overrides", "check_placement"]
 
 # How a profile takes a custom mapping. Rigid ones need one entry for each executor; homogeneous ones take as many
-# executors as there are entries. Of a trace only Batsim knows how many it has: what the job requests, one hopes.
+# executors as there are entries. Only Batsim knows the number of a trace; the job's request is assumed.
 _RIGID: Final = (model.ParallelTaskProfile, model.ParallelTaskDataStagingBetweenStoragesProfile)
 _MAPPED: Final = (
     *_RIGID,
@@ -31,7 +31,7 @@ _STRATEGIES: Final = tuple(model.PredefinedExecutorPlacementStrategy)
 def check_placement(
     state: State, event: model.ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText
 ) -> None:
-    """Report a placement that does not fit the profiles it is for: all that are not overridden."""
+    """Report a placement that does not fit the profiles that it applies to: all that are not overridden."""
     placement = event.allocation.executor_placement
     path = "allocation.executor_placement"
     if not isinstance(placement, model.CustomExecutorToHostMapping):
@@ -79,7 +79,7 @@ def _check_override(
 
 def _check_strategy(state: State, placement: model.ExecutorPlacement, path: str) -> None:
     if not isinstance(placement, model.CustomExecutorToHostMapping) and placement not in _STRATEGIES:
-        state.report("job.placement-strategy", path, f"{int(placement)} is no predefined placement strategy")
+        state.report("job.placement-strategy", path, f"{int(placement)} is not a predefined placement strategy")
 
 
 def _check_mapping(

@@ -1,7 +1,7 @@
-"""Profiles that hold others: what is executed in the end, in which order, and what goes with them.
+"""Composed profiles: their atomic profiles, the order of these, and the profiles that are forgotten with them.
 
-It must not know of events or rules, nor change the state. Nothing here recurses: profiles come from peers, who can nest
-them as deep as they like, and even in themselves.
+This module must not know events or rules, or change the state. It does not recurse: peers can nest profiles to any
+depth, even in themselves.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def is_usage_trace(profile: model.Profile | None) -> bool:
 
 
 def executors_of(profile: model.ParallelTaskProfile) -> int:
-    """How many executors a parallel task with vectors has."""
+    """The number of executors of a parallel task with vectors."""
     flops, bytes_sent = profile.computation_vector, profile.communication_matrix
     return (0 if flops is None else len(flops)) or (0 if bytes_sent is None else isqrt(len(bytes_sent)))
 
 
 def leaves(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile | None]]:
-    """The profiles that are executed in the end, each once, with their names. None is unknown."""
+    """The atomic profiles that are executed, each once, with their names. None stands for an unknown profile."""
     todo, seen = [profile_id], {profile_id}
     while todo:
         step()
@@ -64,13 +64,13 @@ def leaves(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile |
 
 
 def in_order(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile | None, float]]:
-    """The profiles that are executed in the end, each when it comes first, in the order of their execution.
+    """The atomic profiles that are executed, each at its first execution, in the order of execution.
 
-    With each comes what the delays before it take, in simulated seconds. What is never executed is left out: parts of
-    what is repeated 0 times, and whatever comes after an infinite delay.
+    Each has the sum of the delays before it, in simulated seconds. Profiles that are never executed are left out: parts
+    of a profile that is repeated 0 times, and all profiles after an infinite delay.
     """
     took: dict[str, float] = {}
-    """What the delays of a profile take; 0 while the profile is being gone through."""
+    """The sum of the delays of a profile; 0 while the profile is being traversed."""
     elapsed = 0.0
     stack = [("", 0.0, 1, iter((profile_id,)))]
     while stack and elapsed < inf:
@@ -112,7 +112,7 @@ def contained(state: State, profile_id: str) -> set[str]:
 
 
 def elsewhere(state: State, profile_id: str) -> str | None:
-    """A profile that a sequence holds, or one that it holds, that belongs to another workload than the sequence."""
+    """A direct or indirect part of a sequence that belongs to another workload than the sequence."""
     if not isinstance(state.profiles.get(profile_id), model.SequentialCompositionProfile):
         return None
     workload = profile_id.partition("!")[0]

@@ -1,6 +1,6 @@
-"""Bytes of a conversation -> values, by what is expected next; and the rules that bytes break which are none.
+"""Bytes of a conversation -> values of the expected kind; and the rules about unreadable bytes.
 
-It knows the frames and formats by their names in `wire`, and nothing of what the values say.
+It uses the frames and formats of `wire`, and must not know the contents of the values.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from batprotocol.conversation.state import State
 from batprotocol.errors import DecodeError
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["Said", "decoded", "unreadable"]
+__all__ = ["AnyMessage", "decoded", "unreadable"]
 
-Said: TypeAlias = bytes | bytearray | memoryview | str | model.Message | frames.Hello
-"""A message of a conversation: raw bytes, or the value of one: `str` for message 0, `Hello` or `Message` for 1."""
+AnyMessage: TypeAlias = bytes | bytearray | memoryview | str | model.Message | frames.Hello
+"""A message of a conversation: raw bytes, or its value, `str` for message 0, and `Hello` or `Message` for message 1."""
 
-# Where a binary message can be broken without this Batsim noticing, as ends of the path or parts of the reason.
+# Where a binary message can be broken and this Batsim does not notice, as ends of the path or parts of the reason.
 _UNVERIFIED_PATHS: Final = (".temporal_aggregation_function",)
 _UNVERIFIED_REASONS: Final = ("is not UTF-8",)
 
 _FLAGS_SIZE: Final = 4
 
 
-def decoded(state: State, said: Said) -> str | model.Message | frames.Hello:
-    """The value of the message that is next. The flags of a hello choose the format of all that come after it."""
+def decoded(state: State, said: AnyMessage) -> str | model.Message | frames.Hello:
+    """The value of the next message. The flags of a hello choose the format of all later messages."""
     if not isinstance(said, bytes | bytearray | memoryview):
         return said
     if state.expected is Expected.INIT:
@@ -39,7 +39,7 @@ def decoded(state: State, said: Said) -> str | model.Message | frames.Hello:
 
 
 def unreadable(state: State, error: DecodeError) -> None:
-    """Report the message that is next, which could not be read. What depends on it cannot be known any more."""
+    """Report that the next message could not be read. The state that depends on it is then unknown."""
     state.blind = state.blind or state.expected is not Expected.INIT
     text = error.reason if error.offset is None else f"{error.reason} (byte {error.offset})"
     if state.expected is Expected.INIT:

@@ -1,7 +1,7 @@
-"""Dynamic registration: profiles and jobs that the decision component adds, until it says that it has finished.
+"""Dynamic registration: profiles and jobs that the decision component adds, until it finishes the registration.
 
-Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
-event against the state, and change it if nothing is wrong. It must not know what becomes of the jobs.
+Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
+against the state, and change the state if nothing is wrong. This module must not know what happens to the jobs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _AMOUNTS: Final[Mapping[type[Any], tuple[str, ...]]] = {
     model.ParallelTaskOnStorageHomogeneousProfile: ("bytes_to_read", "bytes_to_write"),
     model.ParallelTaskDataStagingBetweenStoragesProfile: ("bytes_to_transfer",),
 }
-"""The fields of profiles that say how much there is to do."""
+"""The fields of profiles that define an amount of work."""
 
 
 def _check_open(state: State, what: str) -> None:
@@ -46,7 +46,7 @@ def _check_open(state: State, what: str) -> None:
 
 
 def finish_registration(state: State, event: model.FinishRegistrationEvent) -> None:
-    """FinishRegistrationEvent: once is enough, twice does no harm."""
+    """FinishRegistrationEvent: a second one is harmless."""
     after = state.registration.steps.get(model.FinishRegistrationEvent)
     if after is None:
         _check_open(state, "registration is finished")
@@ -58,7 +58,7 @@ def finish_registration(state: State, event: model.FinishRegistrationEvent) -> N
 
 
 def read_register_profile(state: State, event: model.RegisterProfileEvent) -> None:
-    """RegisterProfileEvent: what the profile itself says."""
+    """RegisterProfileEvent: the contents of the profile itself."""
     profile = event.profile.profile
     check = _CHECKS.get(type(profile))
     if check is not None:
@@ -84,7 +84,7 @@ def _check_vectors(state: State, profile: model.ParallelTaskProfile) -> None:
         text = f"the matrix has {pairs} entries for {executors} executors, not {executors**2}"
         state.report("profile.matrix-size", "profile.profile.communication_matrix", text)
     elif math.isqrt(pairs) ** 2 != pairs:
-        text = f"the matrix has {pairs} entries, which is no square"
+        text = f"the matrix has {pairs} entries, which is not a square"
         state.report("profile.matrix-size", "profile.profile.communication_matrix", text)
 
 
@@ -146,7 +146,7 @@ def _infinite(profile: Any) -> str:
 
 
 def _is_missing(state: State, profile_id: str) -> bool:
-    """Whether a profile surely does not exist. Static workloads hold profiles that may never have been told."""
+    """Whether a profile certainly does not exist. Static workloads can have profiles that were never sent."""
     if profile_id in state.profiles:
         return False
     workload = profile_id.partition("!")[0]

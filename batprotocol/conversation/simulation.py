@@ -1,7 +1,7 @@
 """The simulation as a whole: hello, begin, inputs, stop, end.
 
-Functions judge their event against the state, and change it if nothing is wrong. The phase itself is changed by the
-conversation, along the automaton's table.
+The functions check their event against the state, and change the state if nothing is wrong. The conversation changes
+the phase, by the automaton's table.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["all_external_injected", "all_static_submitted", "begins", "ends", "e
 
 _SHOWN: Final = 3
 _ENERGY: Final = ("--energy", "host_energy")
-"""What Batsim's command line holds where it simulates energy: its own option, or SimGrid's plugin."""
+"""The options on Batsim's command line with which it simulates energy: its own option, or SimGrid's plugin."""
 
 
 def hello(state: State, event: model.EDCHelloEvent) -> None:
-    """EDCHelloEvent: texts that Batsim can use, features that make sense together."""
+    """EDCHelloEvent: texts that Batsim can use, and features that work together."""
     names = ("decision_component_name", "decision_component_version", "decision_component_commit")
     for name in names:
         text = getattr(event, name)
@@ -52,7 +52,7 @@ def begins(state: State, event: model.SimulationBeginsEvent) -> None:
     computing, storing = len(event.computation_hosts), len(event.storage_hosts)
     told = (event.computation_host_number, event.storage_host_number, event.host_number)
     if told != (computing, storing, computing + storing):
-        text = f"{told[2]} hosts are told, {told[0]} + {told[1]}, and {computing} + {storing} are there"
+        text = f"the event announces {told[2]} hosts ({told[0]} + {told[1]}) and has {computing} + {storing}"
         state.report("simulation.host-count", "host_number", text)
     records = host_records(event.computation_hosts, event.storage_hosts)
     if sorted(records) == list(range(computing + storing)):
@@ -73,31 +73,31 @@ def begins(state: State, event: model.SimulationBeginsEvent) -> None:
     for profile in event.profiles or ():
         state.profiles[profile.id] = profile.profile
     if event.profiles is None and state.features.forward_profiles_on_simulation_begins:
-        state.report("job.profile-not-forwarded", "profiles", "the profiles of the workloads were asked for")
+        state.report("job.profile-not-forwarded", "profiles", "the profiles of the workloads were requested")
 
 
 def all_static_submitted(state: State, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> None:
-    """AllStaticJobsHaveBeenSubmittedEvent: once."""
+    """AllStaticJobsHaveBeenSubmittedEvent: comes once."""
     if state.static_submitted and state.static_workloads:
         state.report("static.twice", "", "all static jobs had been submitted already")
     state.static_submitted = True
 
 
 def all_external_injected(state: State, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> None:
-    """AllStaticExternalEventsHaveBeenInjectedEvent: once."""
+    """AllStaticExternalEventsHaveBeenInjectedEvent: comes once."""
     if state.external_injected:
         state.report("static.twice", "", "all external events had been injected already")
     state.external_injected = True
 
 
 def external_event(state: State, event: model.ExternalEventOccurredEvent) -> None:
-    """ExternalEventOccurredEvent: not after the last one."""
+    """ExternalEventOccurredEvent: does not come after the last one."""
     if state.external_injected:
         state.report("static.external-late", "id", f"external event {shown(event.id)} comes after the last one")
 
 
 def ends(state: State, event: model.SimulationEndsEvent) -> None:
-    """SimulationEndsEvent: when nothing is left to do, unless the end was forced."""
+    """SimulationEndsEvent: comes when nothing is pending, unless the end was forced."""
     waiting = _waiting(state)
     if state.phase is not Phase.STOP:
         left = state.to_come()
@@ -117,7 +117,7 @@ def ends(state: State, event: model.SimulationEndsEvent) -> None:
 
 
 def stuck(state: State) -> None:
-    """Report that nothing can happen any more after this reply, or the same for ever, if so."""
+    """Report a reply after which nothing can happen any more, or only the same events forever."""
     if not state.nothing_to_come():
         if (state.calls or state.probes) and not state.undecided and state.only_repeats():
             _endless(state)
@@ -154,6 +154,6 @@ def _listed(names: list[str]) -> str:
 
 
 def _shortened(first: list[str], count: int) -> str:
-    """The first of so many, and how many more there are."""
+    """The first of `count` names, and the number of the others."""
     text = ", ".join(first)
     return f"{text} and {count - len(first)} more" if count > len(first) else text

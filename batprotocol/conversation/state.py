@@ -1,7 +1,7 @@
-"""What is known in a conversation at one moment: jobs, profiles, calls, probes, hosts, and the violations being found.
+"""The state of a conversation: jobs, profiles, calls, probes, hosts, and the current violations.
 
-The modules of the topics read and change it; `Conversation` shows it. It must not know of any rule's content, nor which
-event does what.
+The modules of the topics read and change it; `Conversation` shows it. This module must not know the contents of rules,
+or the effects of events.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["CallRecord", "HostRecord", "ProbeRecord", "State"]
 
 NO_FEATURES: Final = model.EDCRequestedSimulationFeatures()
 MOST_HOSTS: Final = 2**20
-"""How many hosts there are at most, as long as nobody has told: a set is as many bits as its highest host."""
+"""The maximum number of hosts while the real number is unknown: a set has as many bits as its highest host."""
 
 
 class CallRecord(msgspec.Struct):
-    """A call that was requested and is still to come.
+    """A pending call.
 
     Attributes:
         when: its trigger.
-        fired: how often it has come.
+        fired: the number of times that it has fired.
     """
 
     when: model.TemporalTrigger
@@ -41,11 +41,11 @@ class CallRecord(msgspec.Struct):
 
 
 class ProbeRecord(msgspec.Struct):
-    """A probe that runs.
+    """A running probe.
 
     Attributes:
-        event: how it was created.
-        emitted: how often it has emitted data.
+        event: the event that created it.
+        emitted: the number of times that it has emitted data.
     """
 
     event: model.CreateProbeEvent
@@ -53,14 +53,14 @@ class ProbeRecord(msgspec.Struct):
 
 
 class HostRecord(msgspec.Struct):
-    """What is known of a host.
+    """The record of a host.
 
     Attributes:
-        host: as SimulationBeginsEvent told it.
+        host: its description in SimulationBeginsEvent.
         is_storage: whether it is a storage host.
         pstate: its power state, or the one it is switching to.
-        power: whether it is on, off or on the way.
-        ready_at: until when its last switch takes at least, in simulated seconds.
+        power: whether it is on, off or switching.
+        ready_at: the earliest end of its last switch, in simulated seconds.
     """
 
     host: model.Host
@@ -70,7 +70,7 @@ class HostRecord(msgspec.Struct):
     ready_at: float = 0.0
 
     def power_at(self, time: float) -> HostPower:
-        """What a host that was switching is by then: a reply can take longer than the switch."""
+        """The state of a switching host at that time: a reply can take longer than the switch."""
         if self.power is HostPower.SWITCHING_OFF and time >= self.ready_at:
             return HostPower.ASLEEP
         if self.power is HostPower.SWITCHING_ON and time >= self.ready_at:
@@ -82,12 +82,12 @@ class HostRecord(msgspec.Struct):
 class State:
     """The state of a conversation.
 
-    Sets of hosts are ints whose bit n is host n. Whoever handles an event reports all that is wrong with it first, and
-    changes the state only if `refused` is False then: a refused event changes nothing.
+    Sets of hosts are ints whose bit n is host n. The function for an event reports all its violations first. It changes
+    the state only if `refused` is then False: a refused event changes nothing.
     """
 
     def __init__(self, severities: Mapping[str, Severity], left_to_others: Container[str] = ()) -> None:
-        # The judgement of the event or message at hand
+        # The check of the current event or message
         self.severities = severities
         self.left_to_others = left_to_others
         self.found: list[Violation] = []
@@ -141,39 +141,39 @@ class State:
         self.closing_probes: set[str] = set()
 
     def report(self, rule: str, path: str, text: str) -> None:
-        """Note a violation of the event at hand.
+        """Report a violation of the current event.
 
         Args:
-            rule: its id. Nothing happens if the rule set in force does not have it.
+            rule: the id of the rule. Nothing happens if the rule set does not have it.
             path: the field of the event, or "" for the whole event.
-            text: what was found, as one sentence.
+            text: the finding, as one sentence.
         """
         if self.index >= 0:
             path = f"events[{self.index}].event.{path}" if path else f"events[{self.index}].event"
         self.report_at(rule, path, text)
 
     def report_at(self, rule: str, path: str, text: str) -> None:
-        """Note a violation at a path of the message at hand."""
+        """Report a violation at a path of the current message."""
         severity = self.severities.get(rule)
         if severity is not None and not (self.said and rule in self.left_to_others):
             self.refused = self.refused or severity != "warning"
             self.found.append(Violation(self.number, path, rule, severity, text))
 
     def takes_effect(self, possible: bool = True) -> bool:
-        """Whether the event at hand, judged by now, changes the state.
+        """Whether the current event, after its check, changes the state.
 
-        It does if nothing fatal was found. If it was said already, and not just offered, it does wherever it can:
-        otherwise all that follows from it would be reported too.
+        It does if no violation is fatal. An event that was already sent, not only offered, changes the state whenever
+        possible: otherwise, its consequences would be reported too.
 
         Args:
-            possible: whether the state can be changed although something is wrong.
+            possible: whether the state can be changed in spite of violations.
         """
         return not self.refused or (self.said and possible)
 
     # Host sets
 
     def readable_hosts(self, text: str, path: str) -> None:
-        """Report a host set that Batsim cannot read, or reads otherwise than it looks."""
+        """Report a host set that Batsim cannot read, or reads as another set."""
         hosts = read_hosts(text)
         if hosts.fault or not text:
             self.report("hosts.syntax" if text else "hosts.empty", path, hosts.fault or "the host set is empty")
@@ -183,9 +183,9 @@ class State:
             self.report("hosts.order", path, f"the host set {shown(text)} is not in ascending order")
 
     def known_hosts(self, text: str, path: str) -> HostSetText | None:
-        """The host set, or None where it cannot be read, is empty, or holds hosts that do not exist.
+        """The host set, or None if it cannot be read, is empty, or contains hosts that do not exist.
 
-        The last of these is reported here, the others by `readable_hosts`.
+        This method reports the last of these problems, and `readable_hosts` the others.
         """
         hosts = read_hosts(text)
         if not hosts.intervals:
@@ -198,7 +198,7 @@ class State:
     # What Batsim still waits for
 
     def to_come(self) -> list[str]:
-        """Why Batsim will speak again: what is under way, as phrases. Empty if nothing is."""
+        """The reasons why Batsim will send another message: pending events, as phrases. Empty if there are none."""
         reasons = (
             (bool(self.held.running), f"{len(self.held.running)} running jobs"),
             (not self.static_submitted, "static jobs to submit"),
@@ -213,11 +213,11 @@ class State:
         return [phrase for applies, phrase in reasons if applies]
 
     def nothing_to_come(self) -> bool:
-        """Whether nothing is under way. The same as `not to_come()`, but quick."""
+        """Whether nothing is pending. It is equal to `not to_come()`, but faster."""
         return not self.calls and not self.probes and self.only_repeats()
 
     def only_repeats(self) -> bool:
-        """Whether nothing is under way but calls and probes."""
+        """Whether only calls and probes are pending."""
         return (
             not self.held.running
             and self.static_submitted

@@ -1,7 +1,7 @@
-"""Whether Batsim and SimGrid can simulate what a job does, where it is executed.
+"""Check whether Batsim and SimGrid can simulate the profiles of a job on its hosts.
 
-Only what is known of profiles can be checked: those that were forwarded or registered. What a job never gets to,
-because its walltime ends it before, is not checked. It must not change the state.
+Only known profiles can be checked: those that were forwarded or registered. Profiles that a job never executes, because
+its walltime ends it before, are not checked. This module must not change the state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FILL: Final = model.PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
 
 def check_tasks(state: State, event: model.ExecuteJobEvent, profile_id: str, job: model.Job) -> None:
-    """Report what of the job cannot be simulated, for each profile that it gets to."""
+    """Report the profiles of the job that cannot be simulated, among those that it executes."""
     profile, walltime = state.profiles.get(profile_id), job.walltime
     endless = walltime is not None and not walltime < inf
     if walltime != walltime:
@@ -42,9 +42,9 @@ def check_tasks(state: State, event: model.ExecuteJobEvent, profile_id: str, job
 def _check(
     state: State, event: model.ExecuteJobEvent, request: int, limit: float, name: str, profile: Any, endless: bool
 ) -> None:
-    """Check one profile that the job executes, which requests so many hosts and has this walltime, or an infinite one.
+    """Check one profile that the job executes. `request` is the job's number of hosts; the walltime can be infinite.
 
-    Executing is the hottest of all that can be said, so nothing is put together here that is not needed.
+    Executions are the most frequent events, so no text is built here unless it is needed.
     """
     check = _CHECKS.get(type(profile))
     if check is not None:
@@ -60,7 +60,7 @@ def _report(state: State, event: model.ExecuteJobEvent, rule: str, name: str, wh
 
 
 def _where(event: model.ExecuteJobEvent, name: str) -> model.AllocationPlacement | model.ProfileAllocationPlacement:
-    """Where a profile of the job is executed."""
+    """The placement of a profile of the job."""
     for override in event.profile_allocation_override or ():
         if override.profile_id == name:
             return override
@@ -68,7 +68,7 @@ def _where(event: model.ExecuteJobEvent, name: str) -> model.AllocationPlacement
 
 
 def _executors(event: model.ExecuteJobEvent, request: int, name: str) -> int:
-    """How many executors a profile gets that adapts to their number."""
+    """The number of executors of a profile that adapts to it."""
     placement = _where(event, name).executor_placement
     return len(placement.mapping) if isinstance(placement, model.CustomExecutorToHostMapping) else request
 
@@ -78,7 +78,7 @@ def _check_finite(state: State, event: model.ExecuteJobEvent, name: str, *amount
         _report(state, event, "job.infinite", name, "has an infinite amount of work")
 
 
-# The checks are told the job's execution, how many hosts it requests, and one of its profiles with its name.
+# The checks take the job's execution, its requested number of hosts, and one of its profiles with the name.
 
 
 def _check_vectors(
@@ -101,7 +101,9 @@ def _check_homogeneous(
     if not executors:
         _report(state, event, "job.no-work", name, "has no executor")
     elif executors == 1 and profile.computation_amount == 0:
-        _report(state, event, "job.no-work", name, "computes nothing, and its only executor has no other to talk to")
+        _report(
+            state, event, "job.no-work", name, "computes nothing, and its only executor has no other to send bytes to"
+        )
     sent = profile.communication_amount if executors > 1 else 0.0  # alone, an executor sends nothing
     _check_finite(state, event, name, profile.computation_amount, sent)
 
@@ -134,7 +136,7 @@ def _check_staging(
 def _check_trace(
     state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.TraceReplayProfile
 ) -> None:
-    """A usage trace wants each of its executors on a host of its own. How many there are, the job's request tells."""
+    """A usage trace needs a separate host for each of its executors, whose number is the job's request."""
     if not is_usage_trace(profile):
         return
     where = _where(event, name)
@@ -152,7 +154,7 @@ def _check_trace(
 
 
 def _check_storage(state: State, event: model.ExecuteJobEvent, name: str) -> None:
-    """Report a storage that is neither placed nor a host, or is no storage host."""
+    """Report a storage that is neither placed nor a host, or is not a storage host."""
     if not state.hosts:
         return
     placed = {entry.storage_name: entry.host_id for entry in event.storage_placement or ()}
@@ -164,7 +166,7 @@ def _check_storage(state: State, event: model.ExecuteJobEvent, name: str) -> Non
         text = f"storage {shown(name)} is placed on host {host}: the last one is {state.host_limit - 1}"
         state.report("hosts.unknown", "storage_placement", text)
     elif not state.hosts[host].is_storage:
-        text = f"storage {shown(name)} is host {host}, which is no storage host"
+        text = f"storage {shown(name)} is host {host}, which is not a storage host"
         state.report("job.storage-computes", "storage_placement", text)
 
 

@@ -1,7 +1,7 @@
 """Times: the now of a message, and the timestamps of its events.
 
-Functions report what is wrong. When there is nothing to report, the conversation sees that itself, as most times are
-right: it asks only where they are not.
+The functions report what is wrong. Most times are right, which the conversation finds itself: it calls these functions
+only for wrong times.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def now(state: State, now: float, infinite: str = "time.infinite") -> None:
     """Report what is wrong with the now of a message of the decision component.
 
     Args:
-        state: where it is reported.
-        now: the now, which is not a time from the state's own on.
-        infinite: the rule that it breaks where it is infinite.
+        state: the state, which takes the report.
+        now: the now, which is before the state's own, or is not a time.
+        infinite: the rule that an infinite now breaks.
     """
     if now == math.inf:
         state.report_at(infinite, "now", "now is infinite")
     elif now != now:
         state.report_at("time.now-not-a-number", "now", "now is not a number")
     else:
-        state.report_at("time.past", "now", f"now is {now}, and it is {state.now} in the simulation")
+        state.report_at("time.past", "now", f"now is {now}, and the simulated time is {state.now}")
 
 
 def timestamps(state: State, message: model.Message) -> None:

@@ -1,6 +1,6 @@
-"""Who holds which hosts, as people ask for it: an `intervaltree.IntervalTree`, made when somebody looks into it.
+"""The hosts that jobs hold, for users: an `intervaltree.IntervalTree`, which is made on the first access.
 
-Most ask only whether anybody holds anything. It must not know how the rules keep the same in mind.
+Most users only test whether it is empty. This module must not know how the rules store the same.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["Moment", "Usage"]
 
 _MADE: Final = ("all_intervals", "boundary_table", "top_node")
-"""The attributes of an IntervalTree: all that it does begins with one of them."""
+"""The attributes of an IntervalTree: each of its operations begins with one of them."""
 
 
 class Moment:
     """The running jobs and their hosts at one moment.
 
     Attributes:
-        running: the hosts by job. It is the conversation's own dict until that is about to change.
+        running: the hosts by job. It is the conversation's own dict until that changes.
     """
 
     __slots__ = ("__weakref__", "running")
@@ -31,7 +31,7 @@ class Moment:
         self.running = running
 
     def keep(self) -> None:
-        """The conversation goes on, and somebody may still want to know how it was."""
+        """Copy the hosts before the conversation changes them, for users who still read this moment."""
         self.running = dict(self.running)
 
 

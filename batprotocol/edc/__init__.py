@@ -1,15 +1,15 @@
 """Decision components as processes: a scheduler, the loop that drives it, and the socket that Batsim connects to.
 
-`run` runs a `Scheduler`, which has a method for each event; `serve` gives the turns of a simulation to those who want
-the loop in their own hands. Both are thin shells around `Session`, which knows the conversation and does no I/O. What
-Batsim would abort on is refused before it is sent.
+`run` runs a `Scheduler`, which has a method for each event. `serve` gives the turns of a simulation to a loop of your
+own. Both are thin shells around `Session`, which knows the conversation and does no I/O. The library refuses an event
+that would make Batsim abort, before it is sent.
 
-A frame goes from `channel` (the socket, at what `endpoints` lets be bound) through `server` (the loop) to `session`,
-which makes a turn of it, but of the first one the hello, with `greeting`; `attending` calls the methods of the
-`scheduler`, these fill in its `reply`, whose events `verdicts` has judged, and the answer goes the same way back.
-`running` puts it all together for a whole program, which signals may end. Inside Batsim, `embedded` takes the place of
-the socket and the loop. Both get the class of a scheduler from its file with `loading`, and tell whose an exception is
-with `faults`, and when it was with `moments`.
+A frame takes this way through the modules. `sockets.channel` receives it and `server`, the loop, passes it to
+`session`, which makes a turn of it; the answer to the first frame is the hello, which `greeting` makes. `attending`
+calls the methods of the `scheduler`. They fill in its `reply`, and `verdicts` judges each event. The answer goes the
+same way back. `running` combines these modules into a whole program, which signals can end. Inside Batsim, `embedded`
+replaces the socket and the loop. Both load the class of a scheduler from its file with `loading`. For an exception,
+`faults` finds out whether the scheduler raised it, and `moments` adds the time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WITH_SOCKET = {"DEFAULT_ENDPOINT": "server", "Server": "server", "run": "runnin
 
 
 def __getattr__(name: str) -> Any:
-    """What needs ZeroMQ is imported when it is wanted: schedulers inside Batsim, which has its own, must do without."""
+    """Import names that need ZeroMQ at their first use: Batsim has its own ZeroMQ, so schedulers inside it cannot."""
     if name not in _WITH_SOCKET:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

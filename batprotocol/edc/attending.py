@@ -1,4 +1,4 @@
-"""What calls a scheduler's methods in a turn: one for each event, then `decide`. It must not know what they do."""
+"""Calls the methods of a scheduler in a turn: one for each event, then `decide`. It must not know what they do."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Attendant:
     """Lets a scheduler fill in the replies of its turns.
 
     Args:
-        scheduler: the scheduler; it is told which turn is open.
-        methods: the method for each type of event that it has one for, and for each of `LAST_EVENTS`.
-        decides: whether it decides something after the events. After a last event it does not.
+        scheduler: the scheduler; its `_turn` becomes the open turn.
+        methods: the methods by type of event. Each of `LAST_EVENTS` has one.
+        decides: whether to call `decide` after the events. It is never called after a last event.
     """
 
     def __init__(self, scheduler: Any, methods: Mapping[type, Callable[[Any], object]], decides: bool) -> None:
@@ -31,24 +31,24 @@ class Attendant:
         self._decides = decides
 
     def attend(self, turn: Turn) -> None:
-        """Have the reply of this turn filled in."""
+        """Let the scheduler fill in the reply of this turn."""
         scheduler, methods = self._scheduler, self._methods
         scheduler._turn = turn
         goes_on = self._decides
-        told: Event | None = None
+        current: Event | None = None
         try:
             for event in turn.message.events:
                 step()
                 kind = type(event)
                 method = methods.get(kind)
                 if method is not None:
-                    told = event
+                    current = event
                     method(event)
                     if kind in LAST_EVENTS:  # which is asked only of those with a method
                         goes_on = False
             if goes_on:
-                told = None
+                current = None
                 scheduler.decide()
         except Exception as error:
-            note_event(error, turn.message, turn.conversation.number - 1, told)
+            note_event(error, turn.message, turn.conversation.number - 1, current)
             raise

@@ -1,6 +1,6 @@
-"""Whose fault an exception is: the scheduler's, whose author is shown where, or not.
+"""Finds out whether the code of a scheduler raised an exception, and shows its author the place.
 
-It must not know what a scheduler does, nor what becomes of the program.
+This module must not know what a scheduler does, nor how the program goes on.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from pathlib import Path
 from types import TracebackType
 
 import batprotocol
-from batprotocol.edc.moments import how_to_look, moment_of
+from batprotocol.edc.moments import inspection_hint, moment_of
 
 __all__ = ["show_own"]
 
 _PACKAGE = Path(batprotocol.__file__).parent
 _COMPILED = "batprotocol/"
-"""What the files of compiled modules are called: as they were when they were compiled."""
+"""The beginning of the file names in tracebacks of compiled modules: the path at compile time."""
 _STANDARD = Path(logging.__file__).parent.parent
-"""Where Python's own library is: what it raises when we call it is no fault of a scheduler."""
+"""The folder of Python's standard library. Exceptions that it raises for our calls are not a scheduler's fault."""
 
 
 def show_own(error: BaseException, target: str, record: str | None = None) -> str | None:
-    """Print what a scheduler's own code raised as Python shows it, from its first line on.
+    """Print the traceback of an exception that the code of a scheduler raised, from the first line of that code on.
 
     Args:
-        error: what was raised.
+        error: the exception.
         target: the scheduler, as its user names it.
-        record: where the simulation was recorded, or None.
+        record: the recording of the simulation, or None.
 
     Returns:
-        A sentence that names the scheduler, tells when it was and how to look at that, to be printed behind it; None,
-        with nothing printed, if it was not the scheduler's own code.
+        A sentence to print after the traceback. It names the scheduler and the time, and says how to inspect the
+        message. None, with nothing printed, if other code raised the exception.
     """
     own = _own_part(error.__traceback__)
     if own is None and not isinstance(error, SyntaxError):
@@ -41,11 +41,13 @@ def show_own(error: BaseException, target: str, record: str | None = None) -> st
     traceback.print_exception(type(error), error, own)
     sentence = f"the scheduler {target} ended with {_with_article(type(error).__name__)}"
     moment = moment_of(error)
-    return sentence if moment is None else f"{sentence} {moment}; {how_to_look(moment, record, '--record run.tar.xz')}"
+    if moment is None:
+        return sentence
+    return f"{sentence} {moment}; {inspection_hint(moment, record, '--record run.tar.xz')}"
 
 
 def _own_part(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the first frame on that is the scheduler's, None where there is no such frame."""
+    """The traceback from the first frame of the scheduler's code on; None where there is no such frame."""
     while trace is not None and _is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     return trace
@@ -56,7 +58,7 @@ def _is_ours(filename: str) -> bool:
         return True
     folders = Path(filename).parents
     is_standard = _STANDARD in folders and not {"site-packages", "dist-packages"} & set(Path(filename).parts)
-    zmq = getattr(sys.modules.get("zmq"), "__file__", None)  # which only those have imported who use a socket
+    zmq = getattr(sys.modules.get("zmq"), "__file__", None)  # imported only where there is a socket
     return is_standard or _PACKAGE in folders or (zmq is not None and Path(zmq).parent in folders)
 
 

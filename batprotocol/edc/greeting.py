@@ -1,4 +1,4 @@
-"""The first message of a decision component. What it is made of is the user's own, and checked by the builder."""
+"""The first message of a decision component. Its fields come from the user, and the builder checks them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The class of a scheduler, from the file that it is written in: `path/to/file.py:Class`.
+"""Loads the class of a scheduler from its file: `path/to/file.py:Class`.
 
-It must not know how the scheduler is run, nor who tells the user what is wrong.
+This module must not know how the scheduler is run, nor who reports errors to the user.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["DEPENDENCIES", "LoadError", "file_of", "load"]
 
 
 class LoadError(SchedulerError):
-    """What was named is no file with a scheduler in it. What that file itself raises is passed on as it is."""
+    """The target is not a file with a scheduler in it. Exceptions of that file itself pass through unchanged."""
 
 
 def file_of(target: str) -> tuple[str, str]:
-    """The file and the name of the class that `path/to/file.py:Class` names.
+    """The path and the name of the class in `path/to/file.py:Class`.
 
     Raises:
-        LoadError: it names no file.
+        LoadError: there is no such file.
     """
     path, _, name = target.rpartition(":")
     if not path or not name:
@@ -37,14 +37,14 @@ def file_of(target: str) -> tuple[str, str]:
 
 
 def load(target: str, arguments: Mapping[str, object] | None = None) -> type[Scheduler]:
-    """The class that `path/to/file.py:Class` names. As for a script, the files beside it can be imported.
+    """Load the class that `path/to/file.py:Class` names. As a script can, the file can import the files beside it.
 
     Args:
         target: the file and the class.
-        arguments: what it will be made with, by their names.
+        arguments: the keyword arguments that the class will be called with.
 
     Raises:
-        LoadError: there is no such file, no such scheduler in it, or none that is made with these arguments.
+        LoadError: there is no such file, no such scheduler in it, or the scheduler does not take these arguments.
     """
     path, name = file_of(target)
     module = _module(path)
@@ -55,7 +55,7 @@ def load(target: str, arguments: Mapping[str, object] | None = None) -> type[Sch
         raise LoadError(f"{path!r} has no Scheduler called {name!r}{hint}")
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
-        raise LoadError(f"the class {name} is abstract: one that can be run has {' and '.join(missing)}, too")
+        raise LoadError(f"the class {name} is abstract: define {' and '.join(missing)}, too")
     try:
         signature = inspect.signature(found)
         signature.bind(**(arguments or {}))

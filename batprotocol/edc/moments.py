@@ -1,6 +1,6 @@
-"""When in a simulation an exception was raised: told in a note, and the exception stays what it is.
+"""Adds a note to an exception that names the moment of the simulation; the exception itself does not change.
 
-It must not know whose fault it is, nor who shows it.
+This module must not know whose fault the exception is, nor who shows it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from batprotocol.errors import an, shown
 from batprotocol.model import Event, Message
 
-__all__ = ["Moment", "how_to_look", "moment_of", "note", "note_event", "note_moment"]
+__all__ = ["Moment", "inspection_hint", "moment_of", "note", "note_event", "note_moment"]
 
 logger = logging.getLogger("batprotocol.edc")
 
@@ -25,29 +25,29 @@ _KINDS: Final = {
     "probe_id": "probe ",
     "id": "",
 }
-"""The fields that tell which one an event is about, where it has them, and what that is."""
+"""The fields that identify the object of an event, each with a word for the kind of object."""
 
 
 class Moment(str):
-    """A note that tells when it was.
+    """A note that names a moment of a simulation.
 
     Attributes:
-        message: the number of the message that was being answered, counted from the initialization data (0) on.
+        message: the number of the message that the scheduler was answering; message 0 is the initialization data.
     """
 
     message: int = 0
 
 
 def note_event(error: BaseException, message: Message, number: int, event: Event | None) -> None:
-    """Tell in a note which event a scheduler was told of when it raised this.
+    """Note which event a scheduler was handling when it raised an exception.
 
     Args:
-        error: what was raised.
-        message: the message that was being answered.
-        number: its number.
-        event: the event; None if all had been told, and it was to decide.
+        error: the exception.
+        message: the message that the scheduler was answering.
+        number: the number of the message.
+        event: the event; None if it had handled all events, and was deciding.
     """
-    where = "when all its events had been told"
+    where = "in decide, after all its events"
     if event is not None:
         index = next(index for index, each in enumerate(message.events) if each is event)
         where = f"about events[{index}], {an(type(event).__name__)}{_of(event)}"
@@ -55,7 +55,7 @@ def note_event(error: BaseException, message: Message, number: int, event: Event
 
 
 def _of(event: Event) -> str:
-    """What an event is of, as a part of a sentence; or ""."""
+    """The object of an event, as a part of a sentence; or ""."""
     for name, kind in _KINDS.items():
         value = getattr(event, name, None)
         if value is not None:
@@ -64,9 +64,9 @@ def _of(event: Event) -> str:
 
 
 def note_moment(error: BaseException, text: str, number: int) -> None:
-    """Tell in a note of an exception when it was raised, in the place of what was told of another moment.
+    """Note the moment of an exception. It replaces the note of another moment.
 
-    Before Python 3.11, which shows no notes, it is logged, too.
+    Python shows notes since 3.11. Before, the moment is also logged.
     """
     moment = Moment(text)
     moment.message = number
@@ -91,21 +91,21 @@ def _keep(error: BaseException, notes: list[str]) -> None:
 
 
 def moment_of(error: BaseException | None) -> Moment | None:
-    """When in a simulation an exception was raised, None if nobody has told."""
+    """The moment of a simulation at which an exception was raised; None if nobody noted it."""
     return next((each for each in _notes_of(error) if isinstance(each, Moment)), None)
 
 
-def how_to_look(moment: Moment, record: str | None, option: str) -> str:
-    """How to see the message that was being answered, as a sentence.
+def inspection_hint(moment: Moment, record: str | None, option: str) -> str:
+    """A sentence that says how to see the message that the scheduler was answering.
 
     Args:
-        moment: when it was.
-        record: where the simulation was recorded, or None.
-        option: how to have it recorded.
+        moment: the moment.
+        record: the recording of the simulation, or None.
+        option: the option that records a simulation.
     """
     where = f"{record or 'run.tar.xz'}/{moment.message:05}-b2e.bin"
     return (
         f"batproto dump {where} shows that message"
         if record
-        else f"{option} keeps what is said, for batproto dump {where}"
+        else f"record with {option}, then batproto dump {where} shows that message"
     )

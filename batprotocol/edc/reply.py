@@ -1,7 +1,7 @@
 """The reply that a decision component fills in: a MessageBuilder that asks the conversation about each event.
 
-What Batsim would refuse is refused here, in the very call that asks for it, and leaves the reply as it was. It must not
-know of sockets, nor of who calls it.
+The reply refuses an event that Batsim would refuse, in the call that adds it, and stays as it was. This module must not
+know of sockets, nor of its callers.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ __all__ = ["Reply"]
 class Reply(MessageBuilder):
     """A `MessageBuilder` for one reply to Batsim, at the time of the message that it answers.
 
-    Its methods raise `RuleViolation` where Batsim would abort, crash or wait for ever, and have no effect then. A reply
-    is sent by whoever made it; `finish_message` is only needed to think: `reply.finish_message(reply.current_time + 5)`
-    lets five seconds of simulated time pass.
+    Its methods raise `RuleViolation` where Batsim would abort, crash or never go on, and then have no effect. The
+    server that made the reply sends it. Call `finish_message` only to let simulated time pass:
+    `reply.finish_message(reply.current_time + 5)` replies five seconds later.
     """
 
     __slots__ = ()
 
     def __init__(self, judge: Callable[[Event], object], now: float, is_sent: bool = False) -> None:
-        # Not super().__init__: whoever makes a reply knows that the time is finite, and there is one in most turns.
+        # Not super().__init__: the time is known to be finite, and most turns have a reply.
         self._now = now
         self._events = []
         self._finished = is_sent
         self._judge = judge
 
     def clear(self, now: float = 0.0) -> None:
-        """Refused once the reply holds events, as each has taken effect when it was added.
+        """Clear a reply without events. A reply with events refuses it: each event took effect when it was added.
 
         Args:
             now: the current time from here on, in simulated seconds.
         """
         if self._events:
-            raise BuilderError(f"expected no clear() of a reply with {len(self)} events: they were taken as said")
+            raise BuilderError(f"expected no clear() of a reply with {len(self)} events: they have taken effect")
         super().clear(now)
 
     def finished(self) -> Message:
-        """The reply as it is to be sent, whether or not it was finished before. Nothing more can be added then."""
+        """The finished reply, ready to send. After this call, nothing can be added."""
         self._finished = True
         return new_message(self._now, tuple(self._events))

@@ -1,6 +1,6 @@
-"""`run`: a scheduler as a program, from binding the endpoint to the end of the simulation, or to whatever comes first.
+"""`run`: a scheduler as a program, from binding the endpoint to the end of the simulation, or to an earlier failure.
 
-It puts together what the other modules of this folder do, and knows no more than they tell.
+It combines the other modules of this package.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc.moments import how_to_look, moment_of, note
+from batprotocol.edc.moments import inspection_hint, moment_of, note
 from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
@@ -23,7 +23,7 @@ from batprotocol.signals import Interrupts
 __all__ = ["drive", "failure_of", "run"]
 
 PATIENCE = 5.0
-"""Seconds without a simulator after which it is said what is waited for."""
+"""Seconds without a simulator after which a warning names what the program waits for."""
 
 
 def run(
@@ -44,34 +44,34 @@ def run(
         scheduler: the scheduler.
         endpoint: where to bind, a ZeroMQ endpoint: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port),
             `ipc:///tmp/batsim.sock`.
-        format: "binary" or "json": what the conversation is written in.
-        init: initialization data for the scheduler in place of those that Batsim sends.
-        rules: the rule set that replies are checked with; one of `batprotocol.conversation.RULE_SETS`.
-        timeout: seconds to wait for each message; None is for ever.
-        record: where to record all that is said: a file that ends with `.mcap` (`batprotocol[capture]`), `.tar.xz` or
-            `.tar`, or a folder. Nothing is overwritten. Whatever becomes of the program, `batproto dump` and
-            `batproto check` can read it up to the last message.
-        on_bound: called with the endpoint once it is bound, with the port that was found for `tcp://127.0.0.1:*`.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the run.
+        format: "binary" or "json": the format of the conversation.
+        init: initialization data for the scheduler, instead of those that Batsim sends.
+        rules: the rule set that checks replies; one of `batprotocol.conversation.RULE_SETS`.
+        timeout: seconds to wait for each message; None waits without a limit.
+        record: the path of a recording of all messages: a file that ends with `.mcap` (`batprotocol[capture]`),
+            `.tar.xz` or `.tar`, or a folder. Nothing is overwritten. However the program ends, `batproto dump` and
+            `batproto check` can read the recording up to the last message.
+        on_bound: called with the endpoint once it is bound; for `tcp://127.0.0.1:*`, it contains the port found.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the run.
 
-    However it ends, Batsim is not left waiting for ever: in the middle of a simulation it is told to stop, which takes
-    half a second at most. Then the socket is closed, and what happened reaches the caller. A second simulator is turned
-    away, and aborts. What is worth a sentence meanwhile is logged as `batprotocol.edc`: that no simulator comes, that
-    another one has come, that a signal has.
+    Batsim never waits without an end, whatever happens. If the run ends in the middle of a simulation, it asks Batsim
+    to stop, which takes half a second at most. Then it closes the socket and raises the exception. A second simulator
+    is turned away, and aborts. Meanwhile `run` logs as `batprotocol.edc` that no simulator comes, that another
+    simulator has come, or that a signal has come.
 
     Raises:
         OSError: the endpoint cannot be bound, or the recording cannot be written.
-        SchedulerError: this is no scheduler, but for example its class.
+        SchedulerError: the argument is not a scheduler, but for example its class.
         ValueError: an argument makes no sense.
         PeerGone: the simulator closed its connection before the end.
         PeerSilent: no message came within `timeout`.
-        DecodeError: the simulator sent something that is no message.
+        DecodeError: the simulator sent bytes that are not a message.
         RuleViolation: the scheduler asked for something that Batsim would not survive.
-        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both are noticed even where
-            SIGINT was inherited as ignored; signals that the program handles itself are left alone.
+        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both take effect even if the
+            program was started with SIGINT ignored. Signals that the program handles itself are not touched.
 
-    What the scheduler's own methods raise is passed on as it is, with a note (`__notes__`, which Python shows since
-    3.11; before, it is logged) that tells the simulated time, the message, and the event that it was about.
+    An exception of the scheduler's own methods passes through unchanged, with a note: the simulated time, the message
+    and the event. The note is in `__notes__`, which Python shows since 3.11; before, it is logged.
 
     ```python
     run(FCFS(), "tcp://127.0.0.1:*", on_bound=print)
@@ -85,7 +85,9 @@ def run(
             if moment is not None:
                 note(
                     error,
-                    how_to_look(moment, None if record is None else os.fspath(record), 'run(..., record="run.tar.xz")'),
+                    inspection_hint(
+                        moment, None if record is None else os.fspath(record), 'run(..., record="run.tar.xz")'
+                    ),
                 )
             raise
 
@@ -102,7 +104,7 @@ def drive(
     on_bound: Callable[[str], None] | None,
     on_wait: Callable[[], None] | None,
 ) -> str | None:
-    """`run`, for a program that goes on catching signals after it; why the simulation failed, if Batsim told so."""
+    """`run`, for a program that goes on catching signals after it; the error that Batsim reported, or None."""
     expect_scheduler(scheduler, "run")
 
     def hello(text: str) -> Message:
@@ -152,18 +154,18 @@ def _name(scheduler: Scheduler) -> str:
 
 
 def failure_of(last: Message) -> str | None:
-    """Why the simulation failed that ends with this message, None if it did not."""
+    """The error of a simulation that ends with this message; None if it did not fail."""
     return next((event.error for event in last.events if isinstance(event, SimulationErrorEvent)), None)
 
 
 def _moment(server: Server) -> str:
-    """When it was that a run was ended, and what has become of the simulator."""
+    """The moment at which a run was ended, and the state of the simulator."""
     session = server.session
     if session is None or session.init_text is None:
         return f"while waiting for a simulator at {server.endpoint}"
-    if session.told_to_stop:
-        return f"at simulated time {session.now:g}: the simulator was told to stop"
+    if session.stop_sent:
+        return f"at simulated time {session.now:g}: the simulator was asked to stop"
     if session.is_over:
         return "at the end of the simulation"
-    left = "is gone" if server.deserted else "was too busy to be told to stop, and may wait for ever"
-    return f"at simulated time {session.now:g}: the simulator {left}"
+    state = "is gone" if server.deserted else "was too busy to take a request to stop, and may never end"
+    return f"at simulated time {session.now:g}: the simulator {state}"

@@ -1,6 +1,6 @@
 """Scheduler, the base class of schedulers: a method for each event of Batsim, and the reply to fill in.
 
-It must not know of sockets or bytes: `run` moves those, and tests hand it messages as values.
+This module must not know of sockets or bytes: `run` moves those, and tests pass messages as values.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ class Scheduler:
     """A scheduler: override the methods of the events that matter, and fill in `self.reply`.
 
     Attributes:
-        name: what Batsim is told, without comma or double quote; the name of the class unless told otherwise.
-        version: likewise.
-        commit: likewise.
-        features: what is asked of the simulation; `on_init` may still set it.
+        name: the name that the hello carries, without comma or double quote; by default, the name of the class.
+        version: the version that the hello carries, likewise.
+        commit: the commit that the hello carries, likewise.
+        features: the features that the hello requests of the simulation; `on_init` may still set them.
 
-    For each message of Batsim, the methods of its events are called in their order, then `decide`; then the reply is
-    sent. A method of the reply raises `RuleViolation`, in the line that called it, where Batsim would abort.
+    For each message of Batsim, the library calls the methods of its events in their order, then `decide`. Then it sends
+    the reply. Where Batsim would abort, a method of the reply raises `RuleViolation`, in the line that called it.
 
-    What is wrong with a class shows when it is made: `SchedulerError`, which is a `TypeError`, for a method that is
-    misspelt, takes other arguments or is `async def`, `BuilderError` for a name or features that Batsim cannot be told.
+    Python reports a wrong class when it creates the class: `SchedulerError`, which is a `TypeError`, for a method that
+    is misspelt, takes other arguments or is `async def`; `BuilderError` for a name or features that the hello cannot
+    carry.
 
     >>> class Rejecter(Scheduler):
     ...     def on_job_submitted(self, event):
@@ -62,34 +63,34 @@ class Scheduler:
             if attribute is not vars(Scheduler)[name] and not is_computed(attribute):
                 raise SchedulerError(f"{cls.__name__}.{name} would hide the one of Scheduler: choose another name")
         # A property is computed for each scheduler, and judged when its hello is made.
-        attributes = {name: inspect.getattr_static(cls, name) for name in _TOLD.values()}
+        attributes = {name: inspect.getattr_static(cls, name) for name in _IN_HELLO.values()}
         _hello(cls, **{name: value for name, value in attributes.items() if not is_computed(value)})
 
     # While a message is being answered
 
     @property
     def reply(self) -> Reply:
-        """The reply to fill in: a `MessageBuilder` at the time of the message. Only while a message is answered."""
+        """The reply to fill in: a `MessageBuilder` at the time of the message. It exists only during a turn."""
         return (self._turn or self._open_turn()).reply
 
     @property
     def message(self) -> model.Message:
-        """The message that is being answered."""
+        """The message of this turn, which the reply answers."""
         return self._open_turn().message
 
     @property
     def now(self) -> float:
-        """The time of the message that is being answered, in simulated seconds."""
+        """The time of the message of this turn, in simulated seconds."""
         return (self._turn or self._open_turn()).message.now
 
     @property
     def conversation(self) -> Conversation:
-        """What is known of the simulation: jobs, hosts, calls, probes. The events of the message have taken effect."""
+        """The state of the simulation: jobs, hosts, calls, probes. The events of the message have taken effect."""
         return self._open_turn().conversation
 
     def _open_turn(self) -> Turn:
         if self._turn is None:
-            raise RuntimeError("there is nothing to reply to yet: the first message is the one of on_simulation_begins")
+            raise RuntimeError("there is no message to reply to yet: reply from on_simulation_begins on")
         return self._turn
 
     # To be overridden
@@ -102,44 +103,44 @@ class Scheduler:
         """
 
     def decide(self) -> None:
-        """All events of the message have been told: the place for decisions that need them all.
+        """Decide, after the methods of all events of the message were called.
 
-        Not called for the last message, with which the simulation ends.
+        It is not called for the last message, with which the simulation ends.
         """
 
     def on_simulation_begins(self, event: model.SimulationBeginsEvent) -> None:
-        """The simulation begins; the event tells the platform."""
+        """The simulation begins; the event describes the platform."""
 
     def on_simulation_ends(self, event: model.SimulationEndsEvent) -> None:
         """The simulation has ended; the reply is the last one, and stays empty."""
 
     def on_simulation_error(self, event: model.SimulationErrorEvent) -> None:
-        """The simulation has failed; the reply is the last one. Unless this is overridden, the error is logged."""
+        """The simulation has failed; the reply is the last one. By default, this method logs the error."""
         logger.error("the simulation has failed: %s", event.error)
 
     def on_job_submitted(self, event: model.JobSubmittedEvent) -> None:
         """A job was submitted: execute it or reject it, now or later."""
 
     def on_job_completed(self, event: model.JobCompletedEvent) -> None:
-        """A job has ended by itself, at its walltime, or because it was killed."""
+        """A job has ended: it is complete, has reached its walltime, or was killed."""
 
     def on_jobs_killed(self, event: model.JobsKilledEvent) -> None:
-        """Jobs were killed as asked; each of them was completed before."""
+        """Jobs were killed as requested; a JobCompletedEvent for each of them came before."""
 
     def on_all_static_jobs_have_been_submitted(self, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> None:
-        """No more jobs will come, but those that are registered."""
+        """No more jobs will come, except registered ones."""
 
     def on_requested_call(self, event: model.RequestedCallEvent) -> None:
-        """A call that was asked for with `add_call_me_later` is due."""
+        """A call that `add_call_me_later` requested is due."""
 
     def on_probe_data_emitted(self, event: model.ProbeDataEmittedEvent) -> None:
-        """A probe that was asked for with `add_create_probe` has data."""
+        """A probe that `add_create_probe` created has data."""
 
     def on_hosts_pstate_changed(self, event: model.HostsPStateChangedEvent) -> None:
-        """Hosts have changed their power state as asked."""
+        """Hosts have changed their power state as requested."""
 
     def on_hosts_turned_on_off(self, event: model.HostsTurnedOnOffEvent) -> None:
-        """Hosts have finished turning on or off as asked."""
+        """Hosts have finished turning on or off as requested."""
 
     def on_external_event_occurred(self, event: model.ExternalEventOccurredEvent) -> None:
         """An external event has occurred."""
@@ -161,10 +162,11 @@ class Scheduler:
         return _hello(type(self), self.name, self.version, self.commit, self.features)
 
     def player(self, conversation: Conversation) -> Callable[[model.Message], model.Message]:
-        """What replies to messages as values: for simulators in the same process, whose conversation is shared.
+        """Make a function that replies to messages as values, for a simulator in the same process.
 
         Args:
-            conversation: has received each message before, and is told of the events of the reply.
+            conversation: the conversation, which the simulator shares. It must receive each message before the function
+                does, and it learns the events of the reply from the function.
 
         The function raises `RuleViolation` where the reply asks for something that Batsim would not survive.
         """
@@ -198,7 +200,7 @@ METHODS: Final[Mapping[type[model.Event], str]] = {
 """The method of each event that Batsim sends."""
 
 _NOTHING: Final = {getattr(Scheduler, name) for name in METHODS.values()} - {Scheduler.on_simulation_error}
-"""The methods that do nothing, and need not be called."""
+"""The methods that do nothing; the library does not call them."""
 
 _KNOWN: Final = frozenset(["on_init", *METHODS.values()])
 
@@ -208,14 +210,14 @@ _ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "decide": (),
     **dict.fromkeys(METHODS.values(), ("event",)),
 }
-"""What each method that can be overridden is called with."""
+"""The arguments of each method that can be overridden."""
 
 _INSTEAD: Final = "make it a `def`, or write a loop with `async for turn in batprotocol.edc.serve(...)`"
 
 _GIVEN: Final = ("conversation", "message", "now", "reply")
-"""What a scheduler finds in itself while a message is answered."""
+"""The attributes that a scheduler has during a turn."""
 
-_TOLD: Final = {
+_IN_HELLO: Final = {
     "decision_component_name": "name",
     "decision_component_version": "version",
     "decision_component_commit": "commit",
@@ -224,15 +226,15 @@ _TOLD: Final = {
 """The attribute that each field of the hello comes from."""
 
 
-# What is wrong with a scheduler is told where it is written, not in the middle of a simulation.
+# Errors of a scheduler are reported at its definition, not in the middle of a simulation.
 
 
 def expect_scheduler(scheduler: object, caller: str) -> None:
-    """Refuse what is no scheduler, above all the class in place of an instance."""
+    """Refuse an object that is not a scheduler, above all the class instead of an instance."""
     if isinstance(scheduler, type) and issubclass(scheduler, Scheduler):
         name = scheduler.__name__
         raise SchedulerError(
-            f"{caller} takes a scheduler, not its class: {caller}({name}(...)) instead of {caller}({name})"
+            f"{caller} takes a scheduler, not its class: write {caller}({name}(...)) instead of {caller}({name})"
         )
     if not isinstance(scheduler, Scheduler):
         raise SchedulerError(f"{caller} takes a Scheduler, got {shown(scheduler)}")
@@ -250,11 +252,11 @@ def _hello(
         return hello_message(name or cls.__name__, version, commit, features)
     except BuilderError as error:
         field, dot, rest = error.path.partition(".")
-        raise BuilderError(error.reason, f"{cls.__name__}.{_TOLD.get(field, field)}{dot}{rest}") from None
+        raise BuilderError(error.reason, f"{cls.__name__}.{_IN_HELLO.get(field, field)}{dot}{rest}") from None
 
 
 def hello_of(scheduler: Scheduler, text: str) -> model.Message:
-    """The hello of a scheduler, which may make it in its own way."""
+    """The hello of a scheduler, whose class may override `hello`."""
     hello: object = scheduler.hello(text)
     if not isinstance(hello, model.Message):
         raise SchedulerError(f"{type(scheduler).__name__}.hello gives {shown(hello)}, expected a Message")
@@ -262,7 +264,7 @@ def hello_of(scheduler: Scheduler, text: str) -> model.Message:
 
 
 def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
-    """What lets a scheduler fill in the reply of a turn. Methods that are not overridden cost nothing."""
+    """A function that lets a scheduler fill in the reply of a turn. Methods that are not overridden cost nothing."""
     for name in _ARGUMENTS.keys() & vars(scheduler).keys():
         method = staticmethod(vars(scheduler)[name])
         expect_method(type(scheduler), name, method, _ARGUMENTS[name], _INSTEAD)
@@ -280,19 +282,19 @@ def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
 def rehearse(
     scheduler: Scheduler, messages: Iterable[model.Message], init: str = "", rules: str = DEFAULT_RULE_SET
 ) -> list[model.Message]:
-    """What a scheduler replies to these messages of Batsim, without Batsim and without a socket: for tests.
+    """Let a scheduler reply to messages of Batsim, without Batsim and without a socket: for tests.
 
     Args:
         scheduler: the scheduler.
-        messages: what Batsim says, from the message with `SimulationBeginsEvent` on.
+        messages: the messages of Batsim, from the one with `SimulationBeginsEvent` on.
         init: the initialization data.
-        rules: the rule set that the replies are checked with.
+        rules: the rule set that checks the replies.
 
     Returns:
         The replies, one for each message; the hello is not among them.
 
     Raises:
-        SchedulerError: this is no scheduler, but for example its class.
+        SchedulerError: the argument is not a scheduler, but for example its class.
         RuleViolation: the scheduler asked for something that Batsim would not survive.
 
     >>> from batprotocol import MessageBuilder

@@ -1,7 +1,7 @@
-"""The loop of a decision component over ZeroMQ: wait for a message, have it answered, send the answer, and leave well.
+"""The loop of a decision component over ZeroMQ: wait for a message, get the answer, send it, and leave in good order.
 
-It moves bytes between a `Channel` and a `Session`, in two shells of the same shape: for `for` and for `async for`. It
-must not know what is decided, nor by whom.
+It moves bytes between a `Channel` and a `Session`, in two shells of the same shape: for `for` and for `async for`. This
+module must not know the decisions, nor who makes them.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_ENDPOINT", "Server", "serve"]
 
 DEFAULT_ENDPOINT: Final = "tcp://*:28000"
-"""Where Batsim looks for its decision component unless told otherwise: port 28000."""
+"""The endpoint at which Batsim looks for its decision component by default: port 28000."""
 
 FAREWELL = 0.5
-"""Seconds that leaving in the middle of a simulation may take. Batsim, when told to stop, takes milliseconds."""
+"""Seconds that leaving in the middle of a simulation may take. Batsim takes milliseconds to stop on request."""
 
 BUSY: Final = "this endpoint serves another simulation"
-"""What a simulator is told that is not served. It ends with that, and not as if there had been nothing to simulate."""
+"""The error for a simulator that is not served: it fails, and does not end as if there was nothing to simulate."""
 
 _HEARD: Final = Direction.BATSIM_TO_EDC
 _SAID: Final = Direction.EDC_TO_BATSIM
 
 GLANCE: Final = 0.05
-"""Seconds after which it is looked whether the simulator is still there meanwhile."""
+"""Seconds between two checks whether the simulator is still connected."""
 
 
 class Server:
     """An endpoint that simulations connect to. Made by `serve`.
 
     Iterating over it gives the turns of one simulation; so does `async for`. A server that is not used in a `with`
-    closes itself when the iteration ends, however it does. In a `with`, it can serve one simulation after the other,
-    unless it is made for a `single` one. Simulators that are not served are turned away: they abort.
+    closes itself when the iteration ends, for whatever reason. In a `with`, it can serve one simulation after the
+    other, unless it was made with `single`. It turns away simulators that it does not serve: they abort.
 
     Attributes:
-        endpoint: where it is bound, with the port that was found for `tcp://127.0.0.1:*`.
-        recorder: records what is said, unless it is None.
-        deserted: whether the simulator closed its connection before it could be told to stop.
+        endpoint: the endpoint that is bound; for `tcp://127.0.0.1:*`, it contains the port found.
+        recorder: records all messages, unless it is None.
+        deserted: whether the simulator closed its connection before it could take a request to stop.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Server:
         on_wait: Callable[[], None] | None = None,
         single: bool = False,
     ) -> None:
-        begin()  # what is wrong with the arguments shows before anything is bound
+        begin()  # wrong arguments raise before anything is bound
         if timeout is not None and not timeout > 0:
             raise ValueError(f"expected a timeout > 0, or None, got {timeout}")
         self._begin = begin
@@ -87,7 +87,7 @@ class Server:
 
     @property
     def init_text(self) -> str | None:
-        """The initialization data of the current simulation; None before they came."""
+        """The initialization data of the current simulation; None until they come."""
         return self._session.init_text if self._session else None
 
     @property
@@ -100,7 +100,7 @@ class Server:
         self._channel.wake()
 
     def close(self) -> None:
-        """Leave the current simulation, if there is one, and give everything back. Closing twice does nothing."""
+        """Leave the current simulation, if there is one, and release all resources. Closing twice does nothing."""
         turns = self._turns()
         self._kept = False
         try:
@@ -230,7 +230,7 @@ class Server:
     # What both do
 
     def _note(self, error: BaseException | None) -> None:
-        """Tell in a note of what was raised in the middle of a turn when that was."""
+        """Add the moment to an exception that was raised in the middle of a turn, as a note."""
         if self._in_progress is not None:
             self._mark(self._in_progress)
         if self._left_in is None or moment_of(error) is not None:
@@ -240,7 +240,7 @@ class Server:
             note_moment(error, f"at simulated time {now}, in message {number}", number)
 
     def _mark(self, session: Session) -> None:
-        """Remember in which turn a simulation is left: whatever has ended it comes by later."""
+        """Remember in which turn a simulation was left: the exception that ended it arrives later."""
         if session.owes_reply and self._left_in is None:
             self._left_in = session.now, session.conversation.number - 1
 
@@ -248,7 +248,9 @@ class Server:
         if self._channel.closed:
             raise ValueError("the server is closed: use it in a `with` to serve several simulations")
         if self._in_progress is not None:
-            raise RuntimeError("this server is in the middle of a simulation, and serves one after the other")
+            raise RuntimeError(
+                "this server is in the middle of a simulation: end its turns before you begin another one"
+            )
         self._session = self._in_progress = session = self._begin()
         self._left_in = None
         self._channel.forget_peer()
@@ -256,7 +258,7 @@ class Server:
         return session
 
     def _look_around(self, session: Session, since: float) -> None:
-        """Called while waiting, every tick: is there a reason not to wait any longer?"""
+        """Called every tick while waiting: raise an exception if there is a reason to stop."""
         if self._on_wait is not None:
             self._on_wait()
         if session.init_text is not None and self._channel.is_peer_gone():
@@ -268,7 +270,7 @@ class Server:
     # Leaving: generators that yield how long to wait for the next message
 
     def _departure(self, session: Session | None) -> Generator[float, None, None]:
-        """Leave this simulation unless that was done before, and if it was the last one, those who wait for another."""
+        """Leave this simulation unless that was done before; after the last one, also turn away waiting simulators."""
         if session is not None and session is self._in_progress:
             self._mark(session)
             try:
@@ -279,9 +281,9 @@ class Server:
             self._channel.turn_away(_refuse)
 
     def _farewell(self, session: Session, recorder: Recorder | None = None) -> Generator[float, None, None]:
-        """Let the simulator go when a simulation is left before its end.
+        """Make the simulator end when a simulation is left before its end.
 
-        Batsim never times out: unless it is told to stop, and is answered once more after that, it waits for ever.
+        Batsim has no time-out: without a request to stop, and one more answer after that, it waits without an end.
         """
         leave_until = time.monotonic() + FAREWELL
         self.deserted = False
@@ -326,32 +328,33 @@ def serve(
     """Bind an endpoint, and give the turns of the simulation that connects to it.
 
     Args:
-        endpoint: where to bind, a ZeroMQ endpoint: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port, told by
-            `Server.endpoint`), `ipc:///tmp/batsim.sock`.
-        format: "binary" or "json": what the conversation is written in.
+        endpoint: where to bind, a ZeroMQ endpoint: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port, which
+            `Server.endpoint` contains), `ipc:///tmp/batsim.sock`.
+        format: "binary" or "json": the format of the conversation.
         name: the name of the decision component, without comma or double quote.
         version: its version, likewise.
-        features: what it asks of the simulation; nothing unless told otherwise.
-        rules: the rule set that replies are checked with; one of `batprotocol.conversation.RULE_SETS`.
-        timeout: seconds to wait for each message; None is for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait and the simulation.
+        features: the features that it requests of the simulation; by default, none.
+        rules: the rule set that checks replies; one of `batprotocol.conversation.RULE_SETS`.
+        timeout: seconds to wait for each message; None waits without a limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait and the simulation.
 
     Returns:
-        A `Server`, to be iterated over with `for` or `async for`. The handshake is not among the turns. A turn's reply
-        is sent when the next turn is asked for. When the iteration is left early (`break`, an exception, Ctrl-C), the
-        simulator is told to stop, which takes half a second at most. Another simulator that comes meanwhile waits for
-        the next iteration in a `with`, and is turned away else, or when the server is closed: it aborts. Step by step,
-        it is `turns = iter(server)`, then `turn = next(turns)` for each.
+        A `Server` to iterate over with `for` or `async for`. The handshake is not among the turns. The server sends the
+        reply of a turn when you ask for the next turn. If you leave the iteration early (`break`, an exception,
+        Ctrl-C), the server asks the simulator to stop, which takes half a second at most. In a `with`, another
+        simulator that comes meanwhile waits for the next iteration. Without a `with`, or when the server is closed, it
+        is turned away and aborts. To go step by step, call `turns = iter(server)`, then `turn = next(turns)` for each
+        turn.
 
     Raises:
         OSError: the endpoint cannot be bound.
         ValueError: an argument makes no sense.
 
-    In a `with`, what is raised in the middle of a turn has a note that tells the simulated time and the message.
+    In a `with`, an exception in the middle of a turn gets a note with the simulated time and the message.
 
     Iterating raises `PeerGone` when the simulator closes its connection before the end, `PeerSilent` after `timeout`,
-    `DecodeError` when it sends something that is no message, and `RuleViolation` when the simulation could not go on
-    after a reply.
+    `DecodeError` when the simulator sends bytes that are not a message, and `RuleViolation` when the simulation could
+    not go on after a reply.
 
     ```python
     for turn in serve("tcp://127.0.0.1:28000"):

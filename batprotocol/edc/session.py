@@ -1,11 +1,13 @@
-"""One simulation as the decision component lives it, without any I/O: frames from Batsim in, frames for Batsim out.
+"""One simulation from the side of the decision component, without any I/O: frames from Batsim in, frames for Batsim
+out.
 
-It knows the handshake, the format and the turns, and what can still be said when everything goes wrong. It must not
-know of sockets, of time-outs, or of schedulers: whoever holds it moves the bytes and fills in the replies.
+It knows the handshake, the format, the turns, and a last reply for the case that everything goes wrong. This module
+must not know of sockets, time-outs or schedulers: its callers move the bytes and fill in the replies.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from math import inf
@@ -42,7 +44,7 @@ class Turn:
     """A message of Batsim, and the reply to it, to be filled in.
 
     Attributes:
-        message: what Batsim says.
+        message: the message of Batsim.
     """
 
     __slots__ = ("_is_answered", "_reply", "_verdicts", "message")
@@ -57,20 +59,20 @@ class Turn:
     def reply(self) -> Reply:
         """The reply, a `MessageBuilder` at the time of the message, checked by the conversation."""
         reply = self._reply
-        if reply is None:  # made when it is asked for: half of the turns of a simulation say nothing
+        if reply is None:  # made at its first use: half of the turns of a simulation have an empty reply
             self._reply = reply = Reply(self._verdicts.offer, self.message.now, self._is_answered)
         return reply
 
     @property
     def conversation(self) -> Conversation:
-        """What is known of the simulation: jobs, hosts, calls, probes."""
+        """The state of the simulation: jobs, hosts, calls, probes."""
         return self._verdicts.conversation
 
     def answer(self) -> Message:
-        """The reply as it is to be sent, judged as a whole. Nothing more can be added then.
+        """Finish the reply and judge it as a whole. After this call, nothing can be added.
 
         Raises:
-            RuleViolation: the simulation could not go on after it.
+            RuleViolation: the simulation could not go on after this reply.
         """
         self._is_answered = True
         reply = self._reply
@@ -90,11 +92,11 @@ class Session:
 
     Args:
         hello: makes the first message from the initialization data.
-        format: "binary" or "json": what the whole conversation is written in.
-        rules: the rule set that both sides are checked with; see `batprotocol.conversation.RULE_SETS`.
+        format: "binary" or "json": the format of the whole conversation.
+        rules: the rule set that checks both sides; see `batprotocol.conversation.RULE_SETS`.
 
     `receive` takes the next frame of Batsim and `answer` makes the frame that answers it, strictly in turns. Violations
-    of Batsim's side are logged, and what it said holds: if it says that a job has ended, the job has ended.
+    of Batsim's side are logged, and still take effect: if Batsim reports that a job has ended, the job has ended.
     """
 
     def __init__(self, hello: Callable[[str], Message], format: str = "binary", rules: str = DEFAULT_RULE_SET) -> None:
@@ -201,16 +203,16 @@ class Session:
         return self._encode(self.say())
 
     def farewell(self) -> bytes:
-        """The frame that lets Batsim go, whatever the state: to be sent instead of an answer, again and again.
+        """A frame to send instead of an answer, again and again, until Batsim ends.
 
-        The hello if it is still due, then a reply that kills what runs and forces the simulation to stop, then empty
-        ones.
+        It is the hello if that is still due, then a reply that kills the running jobs and forces the simulation to
+        stop, then empty replies.
         """
         if not self._hello_said:
             return self._hello_frame(self._hello or hello_message("batprotocol", "0"))
         builder = MessageBuilder(self._now)
-        # A frame that was lost between the socket and this session (Ctrl-C) may have told of the end, and Batsim hangs
-        # when it is told to stop after that. An empty reply is always good, and a frame later we know.
+        # A frame that was lost between the socket and this session (Ctrl-C) may have been the last one. Batsim hangs on
+        # a request to stop after that. An empty reply is always good, and the next frame shows the state.
         if self.owes_reply and not self._ending and not self._stopping:
             running = self._killable()
             if running:  # Batsim 5.0.0-rc2 does not survive a stop while a parallel task runs
@@ -221,10 +223,7 @@ class Session:
         return self._encode(builder.finish_message())
 
     def overhear(self, frame: bytes) -> None:
-        """Take a frame of Batsim that only `farewell` will answer.
-
-        All that matters is whether it tells of the end, and which jobs run.
-        """
+        """Take a frame of Batsim that only `farewell` answers: it shows which jobs run, and whether this is the end."""
         self.owes_reply = True
         if self._hello_said:
             try:
@@ -235,13 +234,21 @@ class Session:
             self.conversation.receive(message)
 
     @property
-    def told_to_stop(self) -> bool:
+    def stop_sent(self) -> bool:
         """Whether a farewell forced the simulation to stop."""
         return self._stopping
 
     @property
+    def told_to_stop(self) -> bool:
+        """The old name of `stop_sent`."""
+        warnings.warn(
+            "Session.told_to_stop is deprecated: use Session.stop_sent instead", DeprecationWarning, stacklevel=2
+        )
+        return self._stopping
+
+    @property
     def now(self) -> float:
-        """The simulated time that Batsim told last, in seconds; 0 before."""
+        """The simulated time of Batsim's last message, in seconds; 0 before the first."""
         return self._now
 
     # Inside
@@ -249,7 +256,7 @@ class Session:
     def _killable(self) -> list[str]:
         """The jobs that Batsim runs and can kill, as far as this is known.
 
-        The reply of an open turn is never sent: what it executes does not run, and what it kills does.
+        The reply of an open turn is never sent: jobs that it executes do not run, and jobs that it kills do.
         """
         unsent = self._turn.reply.events if self._turn is not None else ()
         executed = {event.job_id for event in unsent if isinstance(event, ExecuteJobEvent)}
@@ -275,7 +282,7 @@ class Session:
         except DecodeError as error:
             reason = error.reason
             if detect(frame) == "init":
-                reason = "these are initialization data: another simulation wants to begin through the same connection"
+                reason = "these are initialization data: another simulation began on the same connection"
             elif not self._has_begun:
                 reason = "; ".join(filter(None, (reason, _age_of(frame))))
             raise DecodeError(f"{self._place}: {reason}", error.path, error.offset, error.partial) from None
@@ -300,7 +307,7 @@ class Session:
 
 
 def _age_of(frame: bytes) -> str:
-    """Which other schemas Batsim's first message fits, if it is not of today's."""
+    """The other schemas that fit Batsim's first message, if the current schema does not."""
     from batprotocol.schemas import other_ages
 
     return other_ages(frame, Direction.BATSIM_TO_EDC)

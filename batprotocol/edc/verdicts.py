@@ -1,6 +1,6 @@
-"""What becomes of violations in a decision component: those of its own side are raised where they are fatal.
+"""Handles violations in a decision component: fatal ones of its own side are raised, all others logged.
 
-It must not know how replies are made, nor of sockets.
+This module must not know how replies are made, nor of sockets.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ logger: Final = logging.getLogger("batprotocol.edc")
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Verdicts:
-    """Asks a conversation, and judges what it finds: fatal violations of our own side are raised, all others logged.
+    """Asks a conversation about events, raises fatal violations of our own side, and logs all others.
 
-    Each rule is logged once as a warning, and from then on for debugging only: a rule that is broken once is usually
-    broken a thousand times.
+    The first violation of a rule is logged as a warning, the others at the level for debugging: a rule that is broken
+    once is usually broken a thousand times.
 
     Args:
-        conversation: what is asked.
+        conversation: the conversation.
     """
 
-    __slots__ = ("_told", "conversation", "doubtful")
+    __slots__ = ("_logged", "conversation", "doubtful")
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.doubtful = False
-        """Whether the other side has said what cannot be, so that nobody knows what can still happen."""
-        self._told: set[str] = set()
+        """Whether the other side has sent something impossible, so that the state is not reliable any more."""
+        self._logged: set[str] = set()
 
     def offer(self, event: Event) -> None:
         """One more event of the reply that is being made: it takes effect, or `RuleViolation` is raised."""
@@ -46,25 +46,25 @@ class Verdicts:
             self.judge(violations)
 
     def judge(self, violations: Sequence[Violation]) -> None:
-        """Of our own side: raise `RuleViolation` if Batsim would not survive any of these, log the others."""
+        """Violations of our own side: raise `RuleViolation` if Batsim would not survive one of them, else log them."""
         fatal = [violation for violation in violations if violation.is_fatal]
         if fatal:
             raise RuleViolation(fatal)
-        self._tell(violations)
+        self._log(violations)
 
     def foresee(self, violations: Sequence[Violation]) -> None:
-        """Like `judge`, for what follows from the whole state: a deadlock is only believed while that makes sense."""
+        """Like `judge`, for violations by the whole state: a deadlock counts only while the state is reliable."""
         if self.doubtful:
-            self._tell([violation for violation in violations if violation.severity == "deadlock"])
+            self._log([violation for violation in violations if violation.severity == "deadlock"])
             violations = [violation for violation in violations if violation.severity != "deadlock"]
         self.judge(violations)
 
     def note(self, violations: Sequence[Violation]) -> None:
-        """Of the other side: log them, however severe. What Batsim has said is nothing to stop for."""
+        """Violations of the other side: log them, however severe. The simulation goes on."""
         self.doubtful = self.doubtful or any(violation.is_fatal for violation in violations)
-        self._tell(violations)
+        self._log(violations)
 
-    def _tell(self, violations: Sequence[Violation]) -> None:
+    def _log(self, violations: Sequence[Violation]) -> None:
         for violation in violations:
-            logger.log(logging.DEBUG if violation.rule in self._told else logging.WARNING, "%s", violation)
-            self._told.add(violation.rule)
+            logger.log(logging.DEBUG if violation.rule in self._logged else logging.WARNING, "%s", violation)
+            self._logged.add(violation.rule)

@@ -1,11 +1,11 @@
-"""Where things run: processes of this machine, or whatever a Dask scheduler runs on.
+"""Engines, which call a function many times: in processes of this machine, or on the workers of a Dask scheduler.
 
-A `Child` is a process that calls one function again and again, and that may be killed at any time. `Processes` are
-several of them, `DaskEngine` has one on each thread of Dask's workers; both are an `Engine`, which gives back how each
-call ended. It must not know what is called, nor why.
+A `Child` is a process that calls one function again and again, and that may be killed at any time. `Processes` has
+several of them, `DaskEngine` one on each thread of Dask's workers. Both are an `Engine`, which returns how each call
+ended. An engine must not know what it calls, nor why.
 
-`interface` has what they have in common, `serving` is what runs inside a child, `mortal` starts programs that do not
-outlive who started them, and `dask` connects to a Dask scheduler, also for those who have their own use of it.
+`interface` defines engines, `serving` is the program of a child, and `dask` connects to a Dask scheduler, also for
+other packages.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ __all__ = ["Child", "DaskEngine", "Ended", "Engine", "Processes"]
 
 
 def __getattr__(name: str) -> Any:
-    """What needs asyncio is imported when it is wanted: each child would import it, too."""
+    """Import `DaskEngine` at its first use: it needs asyncio, which each child would import, too."""
     if name != "DaskEngine":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from batprotocol.engines.dask import DaskEngine

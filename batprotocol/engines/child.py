@@ -1,6 +1,6 @@
-"""A process that calls one function again and again, for as long as whoever has started it lives.
+"""A process that calls one function again and again, while the process that started it lives.
 
-It must not know what is called. What it runs is in `serving`.
+This module must not know what is called. The program of the process is in `serving`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from batprotocol.deprecation import OldName
 from batprotocol.engines.interface import Ended
 from batprotocol.engines.serving import PRINTED
 
@@ -27,15 +28,18 @@ __all__ = ["Child"]
 
 _PROGRAM: Final = """
 import json, sys
+
 descriptor, function, folder, memory, path = sys.argv[1:]
 own = [each for each in sys.path if each]
+
 sys.path[:] = own + [each for each in json.loads(path) if each not in own]
 from batprotocol.engines.serving import main
+
 main(int(descriptor), function, folder, int(memory))
 """
-"""What it runs. Its own folders come first: in those that its starter has added, a file may be called as anything."""
+"""The program. Its own folders come first, as files in the folders of its parent may have the names of modules."""
 _KEPT: Final = 10_000
-"""So many of the last characters are kept of what a process printed that has died."""
+"""How many characters are kept of the output of a process that has died: the last ones."""
 PREFIX: Final = "batprotocol-"
 
 
@@ -44,7 +48,7 @@ class Child:
 
     Args:
         function: `module:name`, see `interface`.
-        memory: how many bytes of addresses it may have; 0: as many as it likes.
+        memory: the limit of its address space, in bytes; 0: no limit.
 
     Raises:
         OSError: it cannot be started.
@@ -52,7 +56,7 @@ class Child:
 
     def __init__(self, function: str, memory: int = 0) -> None:
         self.connection: Connection
-        """Readable when a call has ended, in whatever way."""
+        """It is readable when a call has ended, with or without a value."""
         self._folder = tempfile.mkdtemp(prefix=PREFIX)
         os.mkdir(os.path.join(self._folder, "scratch"))
         self._known: set[str] = set()
@@ -72,30 +76,32 @@ class Child:
             )
 
     def begin(self, number: int, argument: Any, shared: Mapping[str, Any], seconds: float = float("inf")) -> None:
-        """Begin a call; there is none yet.
+        """Begin a call. No other call may run.
 
         Args:
-            number: of the call.
-            argument: what the function is called with.
-            shared: what else it needs, by names; what the process knows already is not sent again.
-            seconds: after which `end` kills the process.
+            number: the number of the call.
+            argument: the argument of the function.
+            shared: the shared values that it needs, by name. A value that the process has already is not sent again.
+            seconds: the time after which `end` kills the process.
         """
         self._number, self._seconds, self._until = number, seconds, time.monotonic() + seconds
         new = {name: value for name, value in shared.items() if name not in self._known}
         self._known.update(new)
-        with suppress(OSError):  # it has died, as `end` will find out
+        with suppress(OSError):  # it has died: `end` reports that
             self.connection.send((argument, new))
 
     @property
-    def seconds_left(self) -> float:
-        """How many seconds the call still has."""
+    def remaining_seconds(self) -> float:
+        """The time until the process is killed, in seconds."""
         return self._until - time.monotonic()
 
+    seconds_left = OldName("remaining_seconds")
+
     def end(self) -> Ended | None:
-        """How the call ended; None while it goes on. Without a value, the process is dead."""
+        """The end of the call, or None while it runs. If the end has no value, the process is dead."""
         try:
             if not self.connection.poll(0):
-                if self.seconds_left > 0:
+                if self.remaining_seconds > 0:
                     return None
                 return self._dead(f"it took more than {self._seconds:g} s")._replace(is_late=True)
             returned, value = self.connection.recv()
@@ -108,11 +114,11 @@ class Child:
         return Ended(self._number, None, "its process has failed", str(value), socket.gethostname())
 
     def call(self, argument: Any, shared: Mapping[str, Any], seconds: float = float("inf")) -> Ended:
-        """Call the function, and wait for its end."""
+        """Call the function, and wait for the end."""
         self.begin(0, argument, shared, seconds)
         while True:
-            left = max(0.0, self.seconds_left)
-            self.connection.poll(None if left == float("inf") else left)
+            remaining = max(0.0, self.remaining_seconds)
+            self.connection.poll(None if remaining == float("inf") else remaining)
             ended = self.end()
             if ended is not None:
                 return ended
@@ -133,7 +139,7 @@ class Child:
         return Ended(self._number, None, lost, printed, socket.gethostname())
 
     def close(self) -> None:
-        """End it, whatever it does."""
+        """Kill the process, also during a call."""
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

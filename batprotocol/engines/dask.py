@@ -1,7 +1,7 @@
-"""Dask: connecting to its scheduler, and its workers as an engine.
+"""Dask: the connection to its scheduler, and its workers as an engine.
 
-On each thread of a worker, a `Child` calls the function, so that what is called may be killed there, too, and has an
-interpreter of its own. The package `distributed` comes with `batprotocol[dask]`, and is imported when it is used.
+On each thread of a worker, a `Child` calls the function, so that a call has its own interpreter and may be killed. The
+package `distributed` comes with `batprotocol[dask]`, and is imported at its first use.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from typing import Any, Final
 from batprotocol.engines.child import Child
 from batprotocol.engines.interface import Ended
 from batprotocol.errors import ClusterError, PackageMissing
+from batprotocol.extras import installing
 
 __all__ = ["FAULTS", "DaskEngine", "connect", "missing"]
 
 FAULTS: Final = (OSError, TimeoutError, asyncio.TimeoutError, ValueError)
-"""What a client raises where nobody answers at its address."""
+"""The exceptions of a client if nobody answers at its address."""
 
 _BATCH: Final = 256
-"""So many results are fetched at once."""
+"""The number of results that are fetched at once."""
 
 
 def missing(error: ImportError) -> str:
-    """What is missing where `distributed` cannot be imported, as a sentence."""
-    return f"it needs {error.name}: pip install 'batprotocol[dask]'"
+    """The message if `distributed` cannot be imported."""
+    return f"it needs {error.name}: {installing('dask')}"
 
 
 def connect(address: str, timeout: float, prepare: Callable[[Any], None] = lambda client: None) -> Any:
-    """A client of the scheduler there.
+    """Connect to a scheduler; return the client.
 
     Args:
-        address: of the scheduler, `tcp://host:8786`.
-        timeout: how many seconds it has to answer.
-        prepare: called with the client; where it fails, that is closed.
+        address: the address of the scheduler, `tcp://host:8786`.
+        timeout: how long to wait for its answer, in seconds.
+        prepare: called with the client. If it fails, the client is closed.
 
     Raises:
         ImportError: `distributed` is missing.
@@ -49,8 +50,8 @@ def connect(address: str, timeout: float, prepare: Callable[[Any], None] = lambd
     until = time.monotonic() + timeout
     while True:
         try:
-            left = max(0.1, until - time.monotonic())
-            client: Any = Client(address, timeout=left, set_as_default=False)  # type: ignore[no-untyped-call]  # partly typed
+            remaining = max(0.1, until - time.monotonic())
+            client: Any = Client(address, timeout=remaining, set_as_default=False)  # type: ignore[no-untyped-call]
             try:
                 prepare(client)
             except BaseException:
@@ -64,18 +65,18 @@ def connect(address: str, timeout: float, prepare: Callable[[Any], None] = lambd
 
 
 class DaskEngine:
-    """The workers of a Dask scheduler. What was to be called on a worker that dies is called on another one.
+    """The workers of a Dask scheduler. If a worker dies, its calls are repeated on another one.
 
     Args:
-        function: what is called, `module:name`; the workers must have it.
-        address: of the scheduler, `tcp://host:8786`.
-        seconds: how long a call may take; a process that takes longer is killed.
-        memory: how many bytes of addresses the process of each call may have; 0: as many as it likes.
-        timeout: how many seconds the scheduler has to answer.
+        function: the function, `module:name`; the workers must have it.
+        address: the address of the scheduler, `tcp://host:8786`.
+        seconds: the time limit of a call; a process that takes longer is killed.
+        memory: the limit of the address space of each process, in bytes; 0: no limit.
+        timeout: how long to wait for an answer of the scheduler, in seconds.
 
     Raises:
         PackageMissing: `distributed` is missing.
-        ClusterError: nobody answers, or the workers have another batprotocol than this one.
+        ClusterError: nobody answers, or the workers have another version of batprotocol.
     """
 
     is_remote = True
@@ -103,7 +104,7 @@ class DaskEngine:
             raise
 
     def _expect_same_version(self) -> None:
-        def version() -> str:  # it travels with its code, as it is in no module
+        def version() -> str:  # it is sent with its code, as it is in no module
             try:
                 from importlib.metadata import version
 
@@ -116,17 +117,19 @@ class DaskEngine:
             for worker, theirs in self._client.run(version).items():
                 if theirs != ours:
                     what = f"batprotocol {theirs}" if theirs else "no batprotocol"
-                    raise ClusterError(f"the worker {worker} has {what}, and here is {ours or 'one without a version'}")
+                    raise ClusterError(
+                        f"the worker {worker} has {what}, this process {ours or 'none'}: install the same version"
+                    )
         except FAULTS as error:
             raise ClusterError(f"{self._address} does not answer: {error}") from None
 
     @property
     def places(self) -> int:
-        """How many threads the workers have now."""
+        """The number of threads of the workers."""
         return sum(self._client.nthreads().values())
 
     def share(self, name: str, value: Any) -> None:
-        """Make this known to all calls that name it. Dask makes it anew where a worker that had it has died."""
+        """Share a value with the calls that name it. If a worker that has it dies, Dask makes it again."""
         key = f"batprotocol-shared-{name}"
         self._shared[name] = self._client.submit(_itself, value, key=key, pure=True)
 
@@ -147,7 +150,7 @@ class DaskEngine:
         future.add_done_callback(self._done.put)
 
     def wait(self, timeout: float) -> list[Ended]:
-        """The calls that have ended; where there are none, it waits for some seconds at most."""
+        """Wait for calls to end, for `timeout` seconds at most, and return those that have ended."""
         done = []
         with suppress(Empty):
             done.append(self._done.get(timeout=timeout))
@@ -171,7 +174,7 @@ class DaskEngine:
             error = future.exception()
             return Ended(number, None, f"Dask could not run it: {type(error).__name__}: {error}", place=self._address)
         self._expect_life()
-        raise ClusterError(f"{self._address} has lost what it was to run")
+        raise ClusterError(f"{self._address} has lost a call")
 
     def _expect_life(self) -> None:
         if self._client.status == "running":
@@ -183,7 +186,7 @@ class DaskEngine:
             raise ClusterError(f"{self._address} does not answer any more")
 
     def close(self) -> None:
-        """Let Dask drop what was to be called; what runs is not waited for."""
+        """Let Dask drop the calls that have not begun. Calls that run go on to their end, without a result."""
         self._futures.clear()
         self._shared.clear()
         self._client.close(timeout=0.5)
@@ -194,11 +197,11 @@ def _itself(value: Any) -> Any:
 
 
 _IDLE: dict[tuple[str, int], list[Child]] = {}
-"""On a worker: the children that have nothing to do, by what they call."""
+"""On a worker: the idle children, by their function and memory."""
 
 
 def _call(function: str, seconds: float, memory: int, argument: Any, names: list[str], *shared: Any) -> Ended:
-    """On a worker, in a thread of it."""
+    """Call the function, in a thread of a worker."""
     from distributed import get_worker
 
     idle = _IDLE.setdefault((function, memory), [])

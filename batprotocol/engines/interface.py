@@ -1,7 +1,7 @@
-"""What engines have in common: calls go in with numbers, and how each ended comes out, in any order.
+"""The interface of engines: calls have numbers, and their ends come back in any order.
 
-What is called is a function `module:name` with three arguments: what it is called with, what all calls share (a mapping
-by names), and a folder of its own, which is empty again for the next call. All that goes in and out can be pickled.
+The function `module:name` has three parameters: its argument, the shared values by name, and a folder, which is empty
+at the begin of each call. All arguments and results can be pickled.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ __all__ = ["Ended", "Engine"]
 
 
 class Ended(NamedTuple):
-    """How a call ended.
+    """The end of a call.
 
     Args:
-        number: its number.
-        value: what the function returned; None if it came to no end.
-        lost: why there is no value, as a part of a sentence (`its process was ended by SIGSEGV`); "" if there is one.
-        printed: where there is no value, the end of what its process had printed.
-        place: where it ran: a host, and on Dask the worker.
-        is_late: whether there is no value because it took longer than it may.
+        number: the number of the call.
+        value: the value that the function returned; None if it did not return.
+        lost: the reason if there is no value, as a part of a sentence (`its process was ended by SIGSEGV`); else "".
+        printed: the end of the output of its process if there is no value.
+        place: the host on which it ran, and on Dask the worker.
+        is_late: whether there is no value because it took longer than the time limit.
     """
 
     number: int
@@ -33,27 +33,27 @@ class Ended(NamedTuple):
 
 
 class Engine(Protocol):
-    """Calls a function, at several places at once."""
+    """Calls a function, several times at once."""
 
     is_remote: bool
-    """Whether the files of this machine may be missing there."""
+    """Whether the calls may run on other machines, without the files of this one."""
 
     @property
     def places(self) -> int:
-        """How many calls there can be at once, now."""
+        """The number of calls that can run at once, now."""
 
     def share(self, name: str, value: Any) -> None:
-        """Make this known to all calls that name it."""
+        """Share a value with the calls that name it."""
 
     def submit(self, number: int, argument: Any, shared: Sequence[str] = ()) -> None:
-        """Call the function with this argument, and what was shared by these names."""
+        """Call the function with this argument, and with the shared values of these names."""
 
     def wait(self, timeout: float) -> list[Ended]:
-        """The calls that have ended since it was asked last; where there are none, it waits for some seconds at most.
+        """Wait for calls to end, for `timeout` seconds at most, and return those that have ended since the last time.
 
         Raises:
-            ClusterError: there is nowhere left to run.
+            ClusterError: there is no place to run calls any more.
         """
 
     def close(self) -> None:
-        """End at once whatever still runs."""
+        """Drop the calls that have not begun, before those that run are ended. On Dask, these run to their end."""

@@ -16,18 +16,18 @@ __all__ = ["Processes", "cores"]
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Processes:
-    """So many processes of this machine, started when there is something for them.
+    """Processes of this machine, started when there are calls for them.
 
     Args:
-        function: what they call, `module:name`.
-        count: how many; None: as many as there are processors.
-        seconds: how long a call may take; a process that takes longer is killed.
-        memory: how many bytes of addresses each may have; 0: as many as it likes.
+        function: the function, `module:name`.
+        count: the number of processes; None: as many as there are processors.
+        seconds: the time limit of a call; a process that takes longer is killed.
+        memory: the limit of the address space of each process, in bytes; 0: no limit.
     """
 
     is_remote = False
@@ -46,11 +46,11 @@ class Processes:
 
     @property
     def places(self) -> int:
-        """How many calls there can be at once."""
+        """The number of calls that can run at once."""
         return self._count
 
     def share(self, name: str, value: Any) -> None:
-        """Make this known to all calls that name it."""
+        """Share a value with the calls that name it."""
         self._shared[name] = value
 
     def submit(self, number: int, argument: Any, shared: Sequence[str] = ()) -> None:
@@ -59,11 +59,11 @@ class Processes:
         self._begin()
 
     def wait(self, timeout: float) -> list[Ended]:
-        """The calls that have ended; where there are none, it waits for some seconds at most."""
+        """Wait for calls to end, for `timeout` seconds at most, and return those that have ended."""
         until = time.monotonic() + timeout
         while self._busy:
-            left = min(until - time.monotonic(), *(child.seconds_left for child in self._busy.values()))
-            wait(list(self._busy), max(left, 0.0))
+            remaining = min(until - time.monotonic(), *(child.remaining_seconds for child in self._busy.values()))
+            wait(list(self._busy), max(remaining, 0.0))
             found = [(child, child.end()) for child in list(self._busy.values())]
             ended = []
             for child, how in found:
@@ -72,7 +72,7 @@ class Processes:
                     if not how.lost:
                         self._idle.append(child)
                     ended.append(how)
-            self._begin()  # before what has ended is looked at: nobody waits for that
+            self._begin()  # before the caller handles the ends, so that no process waits for it
             if ended or time.monotonic() >= until:
                 return ended
         return []
@@ -85,7 +85,7 @@ class Processes:
             self._busy[child.connection] = child
 
     def close(self) -> None:
-        """End at once whatever still runs."""
+        """Drop the calls that have not begun, and kill those that run."""
         self._waiting.clear()
         for child in (*self._busy.values(), *self._idle):
             child.close()

@@ -1,7 +1,7 @@
-"""What runs inside a child: it calls a function for whoever started it, until that one is gone.
+"""The program of a child: it calls a function for its parent process, until that one is gone.
 
-It must not know what it calls. A thread reads what is asked for, so that a child notices at once when nobody wants it
-any more, whatever it is doing.
+This module must not know what it calls. A thread reads the requests, so that a child notices at once when its parent is
+gone, also during a call.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from typing import Any
 __all__ = ["PRINTED", "main"]
 
 PRINTED = "printed"
-"""The file in a child's folder that takes what is printed there."""
+"""The file in a child's folder for its output."""
 
 _PATIENCE = 10.0
-"""Seconds that it takes at most to notice that nobody is there any more."""
+"""The greatest number of seconds until a child notices that its parent is gone."""
 
 
 def main(descriptor: int, function: str, folder: str, memory: int) -> None:
-    """Serve.
+    """Serve the calls.
 
     Args:
-        descriptor: of the connection to who has started this.
-        function: `module:name`.
-        folder: of this child, with an empty folder `scratch` in it.
-        memory: how many bytes of addresses this process may have; 0: as many as it likes.
+        descriptor: the descriptor of the connection to the parent.
+        function: the function, `module:name`.
+        folder: the folder of this child, with an empty folder `scratch` in it.
+        memory: the limit of the address space of this process, in bytes; 0: no limit.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who has started this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     faulthandler.enable()
     connection = Connection(descriptor)
     requests: SimpleQueue[bytes] = SimpleQueue()
@@ -56,7 +56,8 @@ def main(descriptor: int, function: str, folder: str, memory: int) -> None:
         with suppress(OSError):
             os.ftruncate(1, 0)
         try:
-            argument, more = pickle.loads(request)  # here, as two threads that import the same may wait for each other
+            # in this thread, as two threads that import the same module may wait for each other
+            argument, more = pickle.loads(request)
             shared.update(more)
             answer = True, call(argument, shared, scratch)
         except BaseException:
@@ -66,7 +67,7 @@ def main(descriptor: int, function: str, folder: str, memory: int) -> None:
             _empty(scratch)
             connection.send(answer)
         except OSError:
-            time.sleep(_PATIENCE)  # if who has started this is gone, the other thread is taking all of it away
+            time.sleep(_PATIENCE)  # if the parent is gone, the other thread removes all of this
             raise
 
 
@@ -80,7 +81,7 @@ def _read(connection: Connection, requests: SimpleQueue[bytes], folder: str) -> 
 
 
 def _limit(memory: int) -> None:
-    with suppress(ImportError):  # where it is missing, there are no limits
+    with suppress(ImportError):  # on systems without it, there are no limits
         import resource
 
         most = resource.getrlimit(resource.RLIMIT_AS)[1]

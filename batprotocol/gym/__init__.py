@@ -1,20 +1,21 @@
-"""Environments to learn scheduling in, by Gymnasium's conventions; they come with `batprotocol[gym]`.
+"""Environments to learn scheduling in, by Gymnasium's conventions. They come with `batprotocol[gym]`.
 
 `import batprotocol.gym` registers them: `gymnasium.make("batprotocol/Batch-v0")`, and `gymnasium.make_vec` for many in
-one process. An `Environment` draws episodes from a `log`, lets a world of `worlds` go on until there is something to
-decide, and tells what there is (`observations`), what it is worth (`rewards`) and how it looks (`rendering`);
-`environments` says what is decided, with `backfilling` where jobs may overtake. `vector` has many environments as one,
-`wrappers` what other papers see of the queue.
+one process. An `Environment` draws episodes from a `log`, and advances a world of `worlds` until there is a decision.
+It returns observations (`observations`) and rewards (`rewards`), and renders the world (`rendering`, with the letters
+of `lettering`). `environments` defines the decisions, with `backfilling` where jobs may overtake. `vector` combines
+many environments into one. `wrappers` has the observations of other papers.
 """
 
 from __future__ import annotations
 
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 
 try:
     import gymnasium as _gymnasium
 except ImportError as error:
-    raise PackageMissing(f"environments need the package {error.name}: pip install 'batprotocol[gym]'") from None
+    raise PackageMissing(f"environments need the package {error.name}: {installing('gym')}") from None
 
 from batprotocol.gym.environment import Environment, Snapshot
 from batprotocol.gym.environments import Backfill, Batch, Hosts, Policies, Power

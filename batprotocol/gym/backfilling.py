@@ -1,7 +1,7 @@
-"""Which jobs start while a chosen one waits for hosts: the kinds of backfilling of `policies`, on columns of numbers.
+"""Backfilling while a chosen job waits for hosts: the kinds of backfilling of `policies`, on columns of numbers.
 
-Those of `policies` ask a queue of objects that a scheduler keeps; here, all jobs that wait are looked at in a few
-operations of numpy, which costs a tenth. A test compares both, job by job.
+Those of `policies` search a queue of objects that a scheduler keeps. Here, a few operations of numpy check all waiting
+jobs, at a tenth of the cost. A test compares both, job by job.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["Backfiller", "backfilling_of"]
 
 
 def backfilling_of(given: Backfilling | str | None) -> EASY | Greedy | None:
-    """A kind of backfilling, or its name as in policies (`easy=fcfs`); None stands for none.
+    """The kind of backfilling with a name of `policies` (`easy=fcfs`), or a given one; None: no backfilling.
 
     Raises:
-        InputError: there is none of this name, or it is one that needs a scheduler: of those with reservations, EASY.
+        InputError: there is none of this name, or it is not EASY, greedy or none.
     """
     kind: Any = given
     if isinstance(given, str):
         try:
             kind = named(given)().backfilling
         except PolicyNameError:
-            raise InputError(f"there is no backfilling {shown(given)}; see batproto policies") from None
+            raise InputError(f"there is no backfilling {shown(given)}; `batproto policies` lists all") from None
     if kind is None or isinstance(kind, NoBackfilling):
         return None
     if isinstance(kind, EASY | Greedy):
@@ -40,12 +40,12 @@ def backfilling_of(given: Backfilling | str | None) -> EASY | Greedy | None:
 
 
 class Backfiller:
-    """Starts jobs before the turn of one that waits for hosts.
+    """Starts jobs before the turn of a job that waits for hosts.
 
     Args:
-        kind: how.
+        kind: the kind of backfilling.
         log: the jobs.
-        shown: whether the queue itself is in the order in which jobs are tried.
+        is_in_order: whether the queue is in the order in which jobs are tried.
     """
 
     def __init__(self, kind: EASY | Greedy, log: Log, is_in_order: bool) -> None:
@@ -54,28 +54,28 @@ class Backfiller:
         self._ranks = None if is_in_order or kind.order is None else _ranks(kind, log)
         self._easy = easy = kind if isinstance(kind, EASY) else None
         self.rules = (True, easy.spare, easy.strict, easy.once) if easy else (False, False, False, False)
-        """How, in four words: whether it is EASY, and its options."""
+        """Whether it is EASY, and its three options."""
         self._slack = log.resolution / 2
 
     def tried(self, first: int, count: int) -> npt.NDArray[np.int64] | None:
-        """The order in which the jobs of an episode are tried, as ranks; None: that of the queue."""
+        """The order in which the jobs of an episode are tried, as ranks; None: the queue order."""
         return None if self._ranks is None else self._ranks[first : first + count]
 
     def begin(self, world: World, job: int) -> tuple[float, int]:
-        """A job begins to wait: start what may start now. What `go_on` is to be given next."""
+        """Start the jobs that may start now, as a chosen job begins to wait. Return the limits for `go_on`."""
         limits = self.limits(world, job)
         if world.queue and world.free:
             return self._start(world, limits)
         return limits
 
     def go_on(self, world: World, job: int, event: int, limits: tuple[float, int]) -> tuple[float, int]:
-        """Something has happened, and the job still waits: start what may start now."""
+        """Start the jobs that may start now, after an event, as the chosen job still waits. Return the new limits."""
         easy = self._easy
         if easy is not None and not easy.once and event < 0:
             limits = self.limits(world, job)
         if not world.free or not world.queue:
             return limits
-        if event >= 0:  # of those that came before, none fits that did not fit already
+        if event >= 0:  # jobs that came before do not fit now if they did not fit before
             size = world.sizes[event]
             may = world.walltimes[event] <= limits[0] - world.now or size <= limits[1]
             if size > world.free or not may:
@@ -83,7 +83,7 @@ class Backfiller:
         return self._start(world, limits)
 
     def limits(self, world: World, job: int) -> tuple[float, int]:
-        """By when others must have ended as the job is to start then, and how many hosts it leaves free."""
+        """The time of the start of the job, before which others must end, and the number of hosts it leaves free."""
         if self._easy is None:
             return math.inf, 0
         free, size = world.free, world.sizes[job]
@@ -99,7 +99,7 @@ class Backfiller:
         return latest - self._slack + (-self._slack if self._easy.strict else self._slack), spare
 
     def may_start(self, world: World, limits: tuple[float, int]) -> npt.NDArray[np.int64]:
-        """The places in the queue of the jobs that may start now, each if it is the only one."""
+        """The places in the queue of the jobs that may start now, if only one of them starts."""
         numbers = world.head(world.count) + world.first
         sizes = self._log.sizes.take(numbers)
         fits: npt.NDArray[np.bool_] = sizes <= world.free
@@ -110,7 +110,7 @@ class Backfiller:
         return np.flatnonzero(fits)
 
     def _start(self, world: World, limits: tuple[float, int]) -> tuple[float, int]:
-        """Start all that may, one after the other: each leaves less room to those behind it."""
+        """Start all jobs that may start, one after the other. Each leaves fewer hosts for those behind it."""
         places = self.may_start(world, limits)
         if not len(places):
             return limits
@@ -136,6 +136,6 @@ def _ranks(kind: EASY | Greedy, log: Log) -> npt.NDArray[np.int64]:
     if order is None or isinstance(order, FCFS):
         return np.arange(len(log))
     if order.changes:
-        what = "jobs that start before their turn are tried in an order that does not change with time"
-        raise InputError(f"{what}, not {order.name or shown(order)}")
+        what = "expected an order of backfilling that does not change with time"
+        raise InputError(f"{what}, got {order.name or shown(order)}")
     return log.ranks(order)

@@ -1,7 +1,7 @@
-"""`Environment`: what all environments have in common. To make one, derive, and say what an action is and does.
+"""`Environment`: the base class of all environments. To make one, derive, and define the actions and their effects.
 
-An episode is some jobs of a log in a row, on an empty machine. It goes on by itself until there is something to decide
-(`is_due`); then the agent sees what there is, and its action is done (`act`). Nothing here knows what is decided.
+An episode is some consecutive jobs of a log, on an empty machine. Time advances automatically until there is a decision
+(`is_due`). Then the agent gets an observation, and its action is executed (`act`). It must not know the decisions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["DEFAULT_WORKLOAD", "Environment", "Snapshot"]
 
 DEFAULT_WORKLOAD: Final = "lublin:256?jobs=10000&seed=1"
 """Ten thousand jobs for 256 hosts, of Lublin and Feitelson's model."""
-DEFAULT_FEATURES: Final = ("waiting", "expansion", "start", "fits", "there", "requested", "processors", "area")
+DEFAULT_FEATURES: Final = ("waiting", "expansion", "start", "fits", "present", "requested", "processors", "area")
 
 Mask: TypeAlias = "npt.NDArray[np.int8]"
 Ranks: TypeAlias = "npt.NDArray[np.int64]"
@@ -41,7 +41,7 @@ Numbers: TypeAlias = "npt.NDArray[np.float32]"
 
 
 class Snapshot(NamedTuple):
-    """A moment of an episode, to come back to as often as wanted. It can be pickled."""
+    """A moment of an episode, which `Environment.restore` returns to any number of times. It can be pickled."""
 
     world: World
     reward: Reward
@@ -51,30 +51,33 @@ class Snapshot(NamedTuple):
 
 
 class Environment(gymnasium.Env[Any, Any], ABC):
-    """An environment of batch scheduling. Derive from it, and write `actions` and `act`; if not all is allowed, `mask`.
+    """An environment of batch scheduling. To make one, derive and write `actions` and `act`.
+
+    If some actions are not always allowed, write `mask`, too.
 
     Args:
-        workload: where jobs come from: a workload, its name (`log.swf.gz`, `lublin:256?jobs=1000`, see
-            `named_workload`), or a `Log` that environments share. What has a name is read once for a whole process.
-        jobs: how many jobs an episode has, >= 1.
+        workload: the source of jobs: a workload, its name (`log.swf.gz`, `lublin:256?jobs=1000`, see `named_workload`),
+            or a `Log` that environments share. A named workload is read once for a whole process.
+        jobs: the number of jobs in an episode, >= 1.
         within: the parts of the log that episodes are drawn from, as (first, last + 1) numbers of jobs; None: all.
-        hosts: how many hosts the machine has; None: as many as the workload is made for.
-        resolution: what is less apart counts as one time, in seconds; None: see `Log`.
-        order: the order of the queue, an `Order` or its name (`f4`); by submission unless told otherwise.
-        max_queue: how many jobs of the queue are seen, and can be chosen.
-        max_running: how many running jobs are seen, those that end first.
-        features: what is told of each job, see `FEATURES`; names of orders are features, too.
+        hosts: the number of hosts of the machine; None: the number that the workload is made for.
+        resolution: times that differ by less count as equal, in seconds; None: see `Log`.
+        order: the queue order, an `Order` or its name (`f4`); by default, jobs are in the order of their submission.
+        max_queue: the number of jobs of the queue in an observation. The agent can choose among them.
+        max_running: the number of running jobs in an observation, those that end first.
+        features: the features of each waiting job, see `FEATURES`. Names of queue orders are features, too.
         observation: "dict", with the keys jobs, running and machine, or "flat", the same in one row.
         mask_in_observation: whether observations are dictionaries of `observations` and `action_mask`.
-        reward: "bounded_slowdown", "waiting", "utilisation", "energy", a `Reward`, a metric of one's own that says what
-            is better (also as "FILE.py:NAME"), or a function of the rows of the jobs that have ended. Larger is better,
-            so all but utilisation, and metrics of which less is better, are negative.
-        reward_at: "end": all of it when the episode ends; "step": what each step changes, so that the sum is the same.
-        simulated: whether the embedded Batsim plays the episodes, message by message, even where all jobs are delays.
+        reward: "bounded_slowdown", "waiting", "utilisation", "energy", a `Reward`, a metric of your own that defines
+            which direction is better (also as "FILE.py:NAME"), or a function of the rows of the jobs that have ended.
+            An agent maximises it. So metrics of which less is better, such as waiting, become negative rewards.
+        reward_at: "end": the whole reward comes at the end of the episode; "step": each step gets its change of the
+            reward. The sum is the same.
+        simulated: whether the embedded Batsim plays the episodes, message by message, even if all jobs are delays.
         render_mode: "ansi", "rgb_array" or None.
 
-    `info` has `action_mask`, which `action_space.sample` takes; after an action that was not allowed `refused`, a
-    sentence that tells why; and at the end `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`.
+    `info` has `action_mask`, which `action_space.sample` takes. After an action that was not allowed, it has `refused`,
+    a sentence with the reason. At the end, it has `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`.
 
     Raises:
         InputError: an argument cannot be used, the log is too short, or a job is larger than the machine.
@@ -83,7 +86,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012  # gymnasium's
 
     needs_simulator: ClassVar[bool] = False
-    """Whether it decides what only the embedded Batsim knows: which hosts, and their power states."""
+    """Whether its decisions need the embedded Batsim, as those on certain hosts and on power states do."""
 
     def __init__(
         self,
@@ -133,7 +136,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         self.action_space = self.actions()
         self.observation_space = self._observation_space()
 
-    # What those that derive write
+    # For derived classes to write
 
     @abstractmethod
     def actions(self) -> spaces.Space[Any]:
@@ -141,27 +144,27 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     @abstractmethod
     def act(self, action: Any) -> None:
-        """Do an action of the space: start jobs, or let time go on. For what is not allowed, call `refuse`."""
+        """Execute an action of the space: start jobs, or let time go on. If it is not allowed, call `refuse`."""
 
     def mask(self) -> Mask:
-        """Which actions are allowed now: 1 or 0 for each, made anew each time. At least one is."""
+        """A new array with 1 for each action that is allowed now, and 0 for each other one. At least one is allowed."""
         return np.ones(self.mask_size, np.int8)
 
     def is_due(self) -> bool:
-        """Whether there is something to decide now; by default, whether a job waits."""
+        """Whether there is a decision now; by default, whether a job waits."""
         return self.world.waiting > 0
 
     def begin(self) -> None:
         """An episode begins: `world` is new."""
 
     own: tuple[str, ...] = ()
-    """The attributes that change in an episode, besides the world: snapshots have them, too. Values, not objects."""
+    """The further attributes that change in an episode. Snapshots contain them. They must be immutable values."""
 
-    # What they use
+    # For derived classes to use
 
     @property
     def world(self) -> World:
-        """Who waits, who runs, and what is free."""
+        """The waiting jobs, the running jobs, and the free hosts."""
         if self._world is None:
             if self._is_closed:
                 raise ClosedEnvironmentError("the environment is closed")
@@ -169,7 +172,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         return self._world
 
     def refuse(self, why: str) -> None:
-        """An action is not allowed: `info` tells why."""
+        """Refuse an action that is not allowed. `info` gets the reason."""
         self._refused = why
 
     # Gymnasium's methods
@@ -178,37 +181,41 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         """Begin an episode.
 
         Args:
-            seed: the episodes drawn from now on follow from it, the same ones on every machine.
+            seed: it decides the episodes that are drawn from now on, equally on every machine.
             options: `{"first": number}`: the episode begins with this job of the log, and nothing is drawn.
 
         Raises:
-            InputError: there is no such option, or there are not enough jobs from that one on.
+            InputError: there is no such option, or the log has too few jobs from that one on.
         """
         self.begin_episode(seed=seed, options=options)
         return self.observe(), self.info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Do an action, and go on until there is something to decide.
+        """Execute an action, and go on until the next decision.
 
         Raises:
-            InvalidAction: it is not of the action space.
+            InvalidAction: the action is not in the action space.
             ResetNeeded: the episode is over, or none has begun.
         """
         reward, is_over = self.decide(action)
         return self.observe(), reward, is_over, False, self.info()
 
     def render(self) -> Any:
-        """A text, or a picture as an array of (height, width, 3) bytes, whichever was asked for as `render_mode`."""
+        """A text (`render_mode="ansi"`), or a picture as an array of (height, width, 3) bytes ("rgb_array").
+
+        Both show the time, the running jobs with the time until their walltimes, and the first jobs of the queue with
+        their hosts, walltimes and waiting times. Times have units, and jobs have the names of the log.
+        """
         if self.render_mode is None:
             return None
         return text(self.world, self.max_queue) if self.render_mode == "ansi" else picture(self.world, self.max_queue)
 
     def close(self) -> None:
-        """The environment is not used any more. It may be closed twice."""
+        """Close the environment. It may be closed twice."""
         self._world = None
         self._is_closed = True
 
-    # Steps without looking
+    # Steps without observations
 
     def begin_episode(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """The same as `reset` without an observation."""
@@ -233,21 +240,21 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         return (self._reward.value(world) if self._is_over else 0.0), self._is_over
 
     def value(self) -> float:
-        """What the episode is worth so far, however it is rewarded."""
+        """The reward of the episode until now, independent of `reward_at`."""
         return self._reward.value(self.world)
 
     def observe(self) -> Any:
-        """What there is to see now."""
+        """The present observation."""
         row = np.empty(self.sight.size, np.float32)
         self.write(row)
         return self.shaped(row, self.allowed() if self.shows_mask else None)
 
     def write(self, row: Numbers) -> None:
-        """Write what there is to see into a row of numbers."""
+        """Write the present observation into a row of numbers."""
         self.sight.write(self.world, self._lasting, row)
 
     def shaped(self, rows: Numbers, masks: Mask | None) -> Any:
-        """A row of numbers, or several, in the shape of observations; masks are needed if they are part of them."""
+        """One or several rows of numbers in the shape of observations. Give masks if observations contain them."""
         sight = self.sight
         seen: Any = rows
         if not self._is_flat:
@@ -260,26 +267,26 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         return {"observations": seen, "action_mask": masks} if self.shows_mask else seen
 
     def info(self) -> dict[str, Any]:
-        """What `reset` and `step` tell besides."""
+        """The `info` of `reset` and `step`."""
         return {"action_mask": self.allowed(), **self.extra_info()}
 
     def extra_info(self) -> dict[str, Any]:
-        """What `info` has that is not there after each step."""
+        """The entries of `info` that exist after some steps only."""
         if self._refused is None and not self._is_over:
             return {}
         extra: dict[str, Any] = {} if self._refused is None else {"refused": self._refused}
         return {**extra, **self.summary()} if self._is_over else extra
 
     def allowed(self) -> Mask:
-        """Which actions are allowed now; all of them, once the episode is over."""
+        """The actions that are allowed now, as a mask; once the episode is over, all of them."""
         return np.ones(self.mask_size, np.int8) if self.world.is_over else self.mask()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The same as booleans, as sb3-contrib asks for them."""
+        """The same as booleans, for sb3-contrib."""
         return self.allowed().view(np.bool_)
 
     def rows(self) -> list[JobRow]:
-        """What became of the jobs that have ended: once the episode is over, all of them."""
+        """The rows of the jobs that have ended; once the episode is over, of all jobs."""
         return self.world.rows()
 
     def summary(self) -> dict[str, float]:
@@ -301,16 +308,16 @@ class Environment(gymnasium.Env[Any, Any], ABC):
     # Moments
 
     def snapshot(self) -> Snapshot:
-        """This moment, to `restore` as often as wanted, in this environment or another one of the same log."""
+        """This moment. `restore` returns to it any number of times, in this or another environment of the same log."""
         own = {name: getattr(self, name) for name in self.own}
         return Snapshot(self.world.copy(), _copied(self._reward), self._value, self._is_over, own)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a moment."""
+        """Return to a moment."""
         if self._is_closed:
             raise ClosedEnvironmentError("the environment is closed")
         if snapshot.world.log is not self.log and len(snapshot.world.log) != len(self.log):
-            raise InputError("the snapshot is of another log than this environment's")
+            raise InputError("the snapshot is of another log: use it in environments of its own log")
         is_other = self._world is None or self._world.first != snapshot.world.first
         self._world = snapshot.world.copy()
         if is_other:
@@ -320,7 +327,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         for name, value in snapshot.own.items():
             setattr(self, name, value)
 
-    # In here
+    # Internal
 
     def make_world(self, first: int, ranks: Ranks | None, tried: Ranks | None) -> World:
         """The world of an episode that begins with this job of the log."""
@@ -339,7 +346,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         self._value, self._is_over, self._refused = 0.0, False, None
         self.begin()
         self._go_on(world)
-        self._is_over = False  # where there was nothing to decide, it is over after one step, whatever the action
+        self._is_over = False  # without a decision, the episode ends after one step with any action
 
     def _go_on(self, world: World) -> None:
         while not world.is_over:
@@ -369,7 +376,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         raise AssertionError("a number that was drawn lies in one of the parts")
 
     def _checked(self, action: Any) -> Any:
-        """An action of the space; whole numbers are looked at here, as they are quickly."""
+        """An action, if it is in the space. Whole numbers are checked here, which is faster."""
         space = self.action_space
         if isinstance(space, spaces.Discrete):
             try:
@@ -385,7 +392,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     @property
     def mask_size(self) -> int:
-        """How many actions a mask tells of; of several choices at a time, all of each."""
+        """The length of a mask; for several choices at a time, the number of all their values."""
         space = self.action_space
         return int(space.n) if isinstance(space, spaces.Discrete) else int(spaces.flatdim(space))
 
@@ -425,7 +432,9 @@ def _parts(within: Sequence[tuple[int, int]] | None, jobs: int, count: int) -> l
         if end - first >= jobs:
             parts.append(range(first, end - jobs + 1))
     if not parts:
-        raise InputError(f"an episode has {jobs} jobs, and the log, or each part that is named of it, has fewer")
+        raise InputError(
+            f"an episode has {jobs} jobs, and the log, or each given part of it, has fewer: use fewer jobs"
+        )
     return parts
 
 

@@ -1,6 +1,6 @@
 """`Log`: the jobs that episodes are drawn from, in columns, in memory once for all environments of a process.
 
-It knows workloads and orders of the queue. It must not know environments.
+It knows workloads and queue orders. It must not know environments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from batprotocol.simulator.inputs.machines import natural_order
 __all__ = ["NEVER", "Log", "order_of"]
 
 NEVER: Final = 1e300
-"""The walltime of jobs that have none, in seconds: a number, so that all that is computed of it is."""
+"""The number of seconds that stands for no walltime. It is finite, so that computations with it are."""
 _WHOLE = 1.0
 _FINE = 1e-3
 
@@ -31,29 +31,29 @@ _orders: dict[str, Order] = {}
 
 
 class Log:
-    """The jobs of a workload in columns. It never changes: environments share it, and so do their copies.
+    """The jobs of a workload in columns. It never changes: environments and their copies share it.
 
     Args:
         workload: the workload.
-        hosts: how many hosts the machine has; None: as many as the workload is made for.
-        resolution: what is less apart counts as the same time, in seconds, > 0; None: a second where all times are
-            whole seconds, as in logs, else a millisecond.
+        hosts: the number of hosts of the machine; None: the number that the workload is made for.
+        resolution: times that differ by less count as equal, in seconds, > 0; None: a second if all times are whole
+            seconds, as in logs, else a millisecond.
 
     Attributes:
         workload: the workload.
-        hosts: how many hosts the machine has.
-        resolution: that of its times.
-        per_second: how many times the resolution is a second.
+        hosts: the number of hosts of the machine.
+        resolution: the resolution of times, in seconds.
+        per_second: the number of resolution steps in a second.
         is_whole: whether ends need no rounding, as all times are whole seconds.
-        places: which job of the workload each one is; jobs of one time are in the order of their ids, 9 before 10.
-        submitted: when each job is submitted, in seconds.
-        sizes: how many hosts each asks for.
-        walltimes: seconds after which each is killed; `NEVER`: never.
-        lasts: how many seconds each runs if it is not disturbed: its delay, or its walltime if that is less. NaN where
-            only the simulator can tell.
+        places: the position of each job in the workload. Jobs of one time are in the order of their ids, 9 before 10.
+        submitted: the submission time of each job, in seconds.
+        sizes: the number of hosts that each job requests.
+        walltimes: the seconds after which each job is killed; `NEVER`: never.
+        lasts: the run time of each job in seconds: its delay, or its walltime if that is less. NaN if only the
+            simulator can compute it.
 
     Raises:
-        InputError: a job can never run: it asks for no hosts, or for more than there are.
+        InputError: a job can never run: it requests no hosts, or more than there are.
 
     >>> from batprotocol.simulator import StaticJob
     >>> log = Log(Workload([StaticJob("1", 0.0, 2, DelayProfile(30.0), walltime=60.0)]), hosts=4)
@@ -77,8 +77,8 @@ class Log:
         names: list[str] = []
         for place, (time, name, job) in enumerate(workload):
             if not 0 < job.resource_request <= self.hosts:
-                what = f"it asks for {job.resource_request} hosts, and the machine has {self.hosts}"
-                raise InputError(f"{what}: it could never run", f"job {name}", file=workload.filename)
+                what = f"it requests {job.resource_request} hosts, and the machine has {self.hosts}"
+                raise InputError(f"{what}: give more hosts, or remove it", f"job {name}", file=workload.filename)
             names.append(name)
             submitted[place], sizes[place] = time, job.resource_request
             walltimes[place] = NEVER if job.walltime is None else job.walltime
@@ -105,10 +105,10 @@ class Log:
         hosts: int | None = None,
         resolution: float | None = None,
     ) -> Log:
-        """The log of a workload, or of what a text names (`named_workload`), read once as long as somebody has it.
+        """The log of a workload, or of the workload with this name (`named_workload`). A log in use is not read again.
 
         Raises:
-            InputError: there is no such workload, or a job of it can never run.
+            InputError: there is no such workload, or one of its jobs can never run.
             OSError: the file cannot be read.
         """
         if isinstance(workload, Log):
@@ -131,25 +131,25 @@ class Log:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all jobs are delays: how long each runs is known, wherever it runs."""
+        """Whether all jobs are delays, whose run times are known and do not depend on their hosts."""
         return not np.isnan(self.lasts).any()
 
     def rounded(self, time: float) -> float:
-        """A time, at the resolution, as policies round it."""
+        """A time, rounded to the resolution as in policies."""
         return self._clock.rounded(time)
 
     def job(self, number: int) -> tuple[str, Job]:
-        """The full name of a job, and what it asks for."""
+        """The full name of a job, and its description."""
         _, name, job = self.workload[int(self.places[number])]
         return name, job
 
     def waiting(self, number: int) -> WaitingJob:
-        """A job as orders see it."""
+        """A job as queue orders read it."""
         name, job = self.job(number)
         return WaitingJob(name, job, number, float(self.submitted[number]))
 
     def ranks(self, order: Order) -> npt.NDArray[np.int64]:
-        """The place of each job among all, in an order that does not change with time. It is computed once."""
+        """The place of each job among all jobs, in an order that does not change with time. It is computed once."""
         ranks = self._ranks.get(order)
         if ranks is None:
             state = State()
@@ -173,10 +173,10 @@ class Log:
 
 
 def order_of(order: Order | str) -> Order:
-    """An order of the queue by its name, the same object for the same name.
+    """The queue order with a name, the same object for the same name.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: there is no queue order of this name.
     """
     if isinstance(order, Order):
         return order
@@ -184,7 +184,7 @@ def order_of(order: Order | str) -> Order:
         try:
             _orders[order] = named(order)().order
         except (PolicyNameError, AttributeError):
-            raise InputError(f"there is no order of the queue {shown(order)}; see batproto policies") from None
+            raise InputError(f"there is no queue order {shown(order)}; `batproto policies` lists all") from None
     return _orders[order]
 
 

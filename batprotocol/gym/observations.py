@@ -1,11 +1,12 @@
-"""What an agent sees: numbers in [0,1] of the jobs at the head of the queue, of those that run, and of the machine.
+"""Observations: numbers in [0,1] of the first jobs of the queue, of the running jobs, and of the machine.
 
-Nothing here takes more than one rounding of each operation (no logarithms, no powers), so that observations are equal
-on all machines. A time of t seconds is told as t / (t + 3600): 0 is now, an hour is 0.5, for ever is 1.
+Each operation here rounds once (there are no logarithms, no powers), so observations are equal on all machines. A time
+of t seconds becomes t / (t + 3600): now is 0, an hour is 0.5, and never is 1.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -20,27 +21,28 @@ __all__ = ["FEATURES", "MACHINE", "RUNNING", "Feature", "Lasting", "Sight"]
 
 _HOUR: Final = 3600.0
 _MOST_TIMES: Final = 16
-"""So many columns of times a world writes itself."""
+"""The maximum number of columns of times that a world writes itself."""
 RUNNING: Final = 2
-"""What is told of a job that runs: the time until it ends at the latest, and the part of all hosts that it has."""
+"""The number of values of a running job: the time until its walltime ends, and its fraction of all hosts."""
 MACHINE: Final = 3
-"""What is told of the machine: the part of all hosts that is free, how many jobs n wait beyond those that are seen, as
-n / (n + max_queue), and the part of the episode's jobs that were submitted."""
+"""The number of values of the machine: the fraction of free hosts; n / (n + max_queue) for the n jobs of the queue that
+are not observed; and the fraction of the episode's jobs that were submitted."""
 
 _Floats: TypeAlias = "npt.NDArray[np.float64]"
 _Row: TypeAlias = "npt.NDArray[np.float32]"
 
 
 class Feature(NamedTuple):
-    """What is told of each job that waits: one of what follows the sentence.
+    """A feature of each waiting job. It has one of the functions below.
+
+    `lasting`, `waited` and `until` take the hosts and the walltimes of all jobs of an episode, and the number of hosts.
 
     Args:
-        sentence: what it is.
-        lasting: called with the hosts and the walltimes of all jobs of an episode, and the number of hosts: what never
-            changes while a job waits.
-        waited: what the waiting time is told in proportion to, likewise.
-        until: what the time until the job can start is told in proportion to, likewise.
-        changing: called with the world and the numbers of the jobs that are seen.
+        sentence: a sentence that describes it.
+        lasting: computes a value that never changes while a job waits.
+        waited: computes the unit of the waiting time.
+        until: computes the unit of the time until the job can start.
+        changing: takes the world and the numbers of the observed jobs, and computes a value that changes.
     """
 
     sentence: str
@@ -51,25 +53,36 @@ class Feature(NamedTuple):
 
 
 FEATURES: Final = {
-    "waiting": Feature("How long it has waited.", waited=lambda sizes, walltimes, hosts: _HOUR),
+    "waiting": Feature("The waiting time until now.", waited=lambda sizes, walltimes, hosts: _HOUR),
     "expansion": Feature("w / (w + r), of waiting time w and walltime r.", waited=lambda sizes, times, hosts: times),
     "start": Feature(
-        "How long until it can start at the latest, if it is the next one.", until=lambda sizes, times, hosts: _HOUR
+        "The time until it can start at the latest, if it is the next one.", until=lambda sizes, times, hosts: _HOUR
     ),
     "fits": Feature(
         "1: it fits now; 0: it does not.",
         changing=lambda world, numbers: np.less_equal(world.log.sizes.take(numbers + world.first), world.free),
     ),
-    "there": Feature("1: there is a job; 0, in all columns: there is none.", lasting=lambda sizes, times, hosts: 1.0),
+    "present": Feature("1: there is a job; 0, in all columns: there is none.", lasting=lambda sizes, times, hosts: 1.0),
     "requested": Feature("Its walltime; 1: none.", lasting=lambda sizes, times, hosts: times / (times + _HOUR)),
-    "processors": Feature("The part of all hosts that it asks for.", lasting=lambda sizes, times, hosts: sizes / hosts),
+    "processors": Feature("The requested fraction of all hosts.", lasting=lambda sizes, times, hosts: sizes / hosts),
     "area": Feature(
         "Walltime times hosts, as a time on all hosts.",
         lasting=lambda sizes, times, hosts: times * sizes / (times * sizes + _HOUR * hosts),
     ),
 }
-"""What can be told of a job, by name. The name of an order of policies (`f4`) stands for the job's place in that order
-among those that are seen, from 0 for the first one to less than 1."""
+"""The features of a waiting job, by name. The name of a queue order (`f4`) is a feature, too: the place of the job in
+that order among the observed jobs, from 0 for the first one to less than 1."""
+
+_OLD_FEATURES: Final = {"there": "present"}
+
+
+def _feature(name: str) -> Feature:
+    """The feature of this name, also by its old name."""
+    if name in _OLD_FEATURES:
+        new = _OLD_FEATURES[name]
+        warnings.warn(f"the feature {name} is deprecated: use {new} instead", DeprecationWarning, stacklevel=4)
+        return FEATURES[new]
+    return FEATURES[name] if name in FEATURES else _place_in(name)
 
 
 def _place_in(name: str) -> Feature:
@@ -77,9 +90,9 @@ def _place_in(name: str) -> Feature:
         order = order_of(name)
     except InputError:
         known = ", ".join(FEATURES)
-        raise InputError(f"there is no feature {shown(name)}: expected {known}, or orders of policies") from None
+        raise InputError(f"there is no feature {shown(name)}: expected {known}, or queue orders") from None
     if order.changes:
-        raise InputError(f"expected features, or orders that do not change with time, got {shown(name)}")
+        raise InputError(f"expected features, or queue orders that do not change with time, got {shown(name)}")
 
     def places(world: World, numbers: npt.NDArray[np.int64]) -> _Floats:
         ranks = world.log.ranks(order).take(numbers + world.first)
@@ -91,25 +104,31 @@ def _place_in(name: str) -> Feature:
 
 
 class Lasting(NamedTuple):
-    """What never changes of the jobs of an episode, a row each."""
+    """The values of the jobs of an episode that never change, with a row for each job."""
 
-    told: _Row
-    """What is told of them, without what changes."""
+    features: _Row
+    """The features of the jobs. Columns that change are 0."""
     known: _Floats
-    """When each was submitted, how many hosts it asks for, and what each of its times is told in proportion to."""
+    """The submission time and the requested hosts of each job, and the units of its times."""
     sizes: npt.NDArray[np.int64]
-    """How many hosts each asks for."""
+    """The requested hosts of each job."""
     parts: _Row
-    """The part of all hosts that each asks for."""
+    """The requested fraction of all hosts of each job."""
+
+    @property
+    def told(self) -> _Row:
+        """The old name of `features`."""
+        warnings.warn("`Lasting.told` is deprecated: use Lasting.features instead", DeprecationWarning, stacklevel=2)
+        return self.features
 
 
 class Sight:
-    """Writes what is seen of a world into a row of numbers.
+    """Writes the observation of a world into a row of numbers.
 
     Args:
-        names: what is told of each job, see `FEATURES`.
-        max_queue: how many jobs of the queue are seen.
-        max_running: how many of the running jobs are seen, those that end first.
+        names: the features of each job, see `FEATURES`.
+        max_queue: the number of observed jobs of the queue.
+        max_running: the number of observed running jobs, those that end first.
 
     Raises:
         InputError: there is no such feature.
@@ -122,15 +141,15 @@ class Sight:
         if isinstance(names, str) or not names:
             raise InputError(f"expected a list of at least one feature, got {shown(names)}")
         self.names = tuple(names)
-        self.features = [FEATURES[name] if name in FEATURES else _place_in(name) for name in names]
+        self.features = [_feature(name) for name in names]
         self.max_queue, self.max_running = max_queue, max_running
         self.width = len(self.features)
         self.running = max_queue * self.width
-        """Where running jobs begin in a row."""
+        """The position of the running jobs in a row."""
         self.machine = self.running + max_running * RUNNING
-        """Where the machine begins in a row."""
+        """The position of the machine in a row."""
         self.size = self.machine + MACHINE
-        """How many numbers a row has."""
+        """The number of numbers in a row."""
         waited = [place for place, each in enumerate(self.features) if each.waited is not None]
         until = [place for place, each in enumerate(self.features) if each.until is not None]
         self._times = waited + until  # one division for all of them
@@ -150,54 +169,54 @@ class Sight:
         return Sight, (self.names, self.max_queue, self.max_running)
 
     def lasting(self, world: World) -> Lasting:
-        """What never changes of the jobs of an episode: computed once."""
+        """Compute the values of the jobs of an episode that never change."""
         log = world.log
         part = slice(world.first, world.first + world.count)
         sizes, walltimes = log.sizes[part].astype(np.float64), log.walltimes[part]
-        told = np.zeros((world.count, self.width), np.float32)
+        features = np.zeros((world.count, self.width), np.float32)
         known = np.empty((world.count, 2 + len(self._times)))
         known[:, 0], known[:, 1] = log.submitted[part], sizes
         for place, feature in enumerate(self.features):
             if feature.lasting is not None:
-                told[:, place] = feature.lasting(sizes, walltimes, log.hosts)
+                features[:, place] = feature.lasting(sizes, walltimes, log.hosts)
         for column, place in enumerate(self._times, start=2):
             scale = self.features[place].waited or self.features[place].until
             assert scale is not None
             known[:, column] = scale(sizes, walltimes, log.hosts)
-        return Lasting(told, known, log.sizes[part], (sizes / log.hosts).astype(np.float32))
+        return Lasting(features, known, log.sizes[part], (sizes / log.hosts).astype(np.float32))
 
     def write(self, world: World, lasting: Lasting, row: _Row) -> None:
-        """Write what is seen now.
+        """Write the present observation.
 
         Args:
             world: the world.
-            lasting: what `lasting` gave for it.
-            row: where to; all of it is written.
+            lasting: the result of `lasting` for it.
+            row: the row to write. All of its numbers are written.
         """
         waiting = world.waiting
         seen = min(waiting, self.max_queue)
-        tables = (lasting.told, lasting.known, lasting.parts)
+        tables = (lasting.features, lasting.known, lasting.parts)
         if self._layout is not None and world.see(row, tables, self._layout):
             if self._others and seen:
                 self._write_others(world, world.head(seen), row[: seen * self.width].reshape(seen, self.width))
             return
         row.fill(0.0)
         ends, jobs = world.running()
-        left = ends - world.now
+        remaining = ends - world.now
         running = len(jobs)
         if seen:
             numbers = world.head(seen)
             table = row[: seen * self.width].reshape(seen, self.width)
-            lasting.told.take(numbers, 0, table, "clip")
+            lasting.features.take(numbers, 0, table, "clip")
             if self._times:
-                self._write_times(world, lasting, lasting.known.take(numbers, 0), left, jobs, table)
+                self._write_times(world, lasting, lasting.known.take(numbers, 0), remaining, jobs, table)
             for place, change in self._changing:
                 table[:, place] = change(world, numbers)
         if running and self.max_running:
             running = min(running, self.max_running)
-            left = left[:running]
+            remaining = remaining[:running]
             table = row[self.running : self.running + running * RUNNING].reshape(running, RUNNING)
-            np.divide(left, left + _HOUR, table[:, 0], casting="same_kind")
+            np.divide(remaining, remaining + _HOUR, table[:, 0], casting="same_kind")
             table[:, 1] = lasting.parts.take(jobs[:running])
         beyond = waiting - seen
         row[-3] = world.free / world.log.hosts
@@ -210,7 +229,13 @@ class Sight:
             table[:, place] = change(world, numbers)
 
     def _write_times(
-        self, world: World, lasting: Lasting, known: _Floats, left: _Floats, jobs: npt.NDArray[np.int64], table: _Row
+        self,
+        world: World,
+        lasting: Lasting,
+        known: _Floats,
+        remaining: _Floats,
+        jobs: npt.NDArray[np.int64],
+        table: _Row,
     ) -> None:
         """Write the columns that are times."""
         times = np.empty((len(known), len(self._times)))
@@ -221,10 +246,10 @@ class Sight:
             free[0] = world.free
             free[1:] = lasting.sizes.take(jobs)
             places = np.add.accumulate(free).searchsorted(known[:, 1])
-            seconds = np.concatenate((_NOW, left, _NOT_AT_ALL)).take(places)
+            seconds = np.concatenate((_NOW, remaining, _NOT_AT_ALL)).take(places)
             times[:, self._waited :] = seconds[:, None]
         table[:, self._columns] = times / (times + known[:, 2:])
 
 
 _NOW = np.zeros(1)
-_NOT_AT_ALL = np.array([NEVER])  # as hosts are asleep
+_NOT_AT_ALL = np.array([NEVER])  # hosts are asleep

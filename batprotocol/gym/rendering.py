@@ -1,4 +1,4 @@
-"""What people see: a text for a terminal, or a picture, of the jobs that run and of those that wait."""
+"""Texts and pictures of a world for people: its time, its running jobs, and the first jobs of its queue."""
 
 from __future__ import annotations
 
@@ -7,62 +7,204 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from batprotocol.gym.lettering import HEIGHT, WIDTH, write
 from batprotocol.gym.log import NEVER
 from batprotocol.gym.worlds.world import World
+from batprotocol.simulator.results.words import duration
 
 __all__ = ["picture", "text"]
 
-_HEIGHT: Final = 256
-_WIDTH: Final = 512
-_WIDE: Final = 40
+_BAR: Final = 40
+"""The number of characters of the bar of busy hosts."""
 _SHOWN: Final = 10
-_WHITE, _BLACK, _GREY = (255, 255, 255), (32, 32, 32), (224, 224, 224)
-_RUNNING: Final = ((31, 119, 180), (90, 160, 210))
-_WAITING: Final = ((255, 127, 14), (255, 170, 90))
+"""The maximum number of jobs in each list of a text."""
+_HOUR: Final = 3600.0
+
+_SIZE: Final = (540, 960)
+_TOP, _BOTTOM = 96, 492
+"""The rows between which the panels of a picture are."""
+_RUNNING: Final = (76, 466)
+_QUEUE: Final = (500, 944)
+"""The columns between which each panel is."""
+_ROW: Final = 22
+"""The height of a job in the queue."""
+_SMALL, _LARGE = 1, 2
+"""The scales of letters."""
+_TICKS: Final = ((0.0, "0"), (600.0, "10 min"), (_HOUR, "1 h"), (4 * _HOUR, "4 h"), (24 * _HOUR, "1 d"))
+_WHITE, _BLACK, _LINE = (255, 255, 255), (32, 32, 32), (190, 190, 190)
+_FREE, _OFF = (236, 236, 236), (120, 120, 120)
+_BLUE: Final = ((120, 180, 225), (160, 205, 240))
+_ORANGE: Final = ((255, 190, 120), (255, 215, 165))
 
 
 def text(world: World, max_queue: int) -> str:
-    """The machine in a line, and the first jobs of the queue."""
-    hosts, busy = world.log.hosts, world.log.hosts - world.free
-    bar = "#" * round(busy / hosts * _WIDE)
-    counts = f"{len(world.ends)} jobs run, {len(world.queue)} wait, {world.count - world.next} are still to come"
-    lines = [f"{world.now:,.0f} s: {busy} of {hosts} hosts are busy, {counts}", f"[{bar:.<{_WIDE}}]"]
-    seen = world.queue[: min(_SHOWN, max_queue)]
-    if seen:
-        lines.append(f"{'place':>5} {'job':>8} {'hosts':>6} {'walltime':>10} {'waited':>10}")
-    for place, job in enumerate(seen):
-        name = world.log.job(world.first + job)[0].partition("!")[2]
-        limit = world.walltimes[job]
-        asked = "-" if limit == NEVER else f"{limit:,.0f} s"
-        waited = f"{world.now - world.submitted[job]:,.0f} s"
-        lines.append(f"{place:>5} {name:>8} {world.sizes[job]:>6} {asked:>10} {waited:>10}")
-    if len(world.queue) > len(seen):
-        lines.append(f"and {len(world.queue) - len(seen)} more")
+    """The time, the machine, the running jobs that end first, and the first jobs of the queue."""
+    busy = _busy(world)
+    bar = "#" * round(busy / world.log.hosts * _BAR)
+    lines = [f"time {duration(world.now)}: {_machine(world)}", _counts(world), f"[{bar:.<{_BAR}}]"]
+    running = list(zip(world.ends, world.end_jobs, strict=True))
+    if running:
+        lines.append(f"{'running job':>12} {'hosts':>6} {'walltime ends in':>20}  allocation")
+    for end, job in running[:_SHOWN]:
+        hosts = world.hosts_of(job)
+        where = "" if hosts is None else f"  {hosts}"
+        lines.append(f"{_name(world, job):>12} {world.sizes[job]:>6} {_until(world, end):>20}{where}".rstrip())
+    lines += _more(len(running))
+    waiting = world.queue[:max_queue]
+    if waiting:
+        lines.append(f"{'waiting job':>12} {'hosts':>6} {'walltime':>20} {'waited':>20}  place")
+    for place, job in enumerate(waiting[:_SHOWN]):
+        limit, waited = _walltime(world, job), duration(world.now - world.submitted[job])
+        lines.append(f"{_name(world, job):>12} {world.sizes[job]:>6} {limit:>20} {waited:>20}  {place}")
+    lines += _more(len(world.queue))
     return "\n".join(lines)
 
 
+def _more(count: int) -> list[str]:
+    return [f"{'...':>12} and {count - _SHOWN} more"] if count > _SHOWN else []
+
+
 def picture(world: World, max_queue: int) -> npt.NDArray[np.uint8]:
-    """On the left the jobs that run, on the right those that wait: as high as hosts, as long as walltimes, to come."""
-    image = np.full((_HEIGHT, _WIDTH, 3), _WHITE, np.uint8)
-    half, hosts = _WIDTH // 2, world.log.hosts
-    image[:, half - 1 : half + 1] = _BLACK
-    running = [(world.sizes[job], end - world.now) for end, job in zip(world.ends, world.end_jobs, strict=True)]
-    waiting = [(world.sizes[job], world.walltimes[job]) for job in world.queue[:max_queue]]
-    total = max(sum(size for size, _ in waiting), hosts)
-    _bars(image[:, : half - 1], running, hosts, _RUNNING)
-    _bars(image[:, half + 1 :], waiting, total, _WAITING)
+    """On the left the running jobs on their hosts, with the time until their walltimes; on the right the queue."""
+    image = np.full((*_SIZE, 3), _WHITE, np.uint8)
+    write(image, f"time {duration(world.now)}: {_machine(world)}", 12, 16, _BLACK)
+    write(image, _counts(world), 36, 16, _BLACK)
+    write(image, "running jobs: time to walltime", _TOP - 24, _RUNNING[0] + 16, _BLACK)
+    write(image, "queue: hosts, walltime, waited", _TOP - 24, _QUEUE[0], _BLACK)
+    _draw_hosts(image, world)
+    _draw_running(image, world)
+    _draw_queue(image, world, max_queue)
+    for panel in (_RUNNING, _QUEUE):
+        _draw_axis(image, panel)
     return image
 
 
-def _bars(
-    image: npt.NDArray[np.uint8], jobs: list[tuple[int, float]], total: int, colours: tuple[tuple[int, int, int], ...]
+def _draw_hosts(image: npt.NDArray[np.uint8], world: World) -> None:
+    """The axis of the hosts, with free and sleeping hosts."""
+    hosts = world.log.hosts
+    image[_TOP:_BOTTOM, _RUNNING[0] : _RUNNING[1]] = _FREE
+    for first, last in world.sleeping().intervals:
+        top, bottom = _host_rows(first, last, hosts)
+        image[top:bottom, _RUNNING[0] : _RUNNING[1]] = _OFF
+        _write_within(image, "off", top, bottom, _RUNNING, _WHITE)
+    write(image, "hosts", _TOP - 24, 8, _BLACK)
+    for number in sorted({0, hosts // 2, hosts}):
+        row = round(_TOP + (_BOTTOM - _TOP) * number / hosts)
+        image[row : row + 1, _RUNNING[0] - 6 : _RUNNING[0]] = _BLACK
+        label = str(number)
+        left = _RUNNING[0] - 8 - WIDTH * _LARGE * len(label)
+        write(image, label, row if number == 0 else row - HEIGHT * _LARGE, max(left, 0), _BLACK)
+
+
+def _draw_running(image: npt.NDArray[np.uint8], world: World) -> None:
+    """The running jobs: on their hosts, or one below the other where only the number of these is known."""
+    below = 0
+    for number, (end, job) in enumerate(zip(world.ends, world.end_jobs, strict=True)):
+        size = world.sizes[job]
+        hosts = world.hosts_of(job)
+        intervals = ((below, below + size - 1),) if hosts is None else hosts.intervals
+        below += size
+        label = f"{_name(world, job)}: {size} host{'s' * (size != 1)}, {_short(_until(world, end))}"
+        for first, last in intervals:
+            top, bottom = _host_rows(first, last, world.log.hosts)
+            _draw_bar(image, _RUNNING, top, bottom, max(0.0, end - world.now), _BLUE[number % 2])
+            _write_within(image, label, top, bottom, _RUNNING, _BLACK)
+
+
+def _draw_queue(image: npt.NDArray[np.uint8], world: World, max_queue: int) -> None:
+    """The first jobs of the queue, from the top."""
+    waiting = world.queue[:max_queue]
+    shown = min(len(waiting), (_BOTTOM - _TOP) // _ROW)
+    if shown < len(world.queue):
+        shown = min(shown, (_BOTTOM - _TOP) // _ROW - 1)
+    for place, job in enumerate(waiting[:shown]):
+        top = _TOP + place * _ROW
+        size = world.sizes[job]
+        _draw_bar(image, _QUEUE, top, top + _ROW - 2, world.walltimes[job], _ORANGE[place % 2])
+        waited = _short(duration(world.now - world.submitted[job]))
+        limit = _short(_walltime(world, job))
+        label = f"{_name(world, job)}: {size} host{'s' * (size != 1)}, {limit}, {waited}"
+        _write_within(image, label, top, top + _ROW - 2, _QUEUE, _BLACK)
+    if shown < len(world.queue):
+        write(image, f"and {len(world.queue) - shown} more", _TOP + shown * _ROW + 2, _QUEUE[0] + 6, _BLACK)
+
+
+def _draw_bar(
+    image: npt.NDArray[np.uint8],
+    panel: tuple[int, int],
+    top: int,
+    bottom: int,
+    seconds: float,
+    colour: tuple[int, int, int],
 ) -> None:
-    """A bar for each job, from the top."""
-    height, width, _ = image.shape
-    top = 0.0
-    for number, (size, seconds) in enumerate(jobs):
-        bottom = top + size * height / total
-        length = seconds / (seconds + 3600.0)
-        image[round(top) : round(bottom), : 1 + round(length * (width - 1))] = colours[number % 2]
-        top = bottom
-    image[round(top) :] = _GREY
+    image[top:bottom, panel[0] : max(_column(panel, seconds), panel[0] + 2)] = colour
+    image[max(bottom - 1, top) : bottom, panel[0] : panel[1]] = _WHITE if bottom - top > 2 else colour
+
+
+def _draw_axis(image: npt.NDArray[np.uint8], panel: tuple[int, int]) -> None:
+    """The axis of times, which ends at infinity: a time of t seconds is at t / (t + 3600)."""
+    image[_BOTTOM : _BOTTOM + 2, panel[0] : panel[1]] = _BLACK
+    for seconds, label in _TICKS:
+        column = _column(panel, seconds)
+        image[_BOTTOM : _BOTTOM + 8, column : column + 2] = _BLACK
+        width = WIDTH * _LARGE * len(label)
+        write(image, label, _BOTTOM + 14, max(column - width // 2, 0), _BLACK)
+
+
+def _column(panel: tuple[int, int], seconds: float) -> int:
+    return panel[0] + round(seconds / (seconds + _HOUR) * (panel[1] - panel[0] - 2))
+
+
+def _host_rows(first: int, last: int, hosts: int) -> tuple[int, int]:
+    """The rows of hosts in a picture."""
+    height = _BOTTOM - _TOP
+    return round(_TOP + height * first / hosts), round(_TOP + height * (last + 1) / hosts)
+
+
+def _write_within(
+    image: npt.NDArray[np.uint8],
+    label: str,
+    top: int,
+    bottom: int,
+    panel: tuple[int, int],
+    colour: tuple[int, int, int],
+) -> None:
+    """Write a label between two rows, as large as it fits; nothing if there are too few rows."""
+    for scale in (_LARGE, _SMALL):
+        if bottom - top >= HEIGHT * scale + 2:
+            area = image[:, : panel[1]]
+            write(area, label, (top + bottom - HEIGHT * scale) // 2, panel[0] + 6, colour, scale)
+            return
+
+
+def _busy(world: World) -> int:
+    return sum(world.sizes[job] for job in world.end_jobs)
+
+
+def _machine(world: World) -> str:
+    hosts = world.log.hosts
+    off = len(world.sleeping())
+    return f"{_busy(world)} of {hosts} hosts busy" + (f", {off} off" if off else "")
+
+
+def _counts(world: World) -> str:
+    return f"jobs: {len(world.ends)} running, {world.waiting} waiting, {world.count - world.next} to come"
+
+
+def _name(world: World, job: int) -> str:
+    """The name of a job in its log."""
+    return world.log.job(world.first + job)[0].partition("!")[2]
+
+
+def _walltime(world: World, job: int) -> str:
+    limit = world.walltimes[job]
+    return "no walltime" if limit == NEVER else duration(limit)
+
+
+def _until(world: World, end: float) -> str:
+    return "no walltime" if end >= NEVER / 2 else duration(max(0.0, end - world.now))
+
+
+def _short(text: str) -> str:
+    """`1.5 h` of `5,400 s (1.5 h)`."""
+    return text.partition("(")[2].rstrip(")") or text

@@ -1,4 +1,4 @@
-"""What an agent is rewarded for: each reward knows its value so far, which at the end is the whole of it."""
+"""The rewards of agents. Each reward computes its value until now; at the end, that is the reward of the episode."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ RowsReward: TypeAlias = Callable[[Sequence[JobRow]], float]
 
 
 class Reward(ABC):
-    """A reward. To make one, derive, and write `value`; what it keeps is copied with an environment."""
+    """A reward. To make one, derive and write `value`. Its attributes are copied with an environment."""
 
     name: ClassVar[str] = ""
-    """What it is called."""
+    """Its name."""
 
     def begin(self: _Self, world: World) -> _Self:
         """The reward of a new episode."""
@@ -46,18 +46,18 @@ class Reward(ABC):
 
     @abstractmethod
     def value(self, world: World) -> float:
-        """What the episode is worth so far: asked after each step, or at the end only. Larger is better."""
+        """The reward of the episode until now; larger is better. It is computed after each step, or at the end only."""
 
 
 class _OfJobs(Reward, ABC):
-    """Minus the mean over all jobs of an episode; of those that wait, as it would be if they started now."""
+    """Minus the mean over all jobs of an episode. Waiting jobs count as if they started now."""
 
     _counted = 0
     _sum = 0.0
 
     @abstractmethod
     def of_jobs(self, waited: Floats, lasted: Floats) -> Floats:
-        """What is averaged, of jobs that have waited and run for so many seconds."""
+        """The values to average, of jobs with these waiting times and run times in seconds."""
 
     def begin(self: _Mean, world: World) -> _Mean:
         made = super().begin(world)
@@ -69,7 +69,7 @@ class _OfJobs(Reward, ABC):
         if len(outcomes) > first:
             new = np.array(outcomes[first:])
             values = self.of_jobs(np.array(world.starts)[new] - world.times.submitted[new], world.times.lasts[new])
-            if len(new) == world.count:  # all at once: without any rounding on the way
+            if len(new) == world.count:  # all at once: without rounding of intermediate sums
                 return -math.fsum(values.tolist()) / world.count
             self._sum += math.fsum(values.tolist())
             self._counted = len(outcomes)
@@ -100,7 +100,7 @@ class Waiting(_OfJobs):
 
 
 class Utilisation(Reward):
-    """The part of all hosts' time that jobs used, from the first submission to the last end; in [0,1]."""
+    """The fraction of the time of all hosts that jobs used, from the first submission to the last end, in [0,1]."""
 
     name = "utilisation"
 
@@ -120,7 +120,7 @@ class Utilisation(Reward):
 
 
 class Energy(Reward):
-    """Minus the energy that all hosts consumed, in kWh. It takes an environment that measures energy."""
+    """Minus the energy that all hosts consumed, in kWh. It needs an environment that measures energy."""
 
     name = "energy"
 
@@ -129,10 +129,10 @@ class Energy(Reward):
 
 
 class OfRows(Reward):
-    """A function of the rows of all jobs that have ended, in that order; 0 as long as there is none.
+    """A function of the rows of all jobs that have ended, in the order of their ends; 0 before the first end.
 
     Args:
-        function: called with the rows; larger is better.
+        function: takes the rows, and returns a number; larger is better.
     """
 
     def __init__(self, function: RowsReward) -> None:
@@ -143,22 +143,22 @@ class OfRows(Reward):
 
 
 class OfMetric(Reward):
-    """A metric of one's own, of the jobs that have ended; minus it where less is better. 0 where it is not known.
+    """A metric of your own, of the jobs that have ended; minus the metric if less is better; 0 if it is unknown.
 
-    If it takes the run, all metrics are computed each time that it is asked for. In environments that only count hosts,
-    each job is said to run on the first ones.
+    If the metric takes the run, all metrics are computed each time. In environments that only count hosts, each job has
+    the hosts with the lowest numbers.
 
     Args:
-        metric: which says whether less or more is better.
+        metric: a metric that defines whether less or more is better.
 
     Raises:
-        InputError: it does not.
+        InputError: it does not define that.
     """
 
     def __init__(self, metric: OwnMetric) -> None:
         if metric.better is None:
             raise InputError(
-                f"the metric {shown(metric.name)} is no reward, as it does not say whether less or more is better: "
+                f"the metric {shown(metric.name)} is not a reward, as it does not define which direction is better: "
                 f"write @metric(better='less') or @metric(better='more') above it"
             )
         self.metric = metric
@@ -176,7 +176,7 @@ class OfMetric(Reward):
 
 
 def _on_hosts(row: JobRow) -> JobRow:
-    """The row of a job; one of which only the number of hosts is known, on the first ones."""
+    """The row of a job. If only the number of its hosts is known, it gets the first ones."""
     if row.starting_time is None or row.allocated_resources:
         return row
     return replace(row, allocated_resources=f"0-{row.requested_number_of_resources - 1}")
@@ -187,10 +187,10 @@ REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisa
 
 
 def reward_of(given: Reward | OwnMetric | RowsReward | str) -> Reward:
-    """A reward, its name, or that of a metric of one's own or a function of the rows of finished jobs.
+    """The reward with a name, or from a metric of your own or a function of the rows of finished jobs.
 
     Raises:
-        InputError: there is none of this name, or a metric does not say whether less or more is better.
+        InputError: there is no reward of this name, or a metric does not define whether less or more is better.
     """
     if isinstance(given, Reward):
         return given

@@ -1,4 +1,4 @@
-"""`VectorEnvironment`: many environments in one process, that share the log, and see into one array."""
+"""`VectorEnvironment`: many environments in one process that share the log and the array of observations."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ __all__ = ["VectorEnvironment"]
 
 
 class VectorEnvironment(VectorEnv[Any, Any, Any]):
-    """Many environments of one kind, each with an episode of its own.
+    """Many environments of one kind, each with its own episode.
 
     Args:
         kind: the class of the environments.
-        num_envs: how many.
-        autoreset_mode: when an episode that is over is followed by the next one: with the next step, as usual in
-            Gymnasium, in the same one, or when `reset` is called with a `reset_mask`.
-        arguments: those of the class.
+        num_envs: the number of environments.
+        autoreset_mode: when the next episode begins after an episode is over: with the next step, which is Gymnasium's
+            default, in the same step, or when `reset` is called with a `reset_mask`.
+        arguments: the arguments of the class.
 
-    `infos` has what each environment's own has, as arrays, with `_action_mask` and so on telling which ones have it.
+    `infos` has the entries of each environment's `info` as arrays. The booleans in `_action_mask` and so on show which
+    environments have the entry.
 
     >>> from batprotocol.gym import Batch
     >>> vector = VectorEnvironment(Batch, num_envs=3, workload="lublin:64?jobs=100", jobs=20, max_queue=16)
@@ -68,7 +69,7 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         """Begin an episode in each environment, or in those of `options["reset_mask"]`.
 
         Args:
-            seed: a seed for each environment, or one for the first, which the others count on from.
+            seed: a seed for each environment; or one seed for the first environment, with the next numbers for others.
             options: see `Environment.reset`.
         """
         if self.closed:
@@ -126,11 +127,11 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         return seen, np.array(rewards), ended, np.zeros_like(ended), infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Which actions are allowed, a row for each environment."""
+        """The actions that are allowed, with a row for each environment."""
         return self._masks().view(np.bool_)
 
     def render(self) -> tuple[Any, ...] | None:
-        """What each environment renders."""
+        """The texts or pictures of the environments."""
         return None if self.render_mode is None else tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -147,7 +148,7 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         return tuple(getattr(env, name) for env in self.envs)
 
     def _seen(self, infos: dict[str, Any], chosen: npt.NDArray[np.bool_]) -> tuple[Any, dict[str, Any]]:
-        """What all environments see, in new arrays, and what they tell besides."""
+        """The observations of all environments, in new arrays, and their `infos`."""
         first = self.envs[0]
         rows = np.empty((self.num_envs, first.sight.size), np.float32)
         masks = self._masks()

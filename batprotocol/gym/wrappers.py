@@ -1,4 +1,4 @@
-"""What other papers see of the queue, as wrappers, so that their networks can be compared on these environments."""
+"""The observations of other papers, as wrappers, so that their networks can be compared on these environments."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _UNKNOWN: Final = 1.0
 class RLSchedulerLayout(gymnasium.ObservationWrapper[Any, Any, Any]):
     """RLScheduler's observation: 128 rows of 8 numbers, by D. Zhang, D. Dai, Y. He, F. S. Bao and B. Xie, SC 2020.
 
-    A row is a job: how long it has waited, in proportion to 12 hours; its requested time, to the longest one of the
-    log; its processors, to those of the machine; its memory (which our workloads do not tell: 1), user and group, to
-    the highest number of the log; its executable (1); and whether it fits now. All of these are below 1 by 1e-5 at
-    least, but for what is unknown, which is 1. A row without a job is 0, 1, 1, 1, 1, 1, 1, 0.
+    A row is a job. Its numbers are: the waiting time divided by 12 hours; the requested time divided by the longest one
+    of the log; the processors divided by those of the machine; the memory (1, as workloads here do not have it); the
+    user and the group, each divided by the highest number of the log; the executable (1); and whether it fits now.
+    Known values are below 1 by at least 1e-5, and unknown values are 1. A row without a job is 0, 1, 1, 1, 1, 1, 1, 0.
 
     Args:
         env: an environment of this library.
-        jobs: how many rows there are, at most its `max_queue`.
+        jobs: the number of rows, at most its `max_queue`.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], jobs: int = 128) -> None:
@@ -61,7 +61,7 @@ _EMPTY: Final = np.array([0, 1, 1, 1, 1, 1, 1, 0], np.float32)
 
 
 def _lasting(log: Log) -> npt.NDArray[np.float32]:
-    """What never changes of all jobs of a log."""
+    """The values of all jobs of a log that never change."""
     table = np.full((len(log), 8), _UNKNOWN, np.float32)
     known = log.walltimes[log.walltimes != NEVER]
     longest = float(known.max()) if len(known) else 1.0
@@ -91,13 +91,13 @@ class SplitWindow(gymnasium.Wrapper[Any, Any, Any, Any]):
     """A window on both ends of the queue: half of the places are its first jobs, the other half its last ones.
 
     L. Wang, A. Harwood and M. A. Rodriguez, "Deep Back-Filling: a Split Window Technique for Deep Online Cluster Job
-    Scheduling", HPCC 2022: so an agent sees each job at least once, when it comes, however many wait before it. As long
-    as all jobs that wait fit into the window, it is the queue.
+    Scheduling", HPCC 2022. An agent observes each job at least once, when it arrives, also behind a long queue. If all
+    waiting jobs fit into the window, the window is the queue.
 
     Args:
-        env: an environment of this library that chooses jobs, with `observation="dict"`, and places for all jobs of an
-            episode (`max_queue` not below `jobs`).
-        window: how many places there are, an even number.
+        env: an environment of this library that chooses jobs, with `observation="dict"`, and with places for all jobs
+            of an episode (`max_queue` not below `jobs`).
+        window: the number of places, which is even.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], window: int = 128) -> None:
@@ -105,9 +105,9 @@ class SplitWindow(gymnasium.Wrapper[Any, Any, Any, Any]):
         inner = _inner(env)
         space, actions = env.observation_space, env.action_space
         if not isinstance(space, spaces.Dict) or "jobs" not in space.spaces or not isinstance(actions, spaces.Discrete):
-            raise InputError('a split window takes an environment with places as actions, and observation="dict"')
+            raise InputError('expected an environment with places as actions, and with observation="dict"')
         if inner.max_queue < inner.jobs:
-            text = f"a split window sees both ends of the queue: expected max_queue >= jobs, {inner.jobs}"
+            text = f"a split window needs all jobs of the queue: expected max_queue >= jobs, {inner.jobs}"
             raise InputError(f"{text}, got {inner.max_queue}")
         if window < 2 or window % 2 or window > inner.max_queue:
             raise InputError(
@@ -123,21 +123,21 @@ class SplitWindow(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         seen, info = self.env.reset(**options)
-        return self._seen(seen), self._told(info)
+        return self._seen(seen), self._with_mask(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         seen, reward, terminated, truncated, info = self.env.step(self.place(int(action)))
-        return self._seen(seen), reward, terminated, truncated, self._told(info)
+        return self._seen(seen), reward, terminated, truncated, self._with_mask(info)
 
     def place(self, action: int) -> int:
-        """The place in the whole queue that an action stands for."""
+        """The place of an action in the whole queue."""
         waiting, half = len(self._world.queue), self._window // 2
         if action >= self._window:
             return action - self._window + _inner(self.env).max_queue
         return action if action < half or waiting <= self._window else waiting - self._window + action
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Which actions are allowed, as sb3-contrib asks for them."""
+        """The actions that are allowed, as booleans for sb3-contrib."""
         return self._mask(_inner(self.env).allowed()).view(np.bool_)
 
     @property
@@ -147,7 +147,7 @@ class SplitWindow(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _mask(self, whole: Mask) -> Mask:
         return whole[[self.place(action) for action in range(self._window + self._others)]]
 
-    def _told(self, info: dict[str, Any]) -> dict[str, Any]:
+    def _with_mask(self, info: dict[str, Any]) -> dict[str, Any]:
         return {**info, "action_mask": self._mask(info["action_mask"])}
 
     def _seen(self, seen: dict[str, Any]) -> dict[str, Any]:

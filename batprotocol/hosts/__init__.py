@@ -1,6 +1,6 @@
-"""`Hosts`, the hosts that are free, for schedulers: to take from and to give back to.
+"""`Hosts`, the free hosts of a scheduler: take hosts from it, and give them back.
 
-It knows sets of hosts and nothing else: neither who runs on them, nor what Batsim is told.
+This package only knows sets of hosts. It must not know the jobs on them, nor the messages to Batsim.
 """
 
 from __future__ import annotations

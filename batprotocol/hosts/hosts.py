@@ -1,7 +1,7 @@
-"""`Hosts`: the hosts that are free, to take from and to give back to. What every scheduler has.
+"""`Hosts`: the free hosts of a scheduler. Take hosts from it, and give them back.
 
-All that it does is here, in Python. Where it was compiled, what it derives from does in C what a scheduler does for
-each job: it takes a few intervals, and gives back what was taken; all else it leaves to the methods of the same name.
+This module has all methods, in Python. If the package was compiled, the base class in C does the frequent operations of
+a scheduler: it takes a few intervals, and gives them back. In all other cases, it calls the methods of this module.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from batprotocol.model.hosts import (
 __all__ = ["MOST_HOSTS", "Hosts", "Pool", "PythonHosts"]
 
 MOST_HOSTS: Final = 2**24
-"""Hosts are numbers below this one, as there are two bytes in `Hosts` for each number up to the highest."""
+"""Hosts are numbers below this one, because `Hosts` stores two bytes for each number up to the highest."""
 
 _ONES: Final = re.compile(b"\1+")
 _TO_TAKE: Final = "are free"
 _TO_GIVE_BACK: Final = "were taken"
-# To put a bytearray that is there already into another one takes a third of the time of all other ways.
+# To copy an existing bytearray into another one takes a third of the time of all other ways.
 _SMALL: Final = 65
 _ROWS: Final = tuple([bytearray([byte]) * size for size in range(_SMALL)] for byte in (0, 1))
 
@@ -40,13 +40,13 @@ T = TypeVar("T", bound="PythonHosts")
 
 
 class Pool:
-    """Where `Hosts` have their state."""
+    """The state of `Hosts`."""
 
     __slots__ = ("_first", "_free", "_has_gaps", "_known", "_room", "_row", "_row_from", "_size")
 
 
 class PythonHosts(AnyHosts):
-    """All that `Hosts` do, whatever has their state."""
+    """All methods of `Hosts`, for any kind of state."""
 
     if not TYPE_CHECKING:  # which expects all that is assigned in here
         __slots__ = ()
@@ -57,22 +57,22 @@ class PythonHosts(AnyHosts):
         self._free = bytearray(1)  # one more than there are hosts, so that each of them has a next one
         self._known = bytearray()
         self._room = 0  # how many bytes there are
-        self._has_gaps = False  # whether some of them stand for hosts that are not known
+        self._has_gaps = False  # whether some of them are for unknown hosts
         self._size = 0
         self._first = 0  # no host before this one is free
-        self._row, self._row_from = 1, 0  # no row of so many free hosts begins before this host
+        self._row, self._row_from = 1, 0  # no row of `_row` free hosts begins before this host
         self |= hosts
 
     # Take and give back
 
     def take(self, count: int) -> FrozenHosts:
-        """Take the first hosts that are free.
+        """Take the first free hosts.
 
         Args:
-            count: how many; 0 to `len(self)`.
+            count: the number of hosts, 0 to `len(self)`.
 
         Raises:
-            HostsError: there are not so many.
+            HostsError: fewer hosts are free.
         """
         if type(count) is not int:
             count = index(count)
@@ -96,13 +96,13 @@ class PythonHosts(AnyHosts):
         return self._take_out(tuple(intervals), count)
 
     def take_contiguous(self, count: int) -> FrozenHosts:
-        """Take the first hosts in a row that are free.
+        """Take the first free hosts in a row.
 
         Args:
-            count: how many; 0 to `len(self)`.
+            count: the number of hosts, 0 to `len(self)`.
 
         Raises:
-            HostsError: there are not so many in a row.
+            HostsError: no row of free hosts is long enough.
 
         >>> free = Hosts("0-2 4 6-9")
         >>> free.take_contiguous(4), free.take_contiguous(2)
@@ -115,7 +115,7 @@ class PythonHosts(AnyHosts):
         first = self._free.find(b"\1" * count, self._row_from if count >= self._row else self._first)
         if first < 0:
             self._row, self._row_from = count, self._room
-            raise HostsError(f"expected to take {count} hosts in a row, but those that are free have gaps between them")
+            raise HostsError(f"expected to take {count} hosts in a row, but the free hosts have gaps between them")
         end = first + count
         self._row, self._row_from = count, end
         return self._take_out(((first, end - 1),), count)
@@ -124,11 +124,11 @@ class PythonHosts(AnyHosts):
         """Take certain hosts.
 
         Args:
-            hosts: a host set; all of it must be free.
+            hosts: a host set. All its hosts must be free.
 
         Raises:
             HostsError: some of them are not free.
-            HostSetError: this is no host set.
+            HostSetError: this is not a host set.
         """
         wanted = hosts if type(hosts) is FrozenHosts else frozen_hosts(hosts)
         intervals, free, room = wanted.intervals, self._free, self._room
@@ -140,14 +140,14 @@ class PythonHosts(AnyHosts):
         return wanted
 
     def give_back(self, hosts: HostSet) -> None:
-        """Give back hosts that were taken, all that were taken together or some of them.
+        """Give back hosts that were taken, all hosts of a job or some of them.
 
         Args:
-            hosts: a host set; all of it must have been taken.
+            hosts: a host set. All its hosts must have been taken.
 
         Raises:
-            HostsError: some of them are free, or unknown: they never were in this set.
-            HostSetError: this is no host set.
+            HostsError: some of them are free, or were never in this set.
+            HostSetError: this is not a host set.
         """
         given = hosts if type(hosts) is FrozenHosts else frozen_hosts(hosts)
         intervals, free, room = given.intervals, self._free, self._room
@@ -163,10 +163,10 @@ class PythonHosts(AnyHosts):
 
     @property
     def taken(self) -> FrozenHosts:
-        """The hosts that were taken out, by whatever means, and not given back."""
+        """The hosts that were taken or removed, and not given back."""
         return frozen_intervals(_runs(self._known)) - self
 
-    # What all sets can do
+    # The methods of all sets
 
     @property
     def intervals(self) -> Intervals:
@@ -174,12 +174,12 @@ class PythonHosts(AnyHosts):
         return _runs(self._free)
 
     def __len__(self) -> int:
-        """How many hosts are free."""
+        """The number of free hosts."""
         return self._size
 
     def __contains__(self, host: object) -> bool:
         try:
-            number = index(host)  # type: ignore[arg-type]  # what is no int is no host
+            number = index(host)  # type: ignore[arg-type]  # only an int is a host
         except TypeError:
             return False
         return 0 <= number < self._room and self._free[number] == 1
@@ -208,9 +208,9 @@ class PythonHosts(AnyHosts):
         return self.__isub__(self - other)
 
     def copy(self: T) -> T:
-        """Another one in the same state: what happens to one does not happen to the other."""
+        """An independent copy in the same state."""
         other = _restored(type(self), self._free, self._known)
-        if hasattr(self, "__dict__"):  # as what derives from it may have
+        if hasattr(self, "__dict__"):  # derived classes may have one
             other.__dict__.update(self.__dict__)
         return other
 
@@ -222,14 +222,14 @@ class PythonHosts(AnyHosts):
     # Inside
 
     def _take_out(self, intervals: Intervals, size: int) -> FrozenHosts:
-        """The hosts of these intervals, which are free, and are not from here on."""
+        """Mark the free hosts of these intervals as taken, and return them."""
         _mark(self._free, intervals, 0)
         self._size -= size
         seen = seen_hosts(intervals)  # it has its text already
         return FrozenHosts(intervals, size) if seen is None else seen
 
     def _look_from(self, first: int) -> None:
-        """From this host on, some are free now that were not."""
+        """Note that hosts from this host on have become free."""
         if first < self._first:
             self._first = first
         first -= self._row - 1
@@ -245,7 +245,7 @@ class PythonHosts(AnyHosts):
         self._room += len(more)
 
     def _refusal(self, expected: str, given: FrozenHosts) -> HostsError:
-        """Why these hosts cannot be taken, or given back: not all of them are what they should be."""
+        """The error for hosts that cannot be taken or given back, with the wrong hosts."""
         known = frozen_intervals(_runs(self._known))
         wrong = (given & self, "free") if expected == _TO_GIVE_BACK else (given & self.taken, "taken")
         states = [f"{shown(hosts.text)} is {state}" for hosts, state in (wrong, (given - known, "unknown")) if hosts]
@@ -267,14 +267,13 @@ class Hosts(_Pool, PythonHosts):
     Args:
         hosts: all hosts, which are free at first: any host set. They are below `MOST_HOSTS`.
 
-    It holds the hosts that are free, and remembers those that were taken: only these can be given back. What is taken
-    is a `FrozenHosts`, which goes into `add_execute_job` and comes back in `give_back` without being read again. Both
-    take some hundred nanoseconds for each interval, however many hosts there are and however they lie.
+    It has the free hosts, and stores the taken hosts: only these can be given back. `take` returns a `FrozenHosts`.
+    Pass it to `add_execute_job` and later to `give_back`: it is not parsed again. Taking and giving back take some
+    hundred nanoseconds for each interval, for any number of hosts.
 
-    Whatever is a host set can be asked about, taken, given back and combined: strings, ints, iterables of ints,
-    `procset.ProcSet`, other `Hosts`. `|`, `&` and `-` make a `FrozenHosts`; `|=` adds hosts, known before or not, and
-    `-=` and `&=` take out what is there. Two sets are equal if the same hosts are free. A call that is refused changes
-    nothing.
+    All methods accept all kinds of host sets: strings, ints, iterables of ints, `procset.ProcSet`, other `Hosts`. `|`,
+    `&` and `-` return a `FrozenHosts`. `|=` adds hosts, known or unknown. `-=` and `&=` remove free hosts. Two sets are
+    equal if the same hosts are free. A call that raises an error changes nothing.
 
     >>> free = Hosts("0-7")
     >>> job = free.take(3)
@@ -307,7 +306,7 @@ def _restored(kind: type[T], free: bytes | bytearray, known: bytes | bytearray) 
 
 
 def _mark(marks: bytearray, intervals: Intervals, byte: int) -> None:
-    """Let all hosts of these intervals have this byte."""
+    """Set the byte of all hosts of these intervals."""
     for first, last in intervals:
         if first == last:
             marks[first] = byte
@@ -317,5 +316,5 @@ def _mark(marks: bytearray, intervals: Intervals, byte: int) -> None:
 
 
 def _runs(marks: bytearray) -> Intervals:
-    """Where there are ones."""
+    """The intervals of ones."""
     return tuple((found.start(), found.end() - 1) for found in _ONES.finditer(marks))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from batprotocol.errors import DecodeError, EncodeError, PackageMissing, PeerGone
+from batprotocol.extras import installing
 from batprotocol.legacy.json.careful import parsed
 from batprotocol.legacy.json.values import Job, JobProfile, types_of
 
@@ -213,7 +214,7 @@ def connect_redis(host: str = "127.0.0.1", port: int = 6379, prefix: str = "defa
         from redis.backoff import NoBackoff
         from redis.retry import Retry
     except ImportError:
-        raise PackageMissing("jobs in Redis need the package redis: pip install 'batprotocol[redis]'") from None
+        raise PackageMissing(f"jobs in Redis need the package redis: {installing('redis')}") from None
     once = Retry(NoBackoff(), 0)  # who is not there is not asked again and again
     client: Redis = redis.Redis(host, port, socket_timeout=10, socket_connect_timeout=10, retry=once)
     return JobStore(_RedisValues(client), prefix)

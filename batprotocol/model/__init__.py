@@ -1,11 +1,12 @@
 """The values of the protocol: events, jobs, profiles, placements, kill progress, probes, triggers, hosts, message.
 
-They are plain, immutable and comparable, carry the names of `schema/batprotocol.fbs`, and know nothing of bytes, of
-JSON or of what may be said when. A constructor does not judge its arguments: encoding and `MessageBuilder` do.
+Values are immutable and comparable. They have the names of `schema/batprotocol.fbs`. They do not depend on the wire
+formats or on the rules of the conversation. A constructor does not check its arguments: the wire formats check them
+when they encode a value, and `MessageBuilder` checks them in each call.
 
-`value` is the base of all; `fields` has the types that constructors take, `doubles` the vectors of doubles, `hosts` the
-sets of hosts, `enums` all enums. On them stand `triggers`, `placements`, `profiles`, `progress`, `probes`, `jobs` and
-`simulation`; on those the `events`; and on these the `message`.
+The modules depend on one another in this order: `value` is the base class; `fields` has the types that constructors
+take, `doubles` the vectors of doubles, `hosts` the host sets, `enums` the enums. `triggers`, `placements`, `profiles`,
+`progress`, `probes`, `jobs` and `simulation` use those. `events` uses all of these, and `message` uses `events`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """A read-only vector of doubles.
 
-It keeps the eight bytes of each number as they were on the wire, so that a vector of a million numbers costs neither a
-million Python floats nor a copy when numpy looks at it. It must not import numpy.
+It keeps the eight bytes of each number as they were on the wire. A vector of a million numbers therefore needs no
+million Python floats, and numpy reads it without a copy. This module must not import numpy.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Doubles(Sequence[float]):
     Args:
         values: the numbers, any iterable of floats or ints.
 
-    Two `Doubles` with the same bytes are equal even where they hold NaN. `numpy.asarray(doubles)` is a read-only view
-    without a copy, and so is `doubles.view` (a `memoryview` of format "d").
+    Two `Doubles` with the same bytes are equal, even if they hold NaN. `numpy.asarray(doubles)` gives a read-only view
+    without a copy. `doubles.view` gives a `memoryview` of format "d", also without a copy.
 
     >>> Doubles([1, 2.5])
     Doubles([1.0, 2.5])
@@ -40,7 +40,14 @@ class Doubles(Sequence[float]):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Doubles:
-        """The vector whose numbers are these bytes, little-endian, eight a number. ValueError if some are left over."""
+        """Make a vector of bytes.
+
+        Args:
+            data: the numbers, little-endian, 8 bytes each.
+
+        Raises:
+            ValueError: the number of bytes is not a multiple of 8.
+        """
         if len(data) % 8:
             raise ValueError(f"a vector of doubles takes a multiple of 8 bytes, got {len(data)}")
         if sys.byteorder == "big":
@@ -50,7 +57,7 @@ class Doubles(Sequence[float]):
         return _wrapped(bytes(data))
 
     def to_bytes(self) -> bytes:
-        """The numbers as the wire has them: little-endian, eight bytes each."""
+        """The numbers as bytes, as on the wire: little-endian, 8 bytes each."""
         if sys.byteorder == "big":
             swapped = array("d", self._bytes)
             swapped.byteswap()
@@ -64,7 +71,7 @@ class Doubles(Sequence[float]):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """What `numpy.asarray` asks for; it gives numpy a read-only view without a copy on every Python."""
+        """The interface that `numpy.asarray` uses. It gives numpy a read-only view without a copy on every Python."""
         return {
             "version": 3,
             "typestr": "<f8" if sys.byteorder == "little" else ">f8",
@@ -98,7 +105,7 @@ class Doubles(Sequence[float]):
         if isinstance(other, Doubles):
             return self._bytes == other._bytes or self.view == other.view
         if isinstance(other, str | bytes | bytearray):
-            return False  # they are no numbers; a bytearray, if it were asked, would compare our buffer with its own
+            return False  # texts are not numbers; a bytearray would compare our buffer with its own
         if isinstance(other, Sequence | memoryview | array):
             return len(other) == len(self) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
         return NotImplemented
@@ -108,10 +115,10 @@ class Doubles(Sequence[float]):
         return hash(tuple(number if number == number else None for number in self))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Doubles are read-only, {name!r} cannot be set")
+        raise AttributeError(f"Doubles are read-only: {name!r} cannot be set")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"Doubles are read-only, {name!r} cannot be deleted")
+        raise AttributeError(f"Doubles are read-only: {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Doubles.from_bytes, (self.to_bytes(),)

@@ -1,7 +1,7 @@
 """The enums of the schema, with the schema's own names and numbers.
 
-A number that a newer schema may have added is not an error: it becomes a member that exists only where it is met, and
-goes back to the wire as the number it was.
+An unknown number is not an error, because a newer schema may have added it. It becomes a member without a name of its
+own, and is encoded as the same number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ __all__ = [
 
 
 class ProtocolEnum(IntEnum):
-    """An enum of the schema. All are signed bytes on the wire, so numbers outside [-128, 127] are a `ValueError`.
+    """An enum of the schema, a signed byte on the wire. Numbers outside [-128, 127] raise `ValueError`.
+
+    A number that the schema does not name makes a member whose `known` is false.
 
     >>> TimeUnit(1), TimeUnit(7), TimeUnit(7).known
     (<TimeUnit.Millisecond: 1>, <TimeUnit.7: 7>, False)
@@ -45,57 +47,57 @@ class ProtocolEnum(IntEnum):
 
     @property
     def known(self) -> bool:
-        """Whether the schema that this library was built with names this number."""
+        """Whether the schema of this library has a name for this number."""
         return self._name_ in type(self)._member_map_
 
 
 class HomogeneousParallelTaskGenerationStrategy(ProtocolEnum):
-    """How one amount becomes a parallel task's vector and matrix."""
+    """How Batsim generates the vector and the matrix of a parallel task from one amount each."""
 
     DefinedAmountsUsedForEachValue = 0
-    """Each executor computes the computation amount, and sends the communication amount to each other one."""
+    """Each executor computes the computation amount, and sends the communication amount to each other executor."""
     DefinedAmountsSpreadUniformly = 1
-    """The amounts are totals, spread uniformly over the executors and over the pairs of them."""
+    """The amounts are totals: Batsim spreads them uniformly over the executors and over the pairs of executors."""
 
 
 class TraceType(ProtocolEnum):
-    """What the trace files of a `TraceReplayProfile` hold."""
+    """The content of the trace files of a `TraceReplayProfile`."""
 
     SMPI = 0
-    """Traces of an MPI application, replayed by SimGrid's SMPI."""
+    """Traces of an MPI application, which SimGrid's SMPI replays."""
     FractionalComputation = 1
-    """Computation usage over time, replayed as fractions of the hosts' speed."""
+    """Computation usage over time, which Batsim replays as fractions of the hosts' speed."""
 
 
 class FinalJobState(ProtocolEnum):
     """How a job ended."""
 
     COMPLETED_SUCCESSFULLY = 0
-    """Executed without reaching its walltime, return code 0."""
+    """The job ended before its walltime, with return code 0."""
     COMPLETED_FAILED = 1
-    """Executed without reaching its walltime, return code other than 0."""
+    """The job ended before its walltime, with a return code other than 0."""
     COMPLETED_WALLTIME_REACHED = 2
-    """Executed, and killed by Batsim when it reached its walltime."""
+    """Batsim killed the job when it reached its walltime."""
     COMPLETED_KILLED = 3
-    """Executed, and killed because the decision component asked for it."""
+    """Batsim killed the job because the decision component sent a `KillJobsEvent`."""
     REJECTED = 4
-    """Not executed: rejected by the decision component. Batsim sends no `JobCompletedEvent` for it."""
+    """The decision component rejected the job. Batsim sends no `JobCompletedEvent` for it."""
 
 
 class PredefinedExecutorPlacementStrategy(ProtocolEnum):
-    """Where a job's executors go on its hosts when no explicit mapping is given."""
+    """How Batsim places a job's executors on its hosts if there is no `CustomExecutorToHostMapping`."""
 
     SpreadOverHostsFirst = 0
     """Executors go to Host1, Host2, ..., HostN, then Host1 again."""
     FillOneHostCoresFirst = 1
-    """Executors fill the cores of Host1, then those of Host2, ..."""
+    """Executors fill the cores of Host1, then the cores of Host2, ..."""
 
 
 class CumulativeFunction(ProtocolEnum):
     """How a probe accumulates its measures over time."""
 
     Sum = 0
-    """The sum over time: of power, the energy."""
+    """The sum over time. The sum of power is energy."""
     Minimum = 1
     """The smallest measure."""
     Maximum = 2
@@ -103,7 +105,7 @@ class CumulativeFunction(ProtocolEnum):
 
 
 class Metrics(ProtocolEnum):
-    """What a probe measures. Batsim 5.0.0-rc2 implements `Power` only."""
+    """The quantity that a probe measures. Batsim 5.0.0-rc2 implements `Power` only."""
 
     Power = 0
     """Electrical power, in joules per second."""
@@ -123,11 +125,11 @@ class BooleanComparisonOperator(ProtocolEnum):
     GreaterThan = 0
     """The measure is greater than the threshold."""
     GreaterThanOrEqual = 1
-    """It is greater, or equal."""
+    """The measure is greater than or equal to the threshold."""
     LessThan = 2
-    """It is less than the threshold."""
+    """The measure is less than the threshold."""
     LessThanOrEqual = 3
-    """It is less, or equal."""
+    """The measure is less than or equal to the threshold."""
 
 
 class TimeUnit(ProtocolEnum):
@@ -140,15 +142,15 @@ class TimeUnit(ProtocolEnum):
 
 
 class HostState(ProtocolEnum):
-    """What a host does. In `SimulationBeginsEvent`, Batsim always says IDLE."""
+    """The activity of a host. In `SimulationBeginsEvent`, Batsim always sends `IDLE`."""
 
     SLEEPING = 0
-    """It is in a sleep state."""
+    """The host is in a sleep state."""
     IDLE = 1
-    """It is on, and computes nothing."""
+    """The host is on and computes nothing."""
     COMPUTING = 2
-    """It is on, and computes."""
+    """The host is on and computes."""
     SWITCHING_ON = 3
-    """It is on the way from a sleep state to one in which it can compute."""
+    """The host is switching from a sleep state to a computation state."""
     SWITCHING_OFF = 4
-    """It is on the way to a sleep state."""
+    """The host is switching to a sleep state."""

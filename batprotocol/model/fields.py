@@ -1,9 +1,9 @@
-"""The types of fields whose constructors take more than the fields hold: any iterable for a tuple, any numbers for
-`Doubles`, any host set for its string.
+"""The types of fields whose constructors take more types than the fields hold: any iterable for a tuple, any numbers
+for `Doubles`, any host set for its string.
 
-To type checkers they are descriptors: what is read from a field has the type of `__get__`, what the constructor takes
-has that of `__set__` (that is how `typing.dataclass_transform` has it). When the program runs, they are the types of
-what the fields hold. The constructors do the conversion, with the functions of `value`.
+For type checkers they are descriptors, as `typing.dataclass_transform` defines: a field has the type of `__get__`, and
+the argument of the constructor has the type of `__set__`. At run time, they are the types that the fields hold. The
+constructors convert their arguments with the functions of `value`.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ Item = TypeVar("Item")
 if TYPE_CHECKING:
 
     class TupleOf(Generic[Item]):
-        """A tuple, made of any iterable."""
+        """A tuple. The constructor takes any iterable."""
 
         def __get__(self, instance: object, owner: Any) -> tuple[Item, ...]: ...
         def __set__(self, instance: object, value: Iterable[Item]) -> None: ...
 
     class OptionalTupleOf(Generic[Item]):
-        """A tuple, made of any iterable, or None."""
+        """A tuple or None. The constructor takes any iterable, or None."""
 
         def __get__(self, instance: object, owner: Any) -> tuple[Item, ...] | None: ...
         def __set__(self, instance: object, value: Iterable[Item] | None) -> None: ...
 
     class Vector:
-        """`Doubles`, made of any iterable of numbers."""
+        """`Doubles`. The constructor takes any iterable of numbers."""
 
         def __get__(self, instance: object, owner: Any) -> Doubles: ...
         def __set__(self, instance: object, value: Iterable[float]) -> None: ...
 
     class OptionalVector:
-        """`Doubles`, made of any iterable of numbers, or None."""
+        """`Doubles` or None. The constructor takes any iterable of numbers, or None."""
 
         def __get__(self, instance: object, owner: Any) -> Doubles | None: ...
         def __set__(self, instance: object, value: Iterable[float] | None) -> None: ...
 
     class HostString:
-        """The string of a host set, made of any host set."""
+        """The string of a host set. The constructor takes any host set."""
 
         def __get__(self, instance: object, owner: Any) -> str: ...
         def __set__(self, instance: object, value: HostSet) -> None: ...

@@ -1,8 +1,8 @@
-"""Host sets: the wire's strings, the intervals that they stand for, and `procset.ProcSet`, the Batsim world's own sets.
+"""Host sets: strings on the wire, intervals of hosts, and `procset.ProcSet`, the interval sets of Batsim's tools.
 
-The canonical string, which Batsim reads, holds ascending disjoint intervals separated by one space: `0-3 8`. What a
-peer wrote stays the string that it wrote until someone asks for the set. `FrozenHosts` is a set that has been read, or
-that was never written: whoever holds one need not read it again.
+Batsim reads the canonical string: ascending disjoint intervals, separated by one space, such as `0-3 8`. A received
+value keeps the string of its sender, and is parsed when the set is needed. A `FrozenHosts` holds the parsed intervals,
+so code that has one does not parse the string again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["HostSet", "format_hosts", "parse_hosts"]
 
 HostSet: TypeAlias = Union[str, int, Iterable[int], "ProcSet"]
-"""All that is taken for a host set: a string, one host, an iterable of hosts such as `batprotocol.Hosts` and what was
-taken from it, or a `procset.ProcSet`."""
+"""The types that functions take as a host set: a string, one host, an iterable of hosts, or a `procset.ProcSet`.
+Iterables of hosts include `batprotocol.Hosts` and the sets that its `take` methods return."""
 
 Intervals: TypeAlias = tuple[tuple[int, int], ...]
-"""Intervals of hosts (first, last), ascending, disjoint, and with a gap between any two."""
+"""Intervals of hosts (first, last): ascending, disjoint, with a gap between any two."""
 
 _DIGITS: Final = 20  # more than any uint64 has; int() of a million digits would take its time
 _MOST_SEEN: Final = 8192
@@ -35,7 +35,7 @@ _set = msgspec.structs.force_setattr
 
 
 class AnyHosts:
-    """What can be asked of any set of hosts, whether it changes or not."""
+    """The operations of all sets of hosts, mutable or not."""
 
     __slots__ = ()
 
@@ -46,11 +46,11 @@ class AnyHosts:
 
     @property
     def text(self) -> str:
-        """The set as Batsim reads it: `0-3 8`."""
+        """The canonical string of the set, as Batsim reads it: `0-3 8`."""
         return _written(self.intervals)
 
     def __len__(self) -> int:
-        """How many hosts are in the set."""
+        """The number of hosts in the set."""
         return sum(last - first + 1 for first, last in self.intervals)
 
     def __iter__(self) -> Iterator[int]:
@@ -59,7 +59,7 @@ class AnyHosts:
 
     def __contains__(self, host: object) -> bool:
         try:
-            number = index(host)  # type: ignore[arg-type]  # what is no int is no host
+            number = index(host)  # type: ignore[arg-type]  # only integers are hosts
         except TypeError:
             return False
         return any(first <= number <= last for first, last in self.intervals)
@@ -72,22 +72,22 @@ class AnyHosts:
         return f"{type(self).__name__}({text[:_REPR_CHARACTERS]!r}{'...' if len(text) > _REPR_CHARACTERS else ''})"
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other, a set of hosts or a `procset.ProcSet`, holds the same hosts."""
+        """Whether the other set holds the same hosts. It may be a set of hosts or a `procset.ProcSet`."""
         if isinstance(other, AnyHosts):
             return self.intervals == other.intervals
         intervals = _of_procset(other)
         return NotImplemented if intervals is None else self.intervals == intervals
 
     def __or__(self, other: HostSet) -> FrozenHosts:
-        """The hosts that are in either."""
+        """The hosts that are in at least one of the two sets."""
         return frozen_intervals(_sorted([*self.intervals, *frozen_hosts(other).intervals]))
 
     def __and__(self, other: HostSet) -> FrozenHosts:
-        """The hosts that are in both."""
+        """The hosts that are in both sets."""
         return frozen_intervals(_common(self.intervals, frozen_hosts(other).intervals))
 
     def __sub__(self, other: HostSet) -> FrozenHosts:
-        """The hosts of this one that are not in the other."""
+        """The hosts of this set that are not in the other."""
         return frozen_intervals(_without(self.intervals, frozen_hosts(other).intervals))
 
     def __rsub__(self, other: HostSet) -> FrozenHosts:
@@ -97,15 +97,15 @@ class AnyHosts:
     __rand__ = __and__
 
     def issubset(self, other: HostSet) -> bool:
-        """Whether all hosts of this one are in the other."""
+        """Whether all hosts of this set are in the other."""
         return not self - other
 
     def issuperset(self, other: HostSet) -> bool:
-        """Whether all hosts of the other are in this one."""
+        """Whether all hosts of the other set are in this one."""
         return not self.__rsub__(other)
 
     def isdisjoint(self, other: HostSet) -> bool:
-        """Whether no host is in both."""
+        """Whether the two sets have no host in common."""
         return not self & other
 
     def to_procset(self) -> ProcSet:
@@ -116,14 +116,14 @@ class AnyHosts:
 
 
 class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
-    """A set of hosts that does not change: what is taken from `batprotocol.Hosts`, and what set operations make.
+    """An immutable set of hosts. The methods of `batprotocol.Hosts` and the set operations return it.
 
-    It goes wherever a host set is taken, and is not read again there.
+    Pass it wherever a function takes a host set. The function does not parse it again.
 
     Attributes:
         intervals: the intervals of the set, (first, last), ascending, with a gap between any two.
-        size: how many hosts are in it.
-        text: the set as Batsim reads it.
+        size: the number of hosts in the set.
+        text: the canonical string of the set, as Batsim reads it.
 
     >>> hosts = frozen_hosts("0-3 8")
     >>> len(hosts), 8 in hosts, list(hosts), hosts.intervals
@@ -135,11 +135,11 @@ class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
     intervals: Intervals
     size: int
     _text: str | None = None
-    _sent: str = ""  # the text once it was found to be one that can be sent: of some hosts, none of them too high
+    _sent: str = ""  # the text, once it is known that it can be sent: at least one host, no number too high
 
     @property
     def text(self) -> str:
-        """The set as Batsim reads it: `0-3 8`."""
+        """The canonical string of the set, as Batsim reads it: `0-3 8`."""
         text = self._text
         if text is None:
             text = _written(self.intervals)
@@ -149,7 +149,7 @@ class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
         return text
 
     def __len__(self) -> int:
-        """How many hosts are in the set."""
+        """The number of hosts in the set."""
         return self.size
 
     def __hash__(self) -> int:
@@ -162,13 +162,13 @@ class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
 
 
 def frozen_hosts(hosts: HostSet) -> FrozenHosts:
-    """A host set, read.
+    """Parse a host set.
 
     Args:
-        hosts: a string (read leniently, see `parse_hosts`), a host, an iterable of hosts, or a `procset.ProcSet`.
+        hosts: a string in any form that `parse_hosts` reads, a host, an iterable of hosts, or a `procset.ProcSet`.
 
     Raises:
-        HostSetError: this is no host set; hosts are integers >= 0.
+        HostSetError: `hosts` is not a host set, or a host is not an integer >= 0.
 
     >>> frozen_hosts("3,1-2"), frozen_hosts(7), frozen_hosts([0, 1, 2, 8])
     (FrozenHosts('1-3'), FrozenHosts('7'), FrozenHosts('0-2 8'))
@@ -185,13 +185,14 @@ def frozen_hosts(hosts: HostSet) -> FrozenHosts:
 
 
 def parse_hosts(text: str) -> ProcSet:
-    """The `procset.ProcSet` that a host set's string stands for.
+    """Parse the string of a host set into a `procset.ProcSet`.
 
     Args:
-        text: intervals `a` or `a-b` in any order, overlapping or not, separated by spaces or commas; may be empty.
+        text: intervals `a` or `a-b`, separated by spaces or commas. They may be in any order and may overlap. An empty
+            text is the empty set.
 
     Raises:
-        HostSetError: something else is in the text, or an interval is descending.
+        HostSetError: the text holds anything else, or an interval is descending.
 
     >>> str(parse_hosts("8, 2-3 0-2"))
     '0-3 8'
@@ -200,13 +201,13 @@ def parse_hosts(text: str) -> ProcSet:
 
 
 def format_hosts(hosts: HostSet) -> str:
-    """The canonical string of a host set, which Batsim reads.
+    """Write a host set as the canonical string, which Batsim reads.
 
     Args:
-        hosts: a string (read leniently, see `parse_hosts`), a host, an iterable of hosts, or a `procset.ProcSet`.
+        hosts: a string in any form that `parse_hosts` reads, a host, an iterable of hosts, or a `procset.ProcSet`.
 
     Raises:
-        HostSetError: this is no host set; hosts are integers >= 0.
+        HostSetError: `hosts` is not a host set, or a host is not an integer >= 0.
 
     >>> format_hosts("3,1-2"), format_hosts(7), format_hosts([0, 1, 2, 8])
     ('1-3', '7', '0-2 8')
@@ -214,13 +215,13 @@ def format_hosts(hosts: HostSet) -> str:
     return frozen_hosts(hosts).text
 
 
-# Schedulers allocate the same sets again and again, and what one of them has been taken for is soon read in a message.
+# Schedulers allocate the same sets again and again, and soon read the same texts in messages.
 
 seen: Final[dict[str | Intervals, FrozenHosts]] = {}
-"""The sets that were read or written lately, by text and intervals."""
+"""The sets that were parsed or written recently, by text and intervals."""
 
 seen_hosts: Final[Callable[[str | Intervals], FrozenHosts | None]] = seen.get
-"""The set of these intervals, or that this text stands for, if it was read or written lately, or else None."""
+"""The set of these intervals or of this text, if it was parsed or written recently; else None."""
 
 
 def _see(key: str | Intervals, hosts: FrozenHosts) -> None:
@@ -233,19 +234,19 @@ def _see(key: str | Intervals, hosts: FrozenHosts) -> None:
 
 
 def frozen_intervals(intervals: Intervals) -> FrozenHosts:
-    """The set of these intervals, which are as they should be."""
+    """The set of these intervals, which must be ascending and have gaps between them."""
     return FrozenHosts(intervals, sum(last - first + 1 for first, last in intervals))
 
 
 def _written(intervals: Intervals) -> str:
-    if len(intervals) == 1:  # a list comprehension takes its time
+    if len(intervals) == 1:  # a list comprehension is slower
         first, last = intervals[0]
         return f"{first}-{last}" if first < last else f"{first}"
     return " ".join([f"{first}-{last}" if first < last else f"{first}" for first, last in intervals])
 
 
 def _read(text: str) -> Intervals:
-    """The intervals that a text stands for."""
+    """The intervals of a text."""
     intervals: list[tuple[int, int]] = []
     end, in_order = -2, True
     for part in text.replace(",", " ").split():
@@ -257,7 +258,7 @@ def _read(text: str) -> Intervals:
             and len(first_digits) <= _DIGITS
             and len(last_digits) <= _DIGITS
         ):
-            raise HostSetError(f"{shown(text)} is not a host set: {shown(part)} is no host and no interval a-b")
+            raise HostSetError(f"{shown(text)} is not a host set: {shown(part)} is neither a host nor an interval a-b")
         first = int(first_digits)
         last = int(last_digits) if hyphen else first
         if first > last:
@@ -269,7 +270,7 @@ def _read(text: str) -> Intervals:
 
 
 def _intervals_of(hosts: object) -> Intervals:
-    """The intervals of a host set that is no string."""
+    """The intervals of a host set that is not a string."""
     if isinstance(hosts, AnyHosts):
         return hosts.intervals
     if type(hosts) is int and hosts >= 0:
@@ -291,8 +292,8 @@ def _intervals_of(hosts: object) -> Intervals:
 
 
 def _of_procset(hosts: object) -> Intervals | None:
-    """The intervals of a `procset.ProcSet`, or None if this is none."""
-    if isinstance(hosts, str | int | list | tuple | set | frozenset | range):  # importing procset takes its time
+    """The intervals of a `procset.ProcSet`, or None for anything else."""
+    if isinstance(hosts, str | int | list | tuple | set | frozenset | range):  # importing procset is slow
         return None
     from procset import ProcSet
 
@@ -310,7 +311,7 @@ def _host(host: object) -> int:
 
 
 def _sorted(intervals: list[tuple[int, int]]) -> Intervals:
-    """These intervals, whatever their order and however they overlap, as they should be."""
+    """These intervals, which may overlap in any order, sorted and merged."""
     found: list[tuple[int, int]] = []
     end = -2
     for first, last in sorted(intervals):
@@ -324,7 +325,7 @@ def _sorted(intervals: list[tuple[int, int]]) -> Intervals:
 
 
 def _common(some: Intervals, others: Intervals) -> Intervals:
-    """What is in both."""
+    """The intersection of both."""
     found: list[tuple[int, int]] = []
     place = 0
     for first, last in some:
@@ -339,7 +340,7 @@ def _common(some: Intervals, others: Intervals) -> Intervals:
 
 
 def _without(some: Intervals, others: Intervals) -> Intervals:
-    """What is in some and not in others: what some have in common with the gaps between the others."""
+    """The hosts of `some` that are not in `others`: the intersection of `some` with the gaps between `others`."""
     if not some or not others:
         return some
     ends = [-1, *(last for _, last in others)]

@@ -1,4 +1,4 @@
-"""The message: what one side says in one turn."""
+"""The message: the events that one side sends in one turn."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from batprotocol.model.value import Value, tuples_into
 __all__ = ["Message"]
 
 formats: dict[str, Any] = {}
-"""The wire formats by name, filled in by `batprotocol.wire`: values must not know of the floor above them."""
+"""The wire formats by name. `batprotocol.wire` fills it in, because values must not import the layer above them."""
 
 
 class Message(Value, frozen=True):
-    """The events of one turn, and its time.
+    """The events that one side sends in one turn, and the time of the message.
 
     Args:
         now: the time at which the message is sent, in simulated seconds. In a message to Batsim, a `now` later than the
-            simulation's is think time: Batsim lets that much time pass.
-        events: the events, each with a `timestamp` <= `now`, in ascending order.
+            time of Batsim's message is think time: the simulation advances to `now`.
+        events: the events in ascending order of their `timestamp`, each <= `now`.
 
     >>> Message.from_json('{"now": 1.5, "events": []}')
     Message(now=1.5, events=())
@@ -35,40 +35,51 @@ class Message(Value, frozen=True):
 
     @classmethod
     def from_binary(cls, data: bytes | bytearray | memoryview) -> Message:
-        """Read a message from a flatbuffer, as Batsim or any other writer of the schema made it.
+        """Read a message from a flatbuffer, made by Batsim or by any other writer of the schema.
 
-        Bytes after the flatbuffer and fields that only a newer schema has are ignored. `DecodeError` on all else.
+        Args:
+            data: the flatbuffer. Bytes after it are ignored, and so are fields that only a newer schema has.
+
+        Raises:
+            DecodeError: the data is not a valid message; the error has the place and what was expected.
         """
         message: Message = formats["binary"].decode(data)
         return message
 
     def to_binary(self) -> bytes:
-        """The message as a flatbuffer. `EncodeError` names a field that the wire cannot carry."""
+        """Write the message as a flatbuffer.
+
+        Raises:
+            EncodeError: the wire cannot hold the value of a field; the error names the field.
+        """
         data: bytes = formats["binary"].encode(self)
         return data
 
     @classmethod
     def from_json(cls, data: str | bytes | bytearray | memoryview, *, strict: bool = True) -> Message:
-        """Read a message from JSON text, in the dialect that Batsim's parser reads.
+        """Read a message from JSON text, in the dialect of JSON that Batsim's parser reads.
 
         Args:
-            data: the text; what follows a first NUL is ignored.
-            strict: refuse fields that the schema does not have, as Batsim does. False skips them.
+            data: the text. Everything after the first NUL is ignored.
+            strict: refuse fields that the schema does not have, as Batsim does (default True). False ignores them.
 
         Raises:
-            DecodeError: Batsim's parser would refuse this text too.
+            DecodeError: the text is not a valid message. Batsim's parser refuses it too.
         """
         message: Message = formats["json"].decode(data, strict=strict)
         return message
 
     def to_json(self, indent: int | None = None) -> str:
-        """The message as JSON text that Batsim accepts, without the NUL that ends it on the wire.
+        """Write the message as JSON text that Batsim reads, without the NUL that ends it on the wire.
+
+        Doubles are written in the shortest form that reads back equal.
 
         Args:
-            indent: spaces for each level, or None: one line.
+            indent: the number of spaces for each level; None (default) writes one line.
 
-        Doubles are written in the shortest form that reads back equal. `EncodeError` names a field that the wire
-        cannot carry, or says that the text would be too long (`batprotocol.wire.json.MAX_TEXT`), or the `indent` wrong.
+        Raises:
+            EncodeError: the wire cannot hold the value of a field, the text is longer than
+                `batprotocol.wire.json.MAX_TEXT`, or `indent` is invalid.
         """
         text: str = formats["json"].dumps(self, indent=indent)
         return text

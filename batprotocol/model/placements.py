@@ -1,4 +1,4 @@
-"""Placements: the hosts that a job gets, and which executor runs on which of them."""
+"""Placements: the hosts that a job gets, and the host of each of its executors."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SPREAD = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
 class CustomExecutorToHostMapping(Value, frozen=True):
-    """A placement told executor by executor.
+    """A placement that names the host of each executor.
 
     Args:
-        mapping: at index i, where executor i runs: not a host id but an index into the allocation's hosts, in
-            [0, number of allocated hosts[; uint32. One entry for each executor.
+        mapping: one entry for each executor: entry i is the host of executor i. It is not a host id, but an index into
+            the hosts of the allocation, in [0, number of allocated hosts[; uint32.
     """
 
     mapping: TupleOf[int]
@@ -45,8 +45,8 @@ class AllocationPlacement(Value, frozen=True):
     """The hosts of a job, and the placement of its executors on them.
 
     Args:
-        host_allocation: the host set; anything but a string is written as the canonical string.
-        executor_placement: a predefined strategy (spread over the hosts unless told otherwise) or a custom mapping.
+        host_allocation: the host set. A string is kept; any other host set becomes the canonical string.
+        executor_placement: a predefined strategy or a custom mapping; `SpreadOverHostsFirst` by default.
 
     >>> AllocationPlacement([0, 1, 2, 8]).host_allocation
     '0-2 8'
@@ -61,17 +61,17 @@ class AllocationPlacement(Value, frozen=True):
 
     @property
     def hosts(self) -> ProcSet:
-        """The allocation as a `procset.ProcSet`. `HostSetError` if the string is no host set."""
+        """The allocation as a `procset.ProcSet`. Raises `HostSetError` if the string is not a host set."""
         return parse_hosts(self.host_allocation)
 
 
 class ProfileAllocationPlacement(Value, frozen=True):
-    """The hosts and the placement of one profile inside a composition.
+    """The hosts and the placement of one profile within a composition.
 
     Args:
-        profile_id: the profile whose placement is overridden, `workload!name`.
-        host_allocation: the host set; anything but a string is written as the canonical string.
-        executor_placement: a predefined strategy (spread over the hosts unless told otherwise) or a custom mapping.
+        profile_id: the profile that runs elsewhere, `workload!name`.
+        host_allocation: the host set. A string is kept; any other host set becomes the canonical string.
+        executor_placement: a predefined strategy or a custom mapping; `SpreadOverHostsFirst` by default.
     """
 
     profile_id: str
@@ -84,16 +84,16 @@ class ProfileAllocationPlacement(Value, frozen=True):
 
     @property
     def hosts(self) -> ProcSet:
-        """The allocation as a `procset.ProcSet`. `HostSetError` if the string is no host set."""
+        """The allocation as a `procset.ProcSet`. Raises `HostSetError` if the string is not a host set."""
         return parse_hosts(self.host_allocation)
 
 
 class StorageHost(Value, frozen=True):
-    """Where a storage that profiles name is to be found.
+    """The host of a storage that profiles name.
 
     Args:
-        storage_name: the name that the profiles use.
-        host_id: the host that stands for it; uint32.
+        storage_name: the name of the storage in the profiles.
+        host_id: the id of the storage host; uint32.
     """
 
     storage_name: str

@@ -1,7 +1,7 @@
-"""Probes: what they observe, how they accumulate, aggregate and filter, and the data they emit.
+"""Probes: the resources that they observe, how they accumulate, aggregate and filter, and the data that they emit.
 
-Batsim 5.0.0-rc2 implements one combination: periodic, power, hosts, accumulated without reset, and not aggregated,
-summed or averaged over the hosts.
+Batsim 5.0.0-rc2 implements one combination: power of hosts, with a periodic trigger, accumulated without reset. The
+values of the hosts are emitted one by one, as their sum or as their mean.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ __all__ = [
 
 
 class HostResources(Value, frozen=True):
-    """Hosts that a probe observes.
+    """The hosts that a probe observes.
 
     Args:
-        host_ids: the host set; anything but a string is written as the canonical string.
+        host_ids: the host set. A string is kept; any other host set becomes the canonical string.
     """
 
     host_ids: HostString
@@ -60,12 +60,12 @@ class HostResources(Value, frozen=True):
 
     @property
     def hosts(self) -> ProcSet:
-        """The hosts as a `procset.ProcSet`. `HostSetError` if the string is no host set."""
+        """The hosts as a `procset.ProcSet`. Raises `HostSetError` if the string is not a host set."""
         return parse_hosts(self.host_ids)
 
 
 class LinkResources(Value, frozen=True):
-    """Network links that a probe observes.
+    """The network links that a probe observes.
 
     Args:
         link_ids: the names of the links.
@@ -82,14 +82,14 @@ Resources: TypeAlias = HostResources | LinkResources
 
 
 class NoReset(Value, frozen=True):
-    """The accumulated value is never reset by itself."""
+    """The probe never resets the accumulated value."""
 
 
 class ProbeAccumulationReset(Value, frozen=True):
-    """The accumulated value is set anew after each emission.
+    """The probe sets the accumulated value to `new_value` after each emission.
 
     Args:
-        new_value: the value it restarts from, in the unit of the accumulated metrics.
+        new_value: the value from which the accumulation restarts, in the unit of the accumulated metrics; 0 by default.
     """
 
     new_value: float = 0.0
@@ -99,16 +99,17 @@ ResetMode: TypeAlias = NoReset | ProbeAccumulationReset
 
 
 class NoProbeDataAccumulation(Value, frozen=True):
-    """The probe emits what it measures at that moment."""
+    """The probe does not accumulate: it emits the value at the time of the measure."""
 
 
 class ProbeDataAccumulation(Value, frozen=True):
     """The probe accumulates its measures over time.
 
     Args:
-        reset_mode: whether the accumulated value restarts after each emission.
-        cumulative_function: how measures are accumulated.
-        temporal_normalization: whether the accumulated value is divided by the time it was accumulated over.
+        reset_mode: whether the accumulated value restarts after each emission; `NoReset()` by default.
+        cumulative_function: how the probe accumulates measures; their sum by default.
+        temporal_normalization: whether the accumulated value is divided by the time of the accumulation; False by
+            default.
     """
 
     reset_mode: ResetMode = NoReset()
@@ -120,22 +121,22 @@ ProbeDataAccumulationStrategy: TypeAlias = NoProbeDataAccumulation | ProbeDataAc
 
 
 class NoResourcesAggregation(Value, frozen=True):
-    """One value for each resource (`VectorialProbeData`)."""
+    """The probe emits one value for each resource (`VectorialProbeData`)."""
 
 
 class Sum(Value, frozen=True):
-    """The sum over the resources."""
+    """The probe emits the sum over the resources."""
 
 
 class ArithmeticMean(Value, frozen=True):
-    """The mean over the resources."""
+    """The probe emits the mean over the resources."""
 
 
 class QuantileFunction(Value, frozen=True):
-    """A quantile over the resources.
+    """The probe emits a quantile over the resources.
 
     Args:
-        threshold: which one, in [0,1]: 0 the minimum, 0.5 the median, 1 the maximum.
+        threshold: the quantile, in [0,1]: 0 is the minimum, 0.5 the median, 1 the maximum.
     """
 
     threshold: float
@@ -145,30 +146,30 @@ ResourcesAggregationFunction: TypeAlias = NoResourcesAggregation | Sum | Arithme
 
 
 class NoTemporalAggregation(Value, frozen=True):
-    """Measures are not aggregated over time."""
+    """The probe does not aggregate measures over time."""
 
 
 class ExponentialMovingAverage(Value, frozen=True):
-    """An exponential moving average over time. The schema gives it no parameters yet."""
+    """An exponential moving average over time. The schema does not define its parameters yet."""
 
 
 class SlidingWindowOperation(Value, frozen=True):
-    """An operation over a sliding window of time. The schema gives it no parameters yet."""
+    """An operation over a sliding window of time. The schema does not define its parameters yet."""
 
 
 TemporalAggregationFunction: TypeAlias = NoTemporalAggregation | ExponentialMovingAverage | SlidingWindowOperation
 
 
 class NoFiltering(Value, frozen=True):
-    """All data is emitted."""
+    """The probe emits all data."""
 
 
 class ThresholdFilteringFunction(Value, frozen=True):
-    """Data is emitted only where it compares as told.
+    """The probe emits only the data for which a comparison with a threshold is true.
 
     Args:
         threshold: the right side of the comparison, in the unit of the probe's data.
-        operator: the comparison; the data is on its left side.
+        operator: the comparison operator, with the data on its left side; `GreaterThan` by default.
     """
 
     threshold: float
@@ -182,7 +183,8 @@ class AggregatedProbeData(Value, frozen=True):
     """One value for all resources.
 
     Args:
-        data: the value, in the unit of the metrics (or that unit times seconds when accumulated).
+        data: the value, in the unit of the metrics. If the probe accumulates, the unit is that of the metrics times
+            seconds.
     """
 
     data: float
@@ -192,8 +194,8 @@ class VectorialProbeData(Value, frozen=True):
     """One value for each resource.
 
     Args:
-        data: the values, in the order of the probe's resources, in the unit of the metrics (or that unit times seconds
-            when accumulated). Iterables of numbers become `Doubles`.
+        data: the values, in the order of the probe's resources and in the unit of the metrics. If the probe
+            accumulates, the unit is that of the metrics times seconds. Iterables of numbers become `Doubles`.
     """
 
     data: Vector

@@ -1,6 +1,7 @@
 """Profiles: how Batsim simulates a job.
 
-A profile is named `workload!name`; a bare name means the workload of the job or profile that uses it.
+The id of a profile is `workload!name`. A name without `workload!` belongs to the workload of the job or profile that
+uses it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _EACH = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsUsedForEachValue
 
 
 class DelayProfile(Value, frozen=True):
-    """A fixed time, whatever the hosts.
+    """A fixed time, on any hosts.
 
     Args:
-        delay: in simulated seconds. Batsim refuses to register one that is not > 0.
+        delay: the time in simulated seconds. Batsim registers a delay only if it is > 0.
     """
 
     delay: float
@@ -42,9 +43,9 @@ class ParallelTaskProfile(Value, frozen=True):
     """A parallel task with an amount for each executor and for each pair of executors.
 
     Args:
-        computation_vector: flops that each executor computes, each >= 0; None or one for each executor.
-        communication_matrix: bytes sent from each executor to each one, row by row, each >= 0; None or the square of
-            the number of executors.
+        computation_vector: the flops that each executor computes, >= 0, one number for each executor; or None.
+        communication_matrix: the bytes that each executor (row) sends to each executor (column), >= 0, row by row: as
+            many numbers as the square of the number of executors; or None.
 
     Iterables of numbers become `Doubles`.
     """
@@ -57,12 +58,13 @@ class ParallelTaskProfile(Value, frozen=True):
 
 
 class ParallelTaskHomogeneousProfile(Value, frozen=True):
-    """A parallel task whose vector and matrix are generated from two amounts.
+    """A parallel task for which Batsim generates the vector and the matrix from two amounts.
 
     Args:
-        computation_amount: flops, >= 0.
-        communication_amount: bytes, >= 0.
-        generation_strategy: whether the amounts are for each executor and each pair of them, or totals to spread.
+        computation_amount: flops, >= 0; 0 by default.
+        communication_amount: bytes, >= 0; 0 by default.
+        generation_strategy: whether the amounts are for each executor and each pair of executors (default), or totals
+            to spread over them.
     """
 
     computation_amount: float = 0.0
@@ -71,11 +73,11 @@ class ParallelTaskHomogeneousProfile(Value, frozen=True):
 
 
 class SequentialCompositionProfile(Value, frozen=True, kw_only=True):
-    """Profiles executed one after the other.
+    """Profiles that Batsim executes one after the other.
 
     Args:
-        profile_ids: the profiles, in order; named in full when registered dynamically.
-        repetition_count: how many times the whole sequence is executed; uint32, 1 unless told otherwise.
+        profile_ids: the ids of the profiles, in order. A registered profile must use full ids, `workload!name`.
+        repetition_count: the number of times that Batsim executes the whole sequence; uint32, 1 by default.
     """
 
     repetition_count: int = 1
@@ -87,10 +89,10 @@ class SequentialCompositionProfile(Value, frozen=True, kw_only=True):
 
 
 class ForkJoinCompositionProfile(Value, frozen=True):
-    """Profiles executed at the same time; done when all are. Batsim 5.0.0-rc2 does not implement it.
+    """Profiles that run at the same time; it ends when all have ended. Batsim 5.0.0-rc2 does not implement it.
 
     Args:
-        profile_ids: the profiles.
+        profile_ids: the ids of the profiles.
     """
 
     profile_ids: TupleOf[str]
@@ -101,10 +103,10 @@ class ForkJoinCompositionProfile(Value, frozen=True):
 
 
 class ParallelTaskMergeCompositionProfile(Value, frozen=True):
-    """Parallel tasks merged into one. Batsim 5.0.0-rc2 does not implement it.
+    """Parallel tasks that are merged into one. Batsim 5.0.0-rc2 does not implement it.
 
     Args:
-        profile_ids: the profiles.
+        profile_ids: the ids of the profiles.
     """
 
     profile_ids: TupleOf[str]
@@ -118,10 +120,11 @@ class ParallelTaskOnStorageHomogeneousProfile(Value, frozen=True):
     """Transfers between each executor and one storage.
 
     Args:
-        storage_name: the storage, a host's name or a label that the execution places (`storage_placement`).
-        bytes_to_read: bytes read from the storage, >= 0.
-        bytes_to_write: bytes written to the storage, >= 0.
-        generation_strategy: whether the amounts are for each executor, or totals to spread.
+        storage_name: the storage: the name of a host, or a label that `ExecuteJobEvent.storage_placement` maps to a
+            host.
+        bytes_to_read: the bytes that are read from the storage, >= 0; 0 by default.
+        bytes_to_write: the bytes that are written to the storage, >= 0; 0 by default.
+        generation_strategy: whether the amounts are for each executor (default), or totals to spread over them.
     """
 
     storage_name: str
@@ -134,9 +137,9 @@ class ParallelTaskDataStagingBetweenStoragesProfile(Value, frozen=True):
     """A transfer from one storage to another.
 
     Args:
-        bytes_to_transfer: bytes, >= 0.
-        emitter_storage_name: the storage that sends.
-        receiver_storage_name: the storage that receives.
+        bytes_to_transfer: the bytes to transfer, >= 0.
+        emitter_storage_name: the storage that sends the bytes.
+        receiver_storage_name: the storage that receives the bytes.
     """
 
     bytes_to_transfer: float
@@ -148,8 +151,8 @@ class TraceReplayProfile(Value, frozen=True):
     """The replay of recorded traces.
 
     Args:
-        trace_type: what the traces hold.
-        filename: the file, on Batsim's side, that lists the trace files of the executors. It must exist.
+        trace_type: the content of the traces.
+        filename: the file that lists the trace files of the executors. It must exist on the machine of Batsim.
     """
 
     trace_type: TraceType
@@ -170,12 +173,12 @@ Profile: TypeAlias = (
 
 
 class ProfileAndId(Value, frozen=True):
-    """A profile and its name.
+    """A profile and its id.
 
     Args:
-        id: the name, `workload!name`.
+        id: the id, `workload!name`.
         profile: the profile.
-        extra_data: free text for decision components, which Batsim only carries; None if absent.
+        extra_data: free text for decision components, which Batsim does not read; None if absent.
     """
 
     id: str

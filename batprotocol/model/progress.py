@@ -1,4 +1,4 @@
-"""Kill progress: how far each part of a job had come when it was killed."""
+"""Kill progress: the completed part of each profile of a job when the job was killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class KillProgressAtomicProfile(Value, frozen=True):
 
     Args:
         profile_id: the profile, `workload!name`.
-        progress: in [0,1], 0 just started and 1 just finished. Batsim sends -1.0 for SMPI replays.
+        progress: the completed fraction, in [0,1]: 0 at the start, 1 at the end. Batsim sends -1.0 for SMPI replays.
     """
 
     profile_id: str
@@ -33,9 +33,9 @@ class KillProgressSequentialProfile(Value, frozen=True):
 
     Args:
         profile_id: the profile, `workload!name`.
-        current_repetition: how many times the whole sequence had been done; uint32.
-        current_task_index: which profile of the sequence was running, from 0; uint32.
-        current_task_progress: the progress of that profile, nested to any depth the wire carries.
+        current_repetition: the number of completed repetitions of the whole sequence; uint32.
+        current_task_index: the index of the running profile in the sequence, from 0; uint32.
+        current_task_progress: the progress of that profile. It may be nested, as deep as the wire permits.
     """
 
     profile_id: str
@@ -67,9 +67,9 @@ class JobAndProgress(Value, frozen=True):
     """A killed job and its progress.
 
     Args:
-        job_id: the job, `workload!job`.
-        wrapper: the progress of its profile. The schema's name is that of the table it needs around the union; read it
-            as `progress`.
+        job_id: the id of the job, `workload!job`.
+        wrapper: the progress of the job's profile. The name is that of the schema, which needs a table around the
+            union. Use the property `progress` to read it.
     """
 
     job_id: str

@@ -1,4 +1,4 @@
-"""What both sides tell each other at the start: requested features, the platform's hosts, the inputs."""
+"""The values that both sides exchange at the start: requested features, the platform's hosts, the inputs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = [
 
 
 class EDCRequestedSimulationFeatures(Value, frozen=True, kw_only=True):
-    """What a decision component asks of the simulation. All are False unless told otherwise.
+    """The features that a decision component requests from Batsim. All are False by default.
 
     Args:
-        dynamic_registration: jobs and profiles can be registered; a `FinishRegistrationEvent` is then due, without
-            which the simulation cannot end.
-        profile_reuse: any profile can be used by registered jobs; otherwise Batsim forgets one when the first job that
-            has it has ended (the schema's comment says the last one).
-        acknowledge_dynamic_jobs: registered jobs come back in a `JobSubmittedEvent`.
-        forward_profiles_on_job_submission: `JobSubmittedEvent.profile` is given.
-        forward_profiles_on_jobs_killed: `JobsKilledEvent.profiles` is given.
-        forward_profiles_on_simulation_begins: `SimulationBeginsEvent.profiles` is given.
+        dynamic_registration: the decision component registers jobs and profiles. It must then send a
+            `FinishRegistrationEvent`: the simulation cannot end without one.
+        profile_reuse: registered jobs can use any profile. Without it, Batsim forgets a profile when the first job that
+            uses it has ended (the comment in the schema says the last job).
+        acknowledge_dynamic_jobs: Batsim sends a `JobSubmittedEvent` for each registered job.
+        forward_profiles_on_job_submission: Batsim fills in `JobSubmittedEvent.profile`.
+        forward_profiles_on_jobs_killed: Batsim fills in `JobsKilledEvent.profiles`.
+        forward_profiles_on_simulation_begins: Batsim fills in `SimulationBeginsEvent.profiles`.
     """
 
     dynamic_registration: bool = False
@@ -42,8 +42,8 @@ class HostProperty(Value, frozen=True):
     """A property of a host or of its zone, as the platform file defines it.
 
     Args:
-        key: its name.
-        value: its text.
+        key: the name of the property.
+        value: the text of the property.
     """
 
     key: str
@@ -54,15 +54,15 @@ class Host(Value, frozen=True, kw_only=True):
     """A host of the platform.
 
     Args:
-        id: the host's number, counted over computation and storage hosts together; uint32.
-        name: the host's name in the platform file.
-        pstate: its current power state; uint32.
-        pstate_count: how many power states it has; uint32, 1 unless told otherwise.
-        state: what it does. Batsim always says IDLE here.
+        id: the number of the host. Computation and storage hosts are numbered together; uint32.
+        name: the name of the host in the platform file.
+        pstate: the current power state; uint32, 0 by default.
+        pstate_count: the number of power states; uint32, 1 by default.
+        state: the activity of the host. Batsim always sends `IDLE` here.
         properties: the properties of the host, or None.
         zone_properties: the properties of the zone that holds the host, or None.
-        core_count: how many cores it has; uint32, 1 unless told otherwise.
-        computation_speed: flops per second in each power state, indexed by power state.
+        core_count: the number of cores; uint32, 1 by default.
+        computation_speed: the speed of one core in each power state, in flops per second, indexed by power state.
     """
 
     id: int
@@ -86,8 +86,8 @@ class WorkloadAndFilename(Value, frozen=True):
     """A static workload.
 
     Args:
-        name: its name, the part before the `!` of its jobs and profiles.
-        filename: its file, on Batsim's side.
+        name: the name of the workload, which is the part before the `!` in the ids of its jobs and profiles.
+        filename: the path of its file on the machine of Batsim.
     """
 
     name: str
@@ -98,8 +98,8 @@ class ExternalEventListAndFilename(Value, frozen=True):
     """A static list of external events.
 
     Args:
-        name: its name.
-        filename: its file, on Batsim's side.
+        name: the name of the list.
+        filename: the path of its file on the machine of Batsim.
     """
 
     name: str

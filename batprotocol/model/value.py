@@ -1,6 +1,6 @@
-"""What all values have in common: their base class, and what their constructors make of a list or a host set.
+"""The base class of all values, and the conversions that their constructors do.
 
-A value is a frozen `msgspec.Struct`. It must not know of the wire.
+A value is a frozen `msgspec.Struct`. This module must not depend on the wire formats.
 """
 
 from __future__ import annotations
@@ -16,31 +16,33 @@ from batprotocol.model.hosts import format_hosts
 __all__ = ["REPR_CHARACTERS", "Value", "hosts_into", "tuples_into", "vectors_into"]
 
 REPR_CHARACTERS = 10_000
-"""About how many characters the `repr` of a value has at most. It is one line, and Python reads it unless it is cut."""
+"""The approximate maximum length of the `repr` of a value, in characters. The `repr` is one line. Unless it is cut,
+Python can evaluate it.
+"""
 
 _set = msgspec.structs.force_setattr
 
 
 class Value(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """A value of the protocol: immutable, hashable, comparable, made without checks.
+    """A value of the protocol: immutable, hashable, comparable. The constructor does not check its arguments.
 
-    Comparison is that of Python: a value that holds a scalar NaN is not equal to another one that does. `repr` leaves
-    out what is beyond `REPR_CHARACTERS`, and says so.
+    Values compare as in Python: two values that hold a scalar NaN are not equal. A `repr` longer than `REPR_CHARACTERS`
+        is cut and ends with `... and more`.
     """
 
     def __repr__(self) -> str:
         pieces: list[str] = []
-        room = REPR_CHARACTERS
+        free = REPR_CHARACTERS
         for piece in _pieces(self):
             pieces.append(piece)
-            room -= len(piece)
-            if room < 0:
+            free -= len(piece)
+            if free < 0:
                 return f"{''.join(pieces)[:REPR_CHARACTERS]}... and more"
         return "".join(pieces)
 
 
 def _pieces(value: Any) -> Iterator[str]:
-    """The `repr` of a value, bit by bit, so that one may stop."""
+    """The `repr` of a value in pieces, so that the caller can stop early."""
     if isinstance(value, Value):
         before = f"{type(value).__name__}("
         for name in value.__struct_fields__:
@@ -61,12 +63,12 @@ def _pieces(value: Any) -> Iterator[str]:
         yield repr(value)
 
 
-# The constructors below are lenient, not curious: what they cannot turn into the field's form stays as it is, and
-# encoding or MessageBuilder then names the field. That keeps the usual case, where nothing is to be done, at one test.
+# The functions below do not fail: a value that they cannot convert stays as it is, and encoding or MessageBuilder then
+# names the field. So the usual case, in which nothing has to be done, costs one test.
 
 
 def tuples_into(value: Value, *names: str) -> None:
-    """Make tuples of the iterables in these fields. Strings are left alone: they are never meant as sequences."""
+    """Convert the iterables in these fields to tuples. Strings stay as they are: nobody means them as sequences."""
     for name in names:
         given: Any = getattr(value, name)
         if given is not None and type(given) is not tuple and not isinstance(given, str | bytes | dict):
@@ -77,7 +79,7 @@ def tuples_into(value: Value, *names: str) -> None:
 
 
 def vectors_into(value: Value, *names: str) -> None:
-    """Make `Doubles` of the iterables of numbers in these fields."""
+    """Convert the iterables of numbers in these fields to `Doubles`."""
     for name in names:
         given: Any = getattr(value, name)
         if given is not None and type(given) is not Doubles and not isinstance(given, str | bytes | dict):
@@ -88,7 +90,7 @@ def vectors_into(value: Value, *names: str) -> None:
 
 
 def hosts_into(value: Value, name: str) -> None:
-    """Make the canonical string of a host set that was given as something else than a string."""
+    """Convert a host set that is not a string to the canonical string."""
     given: Any = getattr(value, name)
     if type(given) is not str:
         _set(value, name, format_hosts(given))

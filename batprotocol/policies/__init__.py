@@ -1,20 +1,22 @@
-"""Schedulers to use, derive from and compare with: an order of the queue, a kind of backfilling, a choice of hosts.
+"""Built-in policies to use, derive from and compare with: a queue order, a kind of backfilling, an allocation.
 
-`Policy`, in `scheduler`, puts them together; `named`, in `names`, does so by a name, and `by_name` for those who know
-files only. What the parts see is in `jobs` and `queue`; they are in `orders`, `backfilling` (with reservations in a
-`profile`), `places` and `walltimes`, each a class of a few lines. `switching` knows which hosts sleep.
-
-Jobs that share hosts, partitions, limits, dependencies and preemption are in `site`.
+`Policy`, in `scheduler`, combines the parts. `named`, in `names`, makes a policy from its name, and `by_name` does so
+for programs that load schedulers from files only. Each part is a class of a few lines in `orders`, `backfilling` (which
+makes reservations in a `profile`), `allocations` or `walltimes`. The parts read the state in `jobs` and `queue`.
+`switching` knows which hosts sleep.
 """
 
 from __future__ import annotations
 
+from batprotocol.deprecation import old_names
+from batprotocol.policies.allocations import *
 from batprotocol.policies.backfilling import *
 from batprotocol.policies.jobs import *
 from batprotocol.policies.names import *
 from batprotocol.policies.orders import *
-from batprotocol.policies.places import *
 from batprotocol.policies.queue import *
 from batprotocol.policies.scheduler import *
 from batprotocol.policies.site import *
 from batprotocol.policies.walltimes import *
+
+__getattr__ = old_names(__name__, {"Place": "Allocation"})

@@ -1,4 +1,4 @@
-"""Policies as members of a file: `by_name.py:easy-sjf`, for those who take a scheduler as FILE:CLASS only."""
+"""Policies as members of a file: `by_name.py:easy-sjf`, for programs that take a scheduler as FILE:CLASS only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What policies see: the jobs that wait, those that run, and the machine. It must not know any policy.
+"""The state that policies read: the waiting jobs, the running jobs, and the machine. It must not know any policy.
 
-Times are seconds, rounded to the policy's resolution.
+Times are in seconds, rounded to the policy's resolution.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["Ending", "RunningJob", "State", "WaitingJob", "user_of"]
 
 
 _EXACT = 2.0**53
-"""From here on, all numbers are whole anyway."""
+"""From here on, all floats are whole numbers."""
 
 Ending: TypeAlias = "tuple[float, int, int, str]"
-"""When a job is expected to end, in seconds, and what makes this unique: see `RunningJob.ending`."""
+"""The expected end of a job, in seconds, with values that make it unique: see `RunningJob.ending`."""
 
 
 class WaitingJob:
@@ -29,12 +29,12 @@ class WaitingJob:
 
     Attributes:
         id: its name, `w0!1`.
-        job: what it asks for, as Batsim told it.
-        number: how many jobs came before it.
-        submitted: when it was submitted, in seconds.
-        size: how many hosts it asks for, >= 1.
-        walltime: seconds after which it is killed; infinity: never.
-        expected: seconds that it is expected to run; the walltime, unless it is predicted.
+        job: its description in the `JobSubmittedEvent` of Batsim.
+        number: the number of jobs that were submitted before it.
+        submitted: the time of its submission, in seconds.
+        size: the number of hosts that it requests, >= 1.
+        walltime: the seconds after which Batsim kills it; infinity: never.
+        expected: its expected run time in seconds: a prediction, or its walltime.
     """
 
     __slots__ = ("expected", "id", "job", "number", "size", "submitted", "walltime")
@@ -50,7 +50,7 @@ class WaitingJob:
 
     @property
     def user(self) -> str | int | None:
-        """Who submitted it: `user` of its extra data, if these are a JSON object (as for logs); else None."""
+        """The user who submitted it: `user` of its extra data if they are a JSON object (as for logs), else None."""
         return user_of(self.job)
 
     def __repr__(self) -> str:
@@ -58,14 +58,14 @@ class WaitingJob:
 
 
 class RunningJob:
-    """A job that was started, and has not ended.
+    """A job that was started and has not ended.
 
     Attributes:
-        waited: it, as it was before.
-        hosts: the hosts that it has.
-        started: when it was started.
-        place: how many jobs were started before it.
-        end: when it is expected to end.
+        waited: the same job before its start.
+        hosts: its hosts.
+        started: the time of its start.
+        place: the number of jobs that were started before it.
+        end: its expected end.
     """
 
     __slots__ = ("end", "hosts", "place", "started", "waited")
@@ -79,27 +79,27 @@ class RunningJob:
 
     @property
     def size(self) -> int:
-        """How many hosts it has."""
+        """The number of its hosts."""
         return self.hosts.size
 
     @property
     def ending(self) -> Ending:
-        """When it is expected to end, which job it is, how many hosts are free then, and its id."""
+        """Its expected end, its number, the number of hosts that become free then, and its id."""
         return self.end, self.waited.number, self.hosts.size, self.waited.id
 
 
 class State:
-    """The machine, and who is on it.
+    """The machine and its running jobs.
 
     Attributes:
         now: the time, in seconds.
-        size: how many hosts there are. Where jobs share hosts, each counts as often as jobs can have it.
+        size: the number of hosts. Where jobs share hosts, each host counts once for each job that it can take.
         free: the hosts that a job can have. Some may be asleep.
-        vacant: how many they are, each counted as often as jobs can still have it.
-        room: how many hosts a job can have now: all that are free, unless they must lie in a row.
-        running: the jobs that run, by id.
-        endings: the `ending` of each of them, sorted.
-        resolution: what is less apart counts as the same time, in seconds; 0: only what is the same.
+        vacant: the number of free hosts. Each counts once for each job that it can still take.
+        room: the number of hosts that a job can have now: all free ones, unless a job needs hosts in a row.
+        running: the running jobs, by id.
+        endings: the `ending` of each running job, sorted.
+        resolution: times that differ by less count as equal, in seconds; 0: only equal times do.
     """
 
     def __init__(self, hosts: Hosts | None = None, resolution: float = 0.0) -> None:
@@ -112,27 +112,27 @@ class State:
         self.resolution = resolution
 
     def rounded(self, time: float) -> float:
-        """A time, at the resolution."""
+        """A time, rounded to the resolution."""
         resolution = self.resolution
         if not resolution or not abs(time) < _EXACT * resolution:
             return time
-        # Dividing by 1000 gives the number that is nearest to so many thousandths, multiplying by 0.001 another one.
+        # Dividing by 1000 gives the float that is nearest to the decimal fraction, multiplying by 0.001 another one.
         return round(time / resolution) * resolution if resolution >= 1 else round(time / resolution) / _per(resolution)
 
     def move(self, job: RunningJob, end: float) -> None:
-        """From now on, a running job is expected to end then."""
+        """Change the expected end of a running job."""
         self.endings.remove(job.ending)
         job.end = end
         self.endings.add(job.ending)
 
 
 def _per(resolution: float) -> float:
-    """How many times so long is a second."""
+    """How often the resolution fits into a second."""
     return round(1 / resolution) if resolution < 0.5 else 1 / resolution
 
 
 def user_of(job: Job) -> str | int | None:
-    """Who submitted a job: `user` of its extra data, if these are a JSON object; None if they do not tell.
+    """The user who submitted a job: `user` of its extra data if they are a JSON object with that key, else None.
 
     >>> user_of(Job(resource_request=1, profile_id="p", extra_data='{"user":12}'))
     12

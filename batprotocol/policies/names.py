@@ -1,7 +1,7 @@
-"""Policies by names: `easy-sjf`, `saf+conservative+contiguous`. It knows all parts, and what each is called.
+"""Policies by names: `easy-sjf`, `saf+conservative+contiguous`. It knows all parts and their names.
 
-A name is made of parts with + or - between them, in any order, of each kind one at most. Some take options, after a =
-and with commas between them: `easy=saf,no-spare`, `reservations=3`.
+A name consists of parts with + or - between them, in any order, with at most one part of each kind. Some parts take
+options, after a = and with commas between them: `easy=saf,no-spare`, `reservations=3`.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import SchedulerError, shown
-from batprotocol.policies import backfilling, orders, places, walltimes
+from batprotocol.errors import SchedulerError, hint, shown
+from batprotocol.policies import allocations, backfilling, orders, walltimes
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.site import SiteRules, read_site
 
-__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "with_options"]
+__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "parts_of", "with_options"]
 
 KINDS: Final[Mapping[str, str]] = {
-    "order": "Order of the queue",
+    "order": "Queue order",
     "backfilling": "Backfilling",
-    "hosts": "Choice of hosts",
-    "walltimes": "How long jobs are expected to run",
+    "allocation": "Allocation",
+    "walltimes": "Expected run times",
     "settings": "Settings",
 }
 """The kinds of parts, as headings."""
 
 
 class PolicyNameError(SchedulerError):
-    """A text names no policy."""
+    """A text is not the name of a policy."""
 
 
 class Part(NamedTuple):
@@ -36,11 +36,11 @@ class Part(NamedTuple):
 
     Args:
         kind: one of `KINDS`.
-        name: what it is called.
-        options: which options it takes, as shown; "" if none.
-        sentence: what it does.
-        source: where it comes from, or "".
-        make: called with the options; gives the argument of `Policy` that it stands for and its value.
+        name: its name.
+        options: the options that it takes, as `batproto policies` prints them; "" if none.
+        sentence: one sentence that describes it.
+        source: the publication or documentation that defines it, or "".
+        make: a function of the options. It returns the name and the value of an argument of `Policy`.
     """
 
     kind: str
@@ -52,10 +52,10 @@ class Part(NamedTuple):
 
 
 def named(text: str) -> type[Policy]:
-    """The class of the policy of this name: a scheduler that is made without arguments.
+    """The class of the policy of this name: a scheduler class that takes no arguments.
 
     Raises:
-        PolicyNameError: there is none; with what was not understood.
+        PolicyNameError: the text is not the name of a policy. The message names the part that is wrong.
 
     >>> named("easy-sjf")().order.name
     'sjf'
@@ -65,12 +65,14 @@ def named(text: str) -> type[Policy]:
         name, equals, options = word.partition("=")
         part = PARTS.get(name)
         if part is None:
-            raise PolicyNameError(f"{shown(text)} is no policy: there is no part {shown(name)}; see batproto policies")
+            raise PolicyNameError(f"{shown(text)} is not a policy: {_no_part(name)}")
         slot = part.name if part.kind == "settings" else part.kind
         if slot in chosen:
-            raise PolicyNameError(f"{shown(text)} is no policy: {chosen[slot][0].name} and {name} exclude one another")
+            other = chosen[slot][0].name
+            why = f"{name} is named twice" if other == name else f"{other} and {name} exclude one another"
+            raise PolicyNameError(f"{shown(text)} is not a policy: {why}; keep one of them")
         if equals and not part.options:
-            raise PolicyNameError(f"{shown(text)} is no policy: {name} takes no options")
+            raise PolicyNameError(f"{shown(text)} is not a policy: {name} takes no options; write {name} alone")
         chosen[slot] = part, options.split(",") if equals else []
 
     def arguments() -> dict[str, Any]:
@@ -79,7 +81,7 @@ def named(text: str) -> type[Policy]:
     try:
         arguments()
     except ValueError as error:
-        raise PolicyNameError(f"{shown(text)} is no policy: {error}") from None
+        raise PolicyNameError(f"{shown(text)} is not a policy: {error}") from None
 
     class NamedPolicy(Policy):
         name = text.replace(",", ";")  # Batsim takes no commas
@@ -91,8 +93,14 @@ def named(text: str) -> type[Policy]:
     return NamedPolicy
 
 
+def parts_of(text: str) -> list[Part] | None:
+    """The parts of a name, in its order; None if one of its words is not a part."""
+    parts = [PARTS.get(word.partition("=")[0]) for word in _words(text)]
+    return [part for part in parts if part is not None] if all(parts) else None
+
+
 def is_name(text: str) -> bool:
-    """Whether a text begins as the name of a policy does: what is a file is none."""
+    """Whether a text begins with the name of a part. The name of a file does not."""
     words = _words(text)
     return bool(words) and words[0].partition("=")[0] in PARTS
 
@@ -102,10 +110,10 @@ def with_options(text: str, options: Mapping[str, object]) -> str:
 
     Args:
         text: the name of a policy.
-        options: by the names of parts, their options. `True` adds the part as it is, `False` takes it away.
+        options: the names of parts with their options. `True` adds the part without options, `False` removes it.
 
     Raises:
-        PolicyNameError: there is no such part, or it takes no options.
+        PolicyNameError: a part does not exist or takes no options.
 
     >>> with_options("easy-sjf", {"off": 60}), with_options("easy+off=5", {"off": 60, "keep": True})
     ('easy+sjf+off=60', 'easy+off=60+keep')
@@ -114,17 +122,20 @@ def with_options(text: str, options: Mapping[str, object]) -> str:
     for name, value in options.items():
         part = PARTS.get(name)
         if part is None or not (part.options or isinstance(value, bool)):
-            reason = (
-                f"there is no part {shown(name)}; see batproto policies" if part is None else f"{name} takes no options"
-            )
-            raise PolicyNameError(f"{shown(text)} cannot be changed: {reason}")
-        places = [place for place, word in enumerate(words) if word.partition("=")[0] == name]
+            why = _no_part(name) if part is None else f"{name} takes no options; give it true or false"
+            raise PolicyNameError(f"the options of {shown(text)} cannot be set: {why}")
+        positions = [position for position, word in enumerate(words) if word.partition("=")[0] == name]
         word = name if value is True else f"{name}={value:.10g}" if isinstance(value, float) else f"{name}={value}"
-        if places:
-            del words[places[0]]
+        if positions:
+            del words[positions[0]]
         if value is not False:
-            words.insert(places[0] if places else len(words), word)
+            words.insert(positions[0] if positions else len(words), word)
     return "+".join(words)
+
+
+def _no_part(name: str) -> str:
+    near = hint(name, PARTS) or '; "batproto policies" lists the parts'
+    return f"there is no part {shown(name)}{near}"
 
 
 def _words(text: str) -> list[str]:
@@ -152,7 +163,7 @@ def _hyphenated(text: str) -> list[str]:
     return words
 
 
-# What each part makes of its options
+# How each part reads its options
 
 
 def _simple(argument: str, make: Callable[[], Any]) -> Callable[[Sequence[str]], tuple[str, Any]]:
@@ -161,7 +172,7 @@ def _simple(argument: str, make: Callable[[], Any]) -> Callable[[Sequence[str]],
 
 def _order(name: str) -> orders.Order:
     if name not in _ORDERS:
-        raise ValueError(f"there is no order {shown(name)}")
+        raise ValueError(f"there is no order {shown(name)}{hint(name, _ORDERS)}")
     return _ORDERS[name]()
 
 
@@ -210,7 +221,7 @@ def _predicted(options: Sequence[str]) -> tuple[str, Any]:
 
 
 def _shared(options: Sequence[str]) -> tuple[str, Any]:
-    return "hosts", places.Shared(int(_number(_only(options, "2"), 1, whole=True)))
+    return "allocation", allocations.Shared(int(_number(_only(options, "2"), 1, whole=True)))
 
 
 def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
@@ -246,17 +257,17 @@ _BACKFILLINGS: Final = (
     *(backfilling.NoBackfilling, backfilling.Greedy, backfilling.EASY),
     *(backfilling.Reservations, backfilling.Conservative),
 )
-_PLACES: Final = (
-    *(places.First, places.Last, places.Contiguous, places.BestContiguous, places.BestFit),
-    *(places.Zones, places.Fastest, places.Slowest, places.AwakeFirst, places.Shared),
-    *(places.Pack, places.Spread, places.Weight),
+_ALLOCATIONS: Final = (
+    *(allocations.First, allocations.Last, allocations.Contiguous, allocations.BestContiguous, allocations.Zones),
+    *(allocations.Fastest, allocations.Slowest, allocations.AwakeFirst, allocations.Shared),
+    *(allocations.BestFit, allocations.Pack, allocations.Spread, allocations.Weight),
 )
 _OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, Any]]]]] = {
     backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),
     backfilling.Conservative: ("DEPTH", _conservative),
     backfilling.Reservations: ("COUNT,ORDER", _reservations),
     backfilling.Greedy: ("ORDER", _greedy),
-    places.Shared: ("JOBS", _shared),
+    allocations.Shared: ("JOBS", _shared),
     walltimes.MeanOfLast: ("N", _predicted),
     orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
 }
@@ -269,15 +280,15 @@ def _part(kind: str, made: Any) -> Part:
 
 _SETTINGS: Final = (
     Part(
-        *("settings", "each", "", "Something is decided after each event, not after all of one time.", ""),
+        *("settings", "each", "", "The policy decides after each event, not once after all events of one time.", ""),
         lambda options: ("each", True),
     ),
     Part(
-        *("settings", "keep", "", "The first job stays the first one until it starts, whoever comes meanwhile.", ""),
+        *("settings", "keep", "", "The first job stays the first one until it starts, whichever jobs arrive.", ""),
         lambda options: ("keeps", True),
     ),
     Part(
-        *("settings", "off", "SECONDS", "Hosts are switched off after so long without a job, and on when needed.", ""),
+        *("settings", "off", "SECONDS", "Hosts without a job for that long are switched off, and on when needed.", ""),
         lambda options: ("off_after", _number(_only(options, "600"), 0)),
     ),
     Part(
@@ -285,7 +296,7 @@ _SETTINGS: Final = (
         lambda options: ("site", _site(options)),
     ),
     Part(
-        *("settings", "resolution", "SECONDS", "What is less apart counts as the same time; else 0.001.", ""),
+        *("settings", "resolution", "SECONDS", "Times that differ by less count as equal; 0.001 by default.", ""),
         _resolution,
     ),
 )
@@ -295,7 +306,7 @@ PARTS: Final[Mapping[str, Part]] = {
     for part in (
         *(_part("order", each) for each in _ORDERS.values()),
         *(_part("backfilling", each) for each in _BACKFILLINGS),
-        *(_part("hosts", each) for each in _PLACES),
+        *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *_SETTINGS,
     )

@@ -1,10 +1,10 @@
-"""How many hosts will be free when, as far as is known: what reservations are made in.
+"""The availability profile, in which reservations are made: the expected number of free hosts over time.
 
-The times at which the number changes lie in blocks, which remember the least and the most of their numbers, and what
-was added to all of them. So looking for a gap passes over most blocks, and a reservation of any length touches the
-times of two blocks only (an availability profile, as of Mu'alem and Feitelson). It must not know jobs.
+The times at which the number changes lie in blocks. Each block records its smallest and its largest number, and an
+amount to add to all of its numbers. So a search for a gap passes over most blocks, and a reservation of any length
+changes the times of two blocks only (an availability profile as of Mu'alem and Feitelson). It must not know jobs.
 
-Where it was compiled, the one in C has its place, which does the same.
+If the extension module in C was compiled, its profile replaces this one. Both behave alike.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Final
 __all__ = ["Profile", "PythonProfile"]
 
 _LARGEST: Final = 128
-"""How many times a block has at most; then it becomes two."""
+"""The maximum number of times in a block. A larger block is split into two."""
 
 
 class _Block:
-    """The number of free hosts from each of these times on: `free[i] + added`."""
+    """The number of free hosts from each of some times on: `free[i] + added`."""
 
     __slots__ = ("added", "free", "highest", "lowest", "times")
 
@@ -34,7 +34,7 @@ class _Block:
         self.highest = max(free) + added
 
     def add(self, first: int, last: int, by: int) -> None:
-        """Add to the numbers of some times, `last` not among them."""
+        """Add to the numbers of the times from `first` on, before `last`."""
         free = self.free
         for place in range(first, last):
             free[place] += by
@@ -48,12 +48,12 @@ class _Block:
 
 
 class PythonProfile:
-    """How many hosts are free from when on.
+    """The number of free hosts from each time on.
 
     Args:
         now: the first time.
-        free: how many are free then.
-        endings: when more of them will be free, in order, and how many more.
+        free: the number of free hosts at that time.
+        endings: pairs of a time and the number of hosts that become free then, sorted by time.
     """
 
     def __init__(self, now: float, free: int, endings: Iterable[tuple[float, int]] = ()) -> None:
@@ -70,12 +70,12 @@ class PythonProfile:
         self._firsts = [block.times[0] for block in self._blocks]
 
     def __iter__(self) -> Iterator[tuple[float, int]]:
-        """Since when so many hosts are free."""
+        """Pairs of a time and the number of free hosts from then on."""
         for block in self._blocks:
             yield from ((time, free + block.added) for time, free in zip(block.times, block.free, strict=True))
 
     def advance(self, now: float) -> None:
-        """Forget what was before a time."""
+        """Forget the times before `now`."""
         place = bisect_right(self._firsts, now) - 1
         if place > 0:
             del self._blocks[:place], self._firsts[:place]
@@ -89,7 +89,7 @@ class PythonProfile:
         self._firsts[0] = block.times[0]
 
     def change(self, begin: float, end: float, by: int) -> None:
-        """So many more hosts are free from one time, which is not before the first, to another one."""
+        """Add `by` to the number of free hosts from `begin`, which is not before the first time, to `end`."""
         if end <= begin:
             return
         self._cut(begin)
@@ -112,7 +112,7 @@ class PythonProfile:
             self._heal(end)
 
     def _cut(self, time: float) -> None:
-        """Let a time be one at which the number may change."""
+        """Add a time at which the number may change."""
         number = bisect_right(self._firsts, time) - 1
         block = self._blocks[number]
         at = bisect_left(block.times, time)
@@ -128,7 +128,7 @@ class PythonProfile:
             self._firsts.insert(number + 1, rest.times[0])
 
     def _heal(self, time: float) -> None:
-        """A time at which the number does not change any more is forgotten, but for the first one."""
+        """Forget a time, unless it is the first one, if the number does not change any more at that time."""
         number = bisect_right(self._firsts, time) - 1
         block = self._blocks[number]
         at = bisect_left(block.times, time)
@@ -145,11 +145,11 @@ class PythonProfile:
         self._firsts[number] = block.times[0]
 
     def earliest(self, size: int, seconds: float, before: float = math.inf) -> float:
-        """The first time from which on so many hosts are free for so long, or until `before`; else infinity.
+        """The first time from which on enough hosts are free for long enough, or until `before`; else infinity.
 
         Args:
-            size: how many hosts.
-            seconds: for how long.
+            size: the number of hosts.
+            seconds: the number of seconds.
             before: only times before this one count.
         """
         begin = -1.0  # since when enough are free
@@ -185,7 +185,7 @@ class PythonProfile:
         return begin if 0 <= begin < before else math.inf
 
     def gaps(self, most: int) -> list[tuple[int, float]]:
-        """For how long hosts are free from the first time on: so many hosts for so many seconds, few for long first."""
+        """Pairs (hosts, seconds): how long hosts are free from the first time on. Few hosts for long come first."""
         steps: list[tuple[int, float]] = []
         now, left = self._firsts[0], most
         for block in self._blocks:

@@ -1,7 +1,7 @@
-"""The jobs that wait, in orders: who is first, and who is the first that fits into a gap.
+"""The waiting jobs in queue orders: the first job, and the first job that fits into a gap.
 
-Jobs that are alike, in size and in how long they are expected to run, lie together. So what does not fit is passed over
-without being looked at, and of orders that change with time only a few keys are computed.
+Jobs of like size and expected run time lie together. So a search passes over jobs that do not fit without a look at
+each, and computes only a few keys of orders that change with time.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from batprotocol.policies.orders import Alike, Order
 __all__ = ["Gap", "Queue", "Ranking"]
 
 _MOST_EXACT: Final = 512
-"""Up to so many different shapes of jobs, those that lie together are equal in shape; beyond, they are alike only."""
+"""Up to this number of shapes, jobs that lie together have equal shapes. Beyond, their shapes are only alike."""
 _SLACK: Final = 1e-9
-"""Of a bound: as formulas are rounded, a key can lie a little before it."""
+"""The tolerance of a bound: as formulas are rounded, a key can lie a little before it."""
 
 Entry = tuple[Any, int, WaitingJob]
 """The key, the number, by which no two are equal, and the job."""
 
 
 class Gap:
-    """What jobs fit into: so many hosts for so many seconds, fewer for longer.
+    """A gap that jobs fit into: a number of hosts for a number of seconds, or fewer hosts for longer.
 
     Args:
-        steps: (hosts, seconds); a job that fits into one of them fits.
+        steps: pairs (hosts, seconds). A job that fits into one of them fits.
     """
 
     __slots__ = ("steps",)
@@ -40,14 +40,14 @@ class Gap:
         self.steps = steps
 
     def takes(self, size: int, seconds: float) -> bool:
-        """Whether a job fits that asks for so many hosts, and is expected to run for so long."""
+        """Whether a job of this size and expected run time fits."""
         for hosts, time in self.steps:  # noqa: SIM110  # it is asked often
             if size <= hosts and seconds <= time:
                 return True
         return False
 
     def cells(self, cells: Iterable[_Cell]) -> list[_Cell]:
-        """Those with jobs that could fit."""
+        """The cells with jobs that could fit."""
         if len(self.steps) == 2:  # all that EASY has; it looks at very many
             (hosts, time), (fewer, longer) = self.steps
             return [
@@ -125,14 +125,14 @@ class _Cells:
 
 
 def _class(number: float) -> float:
-    """One class for each doubling: with more of them, more bounds would be computed, with fewer, more keys."""
+    """One class for each doubling. More classes would need more bounds, fewer classes more keys."""
     if number < 1 or number == math.inf:
         return 0.0 if number < 1 else number
     return math.frexp(number)[1]
 
 
 class Ranking:
-    """The jobs that wait, in one order."""
+    """The waiting jobs in one queue order."""
 
     def __init__(self, order: Order, state: State) -> None:
         self.order = order
@@ -145,7 +145,7 @@ class Ranking:
         return len(self._jobs)
 
     def add(self, job: WaitingJob) -> None:
-        """A job waits."""
+        """Add a job that waits."""
         # In an order that changes, the one that came first has the best key among equals, so those are sorted by that.
         key = job.submitted if self.order.changes else self.order.key(job, self._state)
         entry = self._jobs[job.number] = (key, job.number, job)
@@ -155,7 +155,7 @@ class Ranking:
             self._cells.add(entry)
 
     def remove(self, job: WaitingJob) -> None:
-        """A job does not wait any more."""
+        """Remove a job that does not wait any more."""
         entry = self._jobs.pop(job.number)
         if self._sorted is not None:
             self._sorted.remove(entry)
@@ -163,14 +163,14 @@ class Ranking:
             self._cells.remove(entry)
 
     def prepare(self) -> None:
-        """Jobs that fit will be looked for: from now on, those that are alike lie together."""
+        """Prepare for searches of jobs that fit: from now on, jobs that are alike lie together."""
         if self._cells is None:
             self._cells = _Cells()
             for entry in self._jobs.values():
                 self._cells.add(entry)
 
     def __iter__(self) -> Iterator[WaitingJob]:
-        """All jobs, in order. None may be added or removed meanwhile."""
+        """All jobs, in order. Do not add or remove jobs meanwhile."""
         if self._sorted is not None:
             return (entry[2] for entry in self._sorted)
         key, state = self.order.key, self._state
@@ -199,7 +199,7 @@ class Ranking:
         return None if best is None else best[2]
 
     def _best_changing(self, cells: list[_Cell], gap: Gap | None) -> Entry | None:
-        """The first of those with the least bounds; all others cannot come before it."""
+        """The first of the jobs with the least bounds. The other jobs cannot come before it."""
         order, state = self.order, self._state
         bounded = []
         for cell in cells:
@@ -251,12 +251,12 @@ def _bound_of(bounded: tuple[float, _Cell]) -> float:
 
 
 class Queue:
-    """The jobs that wait: in the policy's order, and in others that parts of it ask for.
+    """The waiting jobs in the policy's queue order, and in the other orders that its parts ask for.
 
     Args:
-        order: the order.
-        state: what orders look at.
-        keeps: whether the first job stays the first once it was asked for, until it starts.
+        order: the queue order.
+        state: the state that orders read.
+        keeps: whether the first job stays the first one until it starts, once a part has asked for it.
     """
 
     def __init__(self, order: Order, state: State, *, keeps: bool = False) -> None:
@@ -272,11 +272,14 @@ class Queue:
         return len(self.jobs)
 
     def __iter__(self) -> Iterator[WaitingJob]:
-        """All jobs, in order. None may be added or removed meanwhile."""
+        """All jobs, in order. Do not add or remove jobs meanwhile."""
         return iter(self._main)
 
     def by(self, order: Order | None) -> Ranking:
-        """The same jobs in another order, from now on, to look for those that fit; None: in the queue's own."""
+        """The same jobs in another order, to search for those that fit; None: the queue's own order.
+
+        The ranking follows the queue from now on.
+        """
         ranking = self._main
         if order is not None and order is not ranking.order:
             ranking = Ranking(order, self._state)
@@ -287,13 +290,13 @@ class Queue:
         return ranking
 
     def add(self, job: WaitingJob) -> None:
-        """A job waits."""
+        """Add a job that waits."""
         self.jobs[job.id] = job
         for ranking in self._rankings:
             ranking.add(job)
 
     def remove(self, job: WaitingJob) -> None:
-        """A job does not wait any more."""
+        """Remove a job that does not wait any more."""
         del self.jobs[job.id]
         for ranking in self._rankings:
             ranking.remove(job)

@@ -1,6 +1,6 @@
-"""`Policy`: the scheduler that is put together of an order, a kind of backfilling, and a choice of hosts.
+"""`Policy`: the scheduler that combines a queue order, a kind of backfilling, and an allocation.
 
-It keeps what the parts look at, and does what they choose. It must not know any of them.
+It maintains the state that the parts read, and executes their choices. It must not know any of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import msgspec
 from procset import ProcSet
 
+from batprotocol.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
 from batprotocol.hosts import FrozenHosts, Hosts
@@ -29,10 +30,10 @@ from batprotocol.model import (
     TimeUnit,
     parse_hosts,
 )
+from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
 from batprotocol.policies.jobs import Ending, RunningJob, State, WaitingJob
 from batprotocol.policies.orders import FCFS, Order
-from batprotocol.policies.places import AwakeFirst, First, Place
 from batprotocol.policies.queue import Queue
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.driver import SiteDriver
@@ -46,26 +47,27 @@ logger = logging.getLogger("batprotocol.policies")
 
 _DIGITS = re.compile("([0-9]+)")
 _LATEST = 2.0**50
-"""What is to happen after so many seconds will not."""
+"""The policy asks for no call after this many seconds."""
 
 
 class Policy(Scheduler):
-    """A scheduler that is put together.
+    """A scheduler that combines parts.
 
     Args:
-        order: which of the jobs that wait comes first; first come, first served unless told otherwise.
-        backfilling: which jobs start before their turn; none unless told otherwise.
-        hosts: which hosts a job gets; the first ones unless told otherwise.
-        walltimes: how long jobs are expected to run; as long as they request, unless told otherwise.
-        each: whether something is decided after each event; else after all that is told at one time.
-        keeps: whether the first job of the queue stays the first one until it starts, whoever comes meanwhile.
-        off_after: seconds without a job after which hosts that can sleep are switched off; they are switched on for the
-            next job that gets them. Infinity: never. Hosts that are awake are taken first, unless told otherwise.
-        resolution: what is less apart counts as the same time, in seconds, >= 0. As Batsim's messages take a while,
-            jobs start a few microseconds after others have ended.
+        order: which of the waiting jobs comes first; `FCFS` by default.
+        backfilling: which jobs start before their turn; none by default.
+        allocation: which hosts a job gets; the free hosts with the lowest numbers by default.
+        walltimes: the expected run times of jobs; their requested times by default.
+        each: whether the policy decides after each event; by default, it decides once after all events of one time.
+        keeps: whether the first job of the queue stays the first one until it starts, whichever jobs arrive.
+        off_after: the seconds without a job after which hosts that can sleep are switched off; infinity: never. The
+            policy switches them on for the next job that gets them. By default, jobs get hosts that are awake first.
+        resolution: times that differ by less count as equal, in seconds, >= 0. As Batsim's messages take a while, jobs
+            start a few microseconds after others have ended.
 
-    Each job has its hosts for itself, unless they are `Shared`. Jobs that can never run are rejected, which is logged
-    as `batprotocol.policies`: those that ask for no hosts, for more than there are, or for what Batsim would abort on.
+    Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
+    and logs that as `batprotocol.policies`: jobs that request no hosts or more than there are, and jobs that Batsim
+    would abort on.
 
     >>> from batprotocol.policies import EASY, SJF, SAF, Policy
     >>> from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, simulate
@@ -74,14 +76,17 @@ class Policy(Scheduler):
     """
 
     version = "1.0"
-    # Which jobs Batsim would abort on can only be told from their profiles.
+    # Only the profiles show which jobs Batsim would abort on.
     features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
 
+    hosts = OldName("allocation")
+
+    @old_arguments(hosts="allocation")
     def __init__(
         self,
         order: Order | None = None,
         backfilling: Backfilling | None = None,
-        hosts: Place | None = None,
+        allocation: Allocation | None = None,
         *,
         walltimes: Walltimes | None = None,
         each: bool = False,
@@ -95,7 +100,7 @@ class Policy(Scheduler):
         self.order = order or FCFS()
         self.backfilling = backfilling or NoBackfilling()
         self.switching = Switching(off_after)
-        self.hosts = hosts or (First() if off_after == math.inf else AwakeFirst())
+        self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
         self.rules = site
@@ -129,13 +134,13 @@ class Policy(Scheduler):
             part.begin(state)
         self.backfilling.begin(self.queue, state)
 
-    # What Batsim tells
+    # Batsim's events
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
-        self.hosts.begin(event)
+        self.allocation.begin(event)
         self.switching.begin(event)
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
-        self._all_submitted = not event.workloads  # without any, no event tells that there are no more jobs
+        self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
         self._computing = tuple(event.computation_hosts)
         if self.rules is not None:
             self._open_site(self.rules)
@@ -162,7 +167,7 @@ class Policy(Scheduler):
                 self._driver.killed(each.job_id, each.progress)
 
     def decide(self) -> None:
-        # What happens at one time comes in any order, and more so where messages take no time: it has one here.
+        # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
         if self._call <= self.state.now:
             self._call, self._changed = math.inf, True
@@ -176,19 +181,19 @@ class Policy(Scheduler):
         self._start_jobs()
         self._switch_off()
 
-    # What becomes of jobs
+    # Jobs
 
     def submit(self, job_id: str, job: Job, submitted: float | None = None) -> None:
-        """A job waits from now on, or is rejected if it could never run.
+        """Add a job to the queue, or reject it if it could never run.
 
         Args:
-            job_id: the job.
-            job: what it asks for.
-            submitted: since when it has waited; now unless told otherwise.
+            job_id: the id of the job.
+            job: its description.
+            submitted: the time of its submission; now by default.
         """
         state = self.state
         if not 0 < job.resource_request <= self._most:
-            self._reject(job_id, f"it asks for {job.resource_request} hosts, and can have 1 to {self._most}")
+            self._reject(job_id, f"it requests {job.resource_request} hosts, and can have 1 to {self._most}")
             return
         waiting = WaitingJob(job_id, job, self._count, state.now if submitted is None else submitted)
         self._count += 1
@@ -202,7 +207,7 @@ class Policy(Scheduler):
     def _take_arrivals(self) -> None:
         arrivals, rounded = self._arrivals, self.state.rounded
         if len(arrivals) > 1:
-            # Batsim tells jobs of one time by id, and 10 before 9.
+            # Batsim sends the jobs of one time by id, and 10 before 9.
             arrivals.sort(key=lambda event: (rounded(event.submission_time), _natural(event.job_id)))
         for event in arrivals:
             submitted = min(rounded(event.submission_time), self.state.now)
@@ -223,7 +228,7 @@ class Policy(Scheduler):
             job = state.running.pop(job_id, None)
             if job is not None:
                 self._ended(job)
-            elif job_id in queue.jobs:  # whoever started it, it does not wait any more
+            elif job_id in queue.jobs:  # something else has started it, and it does not wait any more
                 self._drop(queue.jobs[job_id])
             if self.each:
                 self._start_jobs()
@@ -234,20 +239,20 @@ class Policy(Scheduler):
         state.now = max(state.now, state.rounded(self.now))
 
     def _start_jobs(self) -> None:
-        """Start what the backfilling chooses, if something has happened since it was asked last."""
+        """Start the jobs that the backfilling chooses, if something has happened since its last choice."""
         state, queue = self.state, self.queue
         self._extend_the_late()
         if not self._changed:
             return
         self._changed = False
-        if not queue or not (state.room or self.keeps):  # one that is kept is chosen even while there is no room
+        if not queue or not (state.room or self.keeps):  # the job to keep is chosen even while no host is free
             return
         for job in self.backfilling.starting(queue, state):
             self._start(job)
         self._call_at(self.backfilling.wakes_at(state))
 
     def _call_at(self, time: float) -> None:
-        """See to it that something is decided then, even if nothing happens."""
+        """Ask Batsim for a call, so that the policy decides at that time even if nothing happens."""
         if time < min(self._call, _LATEST):
             self._call = time
             self._calls += 1
@@ -255,7 +260,7 @@ class Policy(Scheduler):
 
     def _start(self, job: WaitingJob) -> None:
         state = self.state
-        hosts = self.hosts.take(job.size, state.free, self.switching.asleep)
+        hosts = self.allocation.take(job.size, state.free, self.switching.asleep)
         sleeping = self.switching.taken(hosts, self.reply)
         if not sleeping and not self._execute(job, hosts):
             self._drop(job)
@@ -270,7 +275,7 @@ class Policy(Scheduler):
             self._waking[job.id] = running, Hosts(sleeping)
 
     def _execute(self, job: WaitingJob, hosts: FrozenHosts) -> bool:
-        """Whether a job could be executed; if not, it is rejected, and its hosts are free."""
+        """Execute a job, and return whether that is possible. If not, reject it and free its hosts."""
         try:
             self.reply.add_execute_job(job.id, hosts)
         except RuleViolation as violation:
@@ -290,12 +295,12 @@ class Policy(Scheduler):
         self._changed = True
 
     def _give_back(self, hosts: FrozenHosts) -> None:
-        self.switching.released(self.hosts.give_back(hosts, self.state.free), self.state.now)
+        self.switching.released(self.allocation.give_back(hosts, self.state.free), self.state.now)
 
     def _look_around(self) -> None:
-        """Which hosts are free has changed."""
+        """Update the state after a change of the free hosts."""
         state = self.state
-        state.room, state.vacant = self.hosts.room(state.free), self.hosts.vacant(state.free)
+        state.room, state.vacant = self.allocation.room(state.free), self.allocation.vacant(state.free)
 
     def _drop(self, job: WaitingJob) -> None:
         self.queue.remove(job)
@@ -307,7 +312,7 @@ class Policy(Scheduler):
         self.reply.add_reject_job(job_id)
 
     def _extend_the_late(self) -> None:
-        """Jobs that last longer than predicted are expected to use their walltime."""
+        """Extend jobs that run longer than predicted: they are expected to use their walltime."""
         state = self.state
         if isinstance(self.walltimes, AsRequested) or not state.endings or state.endings[0][0] > state.now:
             return
@@ -316,7 +321,7 @@ class Policy(Scheduler):
             self._extend(job, job.started + job.waited.walltime)
 
     def _extend(self, job: RunningJob, end: float) -> None:
-        """A job is expected to end later than before, if that is later."""
+        """Change the expected end of a job if the new one is later."""
         if end > job.end:
             before = job.end
             self.state.move(job, end)
@@ -332,9 +337,9 @@ class Policy(Scheduler):
             return True  # the site rejects it with its reason
 
     def _open_site(self, rules: SiteRules) -> None:
-        ranking, contiguous = self.hosts.ranking, self.hosts.contiguous
+        ranking, contiguous = self.allocation.ranking, self.allocation.contiguous
         if ranking is None or self.switching.after < math.inf or self.keeps or self.each:
-            part = self.hosts.name if ranking is None else "off" if self.switching.after < math.inf else "keep"
+            part = self.allocation.name if ranking is None else "off" if self.switching.after < math.inf else "keep"
             part = part if not (self.each and ranking is not None) else "each"
             raise SchedulerError(
                 f"{part} does not know jobs that share hosts: use another part, or jobs that ask for whole hosts"
@@ -373,9 +378,9 @@ class Policy(Scheduler):
         self._switched.clear()
 
     def _fall_asleep(self, hosts: ProcSet) -> None:
-        """Of hosts that have been switched, those that were switched off are free again."""
+        """Of the switched hosts, free those that were switched off."""
         state = self.state
-        for place, (ending, sleepy) in enumerate(self._sleepy):
+        for number, (ending, sleepy) in enumerate(self._sleepy):
             if sleepy & hosts:
                 state.endings.remove(ending)
                 done = sleepy & hosts
@@ -383,8 +388,8 @@ class Policy(Scheduler):
                 state.free.give_back(done)
                 self.switching.asleep |= done
                 self._look_around()
-                self._sleepy[place] = (*ending[:2], len(sleepy) * self.hosts.share, ""), sleepy
-                state.endings.add(self._sleepy[place][0])
+                self._sleepy[number] = (*ending[:2], len(sleepy) * self.allocation.share, ""), sleepy
+                state.endings.add(self._sleepy[number][0])
                 self._changed = True
         for ending, sleepy in self._sleepy:
             if not sleepy:
@@ -392,7 +397,7 @@ class Policy(Scheduler):
         self._sleepy = [each for each in self._sleepy if each[1]]
 
     def _wake_up(self, hosts: ProcSet) -> None:
-        """Jobs start whose hosts are all on."""
+        """Start the jobs whose hosts are all on."""
         state = self.state
         self.switching.waking -= hosts
         for job_id, (job, missing) in list(self._waking.items()):
@@ -411,7 +416,7 @@ class Policy(Scheduler):
                 self._changed = True
 
     def _switch_off(self) -> None:
-        """Switch off the hosts that have been idle for long, and see to it that the next ones are, while jobs come."""
+        """Switch off the hosts that have been idle for long. While jobs come, ask for a call for the next ones."""
         state, switching = self.state, self.switching
         if switching.after == math.inf:
             return
@@ -421,7 +426,7 @@ class Policy(Scheduler):
             hosts = state.free.take_these(idle)
             self._look_around()
             self._count += 1
-            ending = state.now, self._count, hosts.size * self.hosts.share, ""
+            ending = state.now, self._count, hosts.size * self.allocation.share, ""
             state.endings.add(ending)
             self._sleepy.append((ending, Hosts(hosts)))
         if state.running or self.queue or not self._all_submitted:

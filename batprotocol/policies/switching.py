@@ -1,6 +1,6 @@
-"""Switching hosts off that have had nothing to do for a while, and on when a job gets them.
+"""Switch hosts off that have been idle for a while, and on when a job gets them.
 
-It knows which hosts sleep and since when the others are idle. It must not know jobs.
+This module knows which hosts sleep, and since when the others are idle. It must not know jobs.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _NO_HOSTS: Final = frozen_hosts("")
 
 
 class Switching:
-    """Which hosts are switched off: those that have been idle for a while, and can sleep.
+    """Switches hosts off that can sleep and have been idle for a while.
 
     Args:
-        after: seconds without a job after which a host is switched off, >= 0; infinity: never.
+        after: the seconds without a job after which a host is switched off, >= 0; infinity: never.
     """
 
     def __init__(self, after: float = math.inf) -> None:
         if not after >= 0:
-            raise ValueError(f"expected seconds >= 0 after which hosts are switched off, got {after}")
+            raise ValueError(f"expected a number of seconds >= 0 after which hosts are switched off, got {after}")
         self.after = after
         self._pstates: dict[int, tuple[int, int]] = {}
         self.asleep = Hosts()
-        """The hosts that sleep, and are free."""
+        """The free hosts that sleep."""
         self.waking = Hosts()
         """The hosts that are being switched on."""
-        self._idle: dict[int, float] = {}  # since when; who has been idle for longest comes first
+        self._idle: dict[int, float] = {}  # since when; the host that has been idle for longest comes first
 
     def begin(self, event: SimulationBeginsEvent) -> None:
         """A simulation begins."""
@@ -50,7 +50,7 @@ class Switching:
         self._idle = dict.fromkeys(self._pstates, 0.0)
 
     def taken(self, hosts: FrozenHosts, reply: Reply) -> FrozenHosts:
-        """A job gets these hosts, and those of them that sleep are switched on; those for which it must wait."""
+        """Switch on the hosts of a job that sleep. Return the hosts that it must wait for."""
         if not self._pstates:
             return _NO_HOSTS
         for host in hosts:
@@ -80,11 +80,11 @@ class Switching:
         return hosts
 
     def next(self) -> float:
-        """When hosts are to be switched off next; infinity if none are idle."""
+        """The next time at which hosts are to be switched off; infinity if none are idle."""
         return next(iter(self._idle.values()), math.inf) + self.after
 
     def switch(self, hosts: Iterable[int], on: bool, reply: Reply) -> None:
-        """Switch hosts on or off: an event for each power state that is to be reached."""
+        """Switch hosts on or off, with an event for each target power state."""
         targets: dict[int, list[int]] = defaultdict(list)
         for host in hosts:
             targets[self._pstates[host][0 if on else 1]].append(host)
@@ -93,7 +93,7 @@ class Switching:
 
 
 def _sleep_pstate(host: Host) -> int | None:
-    """The first power state that a host can sleep in: `1` of `1:2:3, 4:5:6`, whose others are those on the way."""
+    """The first power state in which a host can sleep: `1` of `1:2:3, 4:5:6`. `2` and `3` are the transitions."""
     for each in host.properties or ():
         if each.key == "sleep_pstates" and each.value:
             first = each.value.split(":")[0].strip()

@@ -1,4 +1,4 @@
-"""How long jobs are expected to run, as backfilling counts on it: as long as their walltimes say, or as predicted."""
+"""The expected run times of jobs, which backfilling uses: their walltimes, or predictions."""
 
 from __future__ import annotations
 
@@ -12,48 +12,51 @@ __all__ = ["AsRequested", "MeanOfLast", "Predicted", "Walltimes"]
 
 
 class Walltimes:
-    """How long jobs are expected to run. To make one, derive, and write `expected`.
+    """The expected run times of jobs. To make one, derive and write `expected`.
 
-    A job that lasts longer than that is expected to use all of its walltime from then on.
+    When a job runs longer than expected, it is expected to use all of its walltime from then on.
     """
 
     name: ClassVar[str] = ""
-    """What it is called on the command line."""
+    """Its name on the command line."""
     sentence: ClassVar[str] = ""
-    """What it does."""
+    """One sentence that describes it."""
     source: ClassVar[str] = ""
-    """Where it comes from."""
+    """The publication or documentation that defines it."""
 
     def begin(self, state: State) -> None:
         """A simulation begins."""
 
     def expected(self, job: WaitingJob, state: State) -> float:
-        """Seconds, asked when the job is submitted. More than the walltime counts as the walltime."""
+        """The expected run time in seconds, at most the walltime. The policy asks once, at the submission of the job.
+
+        A larger number counts as the walltime.
+        """
         raise NotImplementedError
 
     def ended(self, job: RunningJob, state: State) -> None:
-        """A job has ended: it ran from `job.started` until `state.now`."""
+        """A job has ended. It ran from `job.started` until `state.now`."""
 
 
 class AsRequested(Walltimes):
-    """The walltimes as they are."""
+    """The requested times."""
 
     name = "requested"
-    sentence = "Jobs are expected to run as long as their walltimes say."
+    sentence = "Jobs are expected to run for their walltimes."
 
     def expected(self, job: WaitingJob, state: State) -> float:
         return job.walltime
 
 
 class MeanOfLast(Walltimes):
-    """The mean of the run times of the last jobs of the same user; the walltime, until there are so many.
+    """The mean run time of the last `count` jobs of the same user. Until that many have ended, it is the walltime.
 
     Args:
-        count: how many jobs, >= 1.
+        count: the number of jobs, >= 1.
     """
 
     name = "predicted"
-    sentence = "Jobs are expected to run as long as the last two jobs of their user did, in the mean."
+    sentence = "Jobs are expected to run for the mean of the last N jobs of their user, two by default."
     source = "Tsafrir, Etsion and Feitelson, TPDS 18, 2007"
 
     def __init__(self, count: int = 2) -> None:
@@ -77,10 +80,10 @@ class MeanOfLast(Walltimes):
 
 
 class Predicted(Walltimes):
-    """What a Python function says.
+    """Predictions by a Python function.
 
     Args:
-        function: called with a job and the state; gives seconds.
+        function: takes a job and the state, and returns seconds.
     """
 
     def __init__(self, function: Callable[[WaitingJob, State], float]) -> None:

@@ -22,6 +22,7 @@ from time import time_ns
 from typing import Final, NamedTuple
 
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.model import Direction
 from batprotocol.recording.journal import Journal
 from batprotocol.recording.moments import moment_of
@@ -52,7 +53,7 @@ try:
     )
 except ImportError as missing:
     package = (missing.name or "mcap").partition(".")[0]
-    raise PackageMissing(f"MCAP needs the package {package}: pip install 'batprotocol[capture]'") from None
+    raise PackageMissing(f"MCAP needs the package {package}: {installing('capture')}") from None
 
 __all__ = ["MESSAGE", "PROFILE", "TOPICS", "Chunked", "Mcap"]
 

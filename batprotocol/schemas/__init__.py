@@ -1,11 +1,12 @@
-"""Schemas of other ages: the protocol as it was, or as somebody else has it.
+"""Schemas of other ages: earlier versions of the protocol, or versions of other projects.
 
-The schema has changed while it went on calling itself 0.1.0, and flatbuffers says nothing when two sides differ. Here
-any schema can be read (`read_schema`), its messages read and written (`Codec`), two schemas compared (`differences`),
-and the age of a message found (`Fitting`). What becomes of a conversation between ages, `batprotocol.legacy` knows.
+The schema has changed, but its version number is still 0.1.0, and flatbuffers does not detect that two sides use
+different schemas. This package reads any schema (`read_schema`), reads and writes its messages (`Codec`), compares two
+schemas (`differences`), and finds the age of a message (`Fitting`). `batprotocol.legacy` translates conversations
+between ages.
 
-`reading` finds schemas, with what `describing` says of the known ages; `codec` stands on the careful readers of `wire`,
-to which it adds `writing`. Nothing that the rest of the library does passes through here.
+`reading` finds schemas, with the descriptions of the known ages (`describing`). `codec` uses the careful readers of
+`wire`, and adds `writing`. The rest of the library does not use this package.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A codec for any schema: flatbuffers and JSON to records and back.
 
-A record is a message in its schema's own words: nested dicts and lists, as its JSON has them. It must not know what
-any field means, nor which schemas there are.
+A record is a message with the names of its schema: nested dicts and lists, as in its JSON. This module must not know
+the meaning of fields, or which schemas exist.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from batprotocol.wire.reader import read
 __all__ = ["Codec", "Record"]
 
 Record = dict[str, Any]
-"""A message of a schema: its fields by name. Enums and the types of unions (`event_type`) are names; a number stands
-where the schema has no name for it; absent fields are left out, but for scalars, which have their defaults; an optional
-scalar that is absent is None."""
+"""A message of a schema: its fields by name. Enums and the types of unions (`event_type`) are names, or numbers if the
+schema has no name. Absent fields are left out, except scalars, which have their defaults. An absent optional scalar is
+None."""
 
 
 class Codec:
@@ -44,7 +44,8 @@ class Codec:
         """Read a message from a flatbuffer.
 
         Raises:
-            DecodeError: it is none of this schema; `path` and `offset` say where, `partial` holds what could be read.
+            DecodeError: it is not a message of this schema. `path` and `offset` are the place of the error, and
+                `partial` is the part that could be read.
         """
         return read(as_bytes(data), self.schema)
 
@@ -52,7 +53,7 @@ class Codec:
         """Write a message as a flatbuffer.
 
         Raises:
-            EncodeError: it is no message of this schema; `path` says where.
+            EncodeError: it is not a message of this schema; `path` is the place of the error.
         """
         return write(self.schema, record)
 
@@ -64,23 +65,23 @@ class Codec:
         Args:
             text: the text, UTF-8 if it is bytes. It ends at the first NUL.
             strict: refuse fields that the schema does not have, as Batsim does. False skips them.
-            skipped: a list to which the paths of skipped fields are appended.
+            skipped: a list, to which the paths of skipped fields are appended.
 
         Raises:
-            DecodeError: Batsim's parser, with this schema, would refuse it.
+            DecodeError: Batsim's parser would refuse it with this schema.
         """
         return read_json(json.as_bytes(text), strict, skipped, self.schema)
 
     def to_json(self, record: Mapping[str, Any], indent: int | None = None) -> str:
-        """Write a message as JSON text, that of this record as it would be read.
+        """Write a message as JSON text, which reads as this record.
 
         Args:
             record: the message.
-            indent: spaces for each level, or None: one line.
+            indent: the number of spaces for each level, or None for a single line.
 
         Raises:
-            EncodeError: it is no message of this schema, or its text would be longer than `batprotocol.wire.json`
-                writes.
+            EncodeError: it is not a message of this schema, or its text would be longer than the limit of
+                `batprotocol.wire.json`.
         """
         write(self.schema, record)
         return json.text(dict(record), indent)

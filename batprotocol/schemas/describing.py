@@ -1,4 +1,4 @@
-"""Schemas as short texts: what differs from another one, in a line for each field.
+"""Schemas as short texts: the differences from another schema, with a line for each field.
 
     # a comment
     table Job
@@ -15,8 +15,9 @@
     root Message
     without BatsimHelloEvent
 
-A table, enum or union is there whole, or is that of the other schema; `without` names those that are gone. What is in
-the library of older states of the protocol is told in this way. It must not know which these are.
+The text has a table, enum or union completely, or not at all if it is equal in the other schema; `without` names those
+that were removed. The library describes older states of the protocol in this way. This module must not know which ages
+exist.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _PART: Final = re.compile(r"(table|enum|union|root|without) (\w+)(?:: (\w+))?")
 
 
 def described(schema: Schema, base: Schema) -> str:
-    """What differs in a schema from another one, as a text that `applied` reads. Comments are left out."""
+    """The differences of a schema from another one, as a text that `applied` reads. Comments are left out."""
     lines = []
     if schema.root != base.root:
         lines.append(f"root {schema.root}")
@@ -74,21 +75,21 @@ def _field(schema: Schema, field: Field) -> str:
 
 
 def applied(text: str, base: Schema, name: str = "the description") -> Schema:
-    """The schema that differs from another one in what a text says.
+    """The schema with the differences from another one that a text describes.
 
     Args:
         text: the description.
-        base: the other one.
-        name: what to call the text where something is wrong with it.
+        base: the other schema.
+        name: the name of the text in errors.
 
     Raises:
-        InputError: the text is no such description; the error says in which line.
+        InputError: the text is not such a description; the error has the line.
     """
     return _Description(text, base, name).schema()
 
 
 class _Description:
-    """A description that is read: its parts, each with the lines below it."""
+    """A description while it is read: its parts, each with the lines below it."""
 
     def __init__(self, text: str, base: Schema, name: str) -> None:
         self.name = name
@@ -109,7 +110,7 @@ class _Description:
             if part is None or bool(part[3]) != (part[1] == "enum"):
                 self.fail("expected 'table NAME', 'enum NAME: TYPE', 'union NAME', 'root NAME' or 'without NAME'")
             if (part[1], part[2]) in self.parts:
-                self.fail(f"{part[2]} is there already")
+                self.fail(f"{part[2]} is already defined: remove one of them")
             below: list[tuple[int, str]] = []
             self.parts[part[1], part[2]] = (part[3] or "", below)
             lines = below if part[1] in ("table", "enum", "union") else None
@@ -137,7 +138,7 @@ class _Description:
         return Schema(root, tables, self.enums, self.unions)
 
     def whole(self, root: str, tables: dict[str, Table]) -> None:
-        """Refuse a schema that speaks of what it does not have."""
+        """Refuse a schema with a reference to a part that it does not have."""
         used = [("the root", root), *((union.name, each) for union in self.unions.values() for each in union.members)]
         for table in tables.values():
             for field in table.fields:
@@ -145,13 +146,13 @@ class _Description:
                 names = {"enum": [*self.enums], "union": [*self.unions]}.get(type_.kind, [type_.name])
                 if type_.name not in names:
                     raise InputError(
-                        f"{table.name}.{field.name} is of {type_.name}, which there is not", file=self.name
+                        f"{table.name}.{field.name} has the type {type_.name}, which does not exist", file=self.name
                     )
                 if type_.kind == "table":
                     used.append((f"{table.name}.{field.name}", type_.name))
         for where, name in used:
             if name not in tables:
-                raise InputError(f"{where} is of the table {name}, which there is not", file=self.name)
+                raise InputError(f"{where} refers to the table {name}, which does not exist", file=self.name)
 
     def member(self, line: tuple[int, str]) -> tuple[str, int]:
         self.line, text = line
@@ -200,4 +201,4 @@ class _Description:
                 return {"true": True, "false": False}[text or "false"]
             return float(text or 0.0) if kind.kind.startswith("float") else int(text or 0)
         except (KeyError, ValueError):
-            self.fail(f"{text} is no {kind.kind}")
+            self.fail(f"{text} is not a value of type {kind.kind}")

@@ -1,7 +1,7 @@
-"""What differs between two schemas, and what becomes of messages that are written by one and read by the other.
+"""The differences between two schemas, and their effect on messages that are written by one and read by the other.
 
-Flatbuffers finds fields by their number, JSON by their name; so what is harmless to one may break the other. It must
-not know which schemas there are, nor what fields mean.
+Flatbuffers finds fields by their number, JSON by their name, so a change that is harmless to one may break the other.
+This module must not know which schemas exist, or the meaning of fields.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _REALS: Final = ("float32", "float64")
 
 
 class Verdict(IntEnum):
-    """What may happen at worst, from the harmless on."""
+    """The worst effect of a difference. Higher values are worse."""
 
     FINE = 0
-    """It is read as it was meant; what is new to the reader is left aside."""
+    """The message is read correctly; the reader ignores parts that it does not know."""
     DEFAULT = 1
-    """The reader finds the default of its schema, where there was no value or one that it cannot see."""
+    """The reader finds the default of its schema, because there is no value or it cannot read the value."""
     ABSENT = 2
-    """The reader finds nothing; of an enum's member, the number without a name."""
+    """The reader finds nothing, or the number of an enum's member without a name."""
     REFUSED = 3
     """The message is refused."""
     MISREAD = 4
-    """The reader finds something else than was written, and nothing tells."""
+    """The reader finds another value than was written, without an error."""
 
     def __str__(self) -> str:
         return self.name.lower()
 
 
 class Effect(NamedTuple):
-    """What happens on the wire, by format."""
+    """The effect on messages, by format."""
 
     binary: Verdict = Verdict.FINE
     json: Verdict = Verdict.FINE
@@ -47,12 +47,13 @@ class Difference(NamedTuple):
     """One difference.
 
     Attributes:
-        kind: "added", "removed", "renamed", "moved" (its number is another), "type", "default", "required",
+        kind: "added", "removed", "renamed", "moved" (it has another number), "type", "default", "required",
             "not required", "nullable", "not nullable", "deprecated" or "root".
-        place: what differs, by its name in the new schema, or in the old one if it is gone: `Job.walltime`.
-        detail: how it was and how it is, in a few words, or "".
-        old_reads_new: what a peer of the old schema makes of what one of the new schema writes.
-        new_reads_old: the reverse.
+        place: the part that differs, by its name in the new schema, or in the old one if it was removed:
+            `Job.walltime`.
+        detail: the old and the new form, in a few words, or "".
+        old_reads_new: the effect when a peer with the old schema reads a message of the new schema.
+        new_reads_old: the effect in the reverse direction.
     """
 
     kind: str
@@ -63,12 +64,12 @@ class Difference(NamedTuple):
 
 
 def worst(found: Iterable[Difference]) -> Verdict:
-    """The worst that can happen, in any format and direction."""
+    """The worst effect, in any format and direction."""
     return max((max(*each.old_reads_new, *each.new_reads_old) for each in found), default=Verdict.FINE)
 
 
 def differences(old: Schema, new: Schema) -> list[Difference]:
-    """All that differs between two schemas, but for their comments.
+    """All differences between two schemas, except their comments.
 
     >>> from batprotocol.schemas import age
     >>> for each in differences(age("2021-10"), age("2022-01")):
@@ -79,7 +80,7 @@ def differences(old: Schema, new: Schema) -> list[Difference]:
 
 
 class _Comparison:
-    """Two schemas, and which table of one is which of the other: `renamed` from old names, `back` from new ones."""
+    """Two schemas, and the new names of tables: `renamed` maps old names to new ones, `back` new names to old ones."""
 
     def __init__(self, old: Schema, new: Schema) -> None:
         self.old, self.new = old, new
@@ -90,11 +91,11 @@ class _Comparison:
         self.back = {now: before for before, now in self.renamed.items()}
 
     def was(self, name: str) -> str:
-        """The old name of what has this one now."""
+        """The old name of the part with this new name."""
         return self.back.get(name, name)
 
     def renamed_members(self, old: Union, new: Union) -> dict[str, str]:
-        """The tables of a union that have another name now, with the same number and, as far as both go, fields."""
+        """The renamed tables of a union: the same number and, as far as both have them, the same fields."""
         pairs = zip(old.members, new.members, strict=False)
         return {
             before: now
@@ -182,7 +183,7 @@ class _Comparison:
         return old.kind == new.kind and self.renamed.get(old.name, old.name) == new.name
 
     def of_one(self, kind: str, field: Field, old: Table, new: Table) -> Difference:
-        """A field that only one of them has."""
+        """A field that only one schema has."""
         known, unknown = (new, old) if kind == "added" else (old, new)
         found = Effect(self.in_binary(field, unknown, forward=kind == "removed"), _missing(field))
         if field.deprecated:
@@ -193,7 +194,7 @@ class _Comparison:
         return Difference(kind, f"{known.name}.{field.name}", _described(field), *effects)
 
     def of_both(self, kind: str, detail: str, before: Field, field: Field, old: Table, new: Table) -> Difference:
-        """A field that both have, with the effects of this one difference alone."""
+        """A field that both schemas have, with the effects of this difference alone."""
         effects = []
         for forward, reader, writer, written in ((True, before, field, new), (False, field, before, old)):
             if kind == "moved":
@@ -209,14 +210,14 @@ class _Comparison:
 
     @staticmethod
     def attribute(kind: str, reader: Field, writer: Field) -> Effect:
-        """The effect of what is said of a field besides its type."""
+        """The effect of a difference in a field's attributes besides its type."""
         verdict = Verdict.FINE
         if kind in ("required", "not required") and reader.required:
             verdict = Verdict.REFUSED
         elif kind in ("nullable", "not nullable"):
             verdict = Verdict.ABSENT if reader.optional else Verdict.DEFAULT
             if reader.optional is False and writer.optional:
-                # It is there whenever it has a value: only where there is none, the default is found.
+                # A field with a value is always present: the default is found only if there is no value.
                 return Effect(verdict, Verdict.REFUSED)
         elif kind == "default":
             verdict = Verdict.MISREAD
@@ -225,7 +226,7 @@ class _Comparison:
         return Effect(verdict, verdict)
 
     def in_binary(self, field: Field, written: Table, forward: bool) -> Verdict:
-        """What a reader finds in its field when what was written is another table."""
+        """The effect when a reader reads a field that was written as another table."""
         if field.deprecated:
             return Verdict.FINE
         there = next((each for each in written.fields if each.slot == field.slot and not each.deprecated), None)
@@ -237,7 +238,7 @@ class _Comparison:
         return Verdict.MISREAD
 
     def type_in_json(self, reader: Type, writer: Type) -> Verdict:
-        """What a reader of one type makes of the text of another."""
+        """The effect when a reader of one type reads the text of another type."""
         if reader.kind in RANGES and writer.kind in RANGES:
             (least, most), (lower, upper) = RANGES[reader.kind], RANGES[writer.kind]
             return Verdict.FINE if least <= lower and upper <= most else Verdict.REFUSED
@@ -246,17 +247,17 @@ class _Comparison:
             exact = exact or writer.kind in ("int8", "uint8", "int16", "uint16", "float32")
             return Verdict.FINE if exact else Verdict.MISREAD
         if reader.kind == "bool" and writer.kind in RANGES:
-            return Verdict.MISREAD  # any number is taken for true
+            return Verdict.MISREAD  # any number is read as true
         if reader.element and writer.element:
             return self.type_in_json(reader.element, writer.element)
         if reader.kind in ("table", "union") and writer.kind == reader.kind:
             return Verdict.MISREAD
         if reader.kind == "enum" or (writer.kind == "string" and reader.kind in (*RANGES, *_REALS, "bool")):
-            return Verdict.MISREAD  # the dialect takes numbers for members, and texts for numbers
+            return Verdict.MISREAD  # the dialect accepts numbers for members, and texts for numbers
         if reader.kind == "vector" and writer.kind in ("table", "union"):
             return Verdict.REFUSED
         if reader.kind in ("table", "union") and writer.kind == "vector":
-            return Verdict.MISREAD  # the dialect takes a vector for the fields in order
+            return Verdict.MISREAD  # the dialect accepts a vector for the fields in order
         return Verdict.REFUSED
 
     # Enums and unions
@@ -295,7 +296,7 @@ class _Comparison:
         return Verdict.ABSENT if not found else Verdict.FINE if name in found else Verdict.MISREAD
 
     def unions(self, old: Union, new: Union) -> Iterator[Difference]:
-        # What keeps its number may be other tables of one name: then what differs is told of the table.
+        # The tables of one number and name may differ: then the differences are listed for the table.
         moved = [name for name in old.members if self.renamed.get(name, name) in new.members]
         for number, name in enumerate(new.members):
             place = f"{new.name}.{name}"
@@ -323,7 +324,7 @@ class _Comparison:
 
 
 def _missing(field: Field) -> Verdict:
-    """What a reader finds where its field is not."""
+    """The effect when the field is absent."""
     if field.required:
         return Verdict.REFUSED
     scalar = field.type.kind not in ("string", "vector", "table", "union")

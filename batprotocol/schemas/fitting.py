@@ -1,8 +1,8 @@
-"""Which age is it? Messages are held against the known schemas; what does not fit is told.
+"""Find the age of messages: compare them with the known schemas, and report the misfits.
 
-A flatbuffer says nothing of its schema, and most bytes can be read by several. So more is asked here than that a
-message can be read: no byte of a table that the schema does not account for, no number of an enum without a name, no
-double or time that no clock shows, no event that the other side says. It must not know what differs between the ages.
+A flatbuffer does not contain its schema, and most bytes can be read by several schemas. So a message fits only if more
+than its form is right: each byte of a table belongs to a field, each number of an enum has a name, doubles and times
+are plausible, and this side may send its events. This module must not know the differences between the ages.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from batprotocol.wire.reader import Reader
 __all__ = ["FROM_BATSIM", "Fitting", "Verdicts", "misfit", "other_ages"]
 
 FROM_BATSIM: Final = frozenset({event.__name__ for event in BATSIM_TO_EDC} | {"BatsimHelloEvent"})
-"""The events that Batsim says, in any age: those of today, and the one that is gone. All others a decision component
-says."""
+"""The events that Batsim sends in any age: the current ones, and one that was removed. The decision component sends all
+others."""
 
 _TINY: Final = 1e-200
-"""No quantity of a simulation is smaller, but those whose bytes were an integer."""
+"""The smallest plausible quantity of a simulation. Doubles whose bytes were an integer are smaller."""
 _HUGE: Final = 2**53
-"""No count or time is as large, but those whose bytes were a double."""
+"""The limit of plausible counts and times. Integers whose bytes were a double are larger."""
 
 
 def misfit(data: bytes, schema: Schema, direction: Direction | None = None) -> str:
-    """Why a message is none of this schema, as one sentence; "" if it fits.
+    """Why a message does not fit this schema, as one sentence; "" if it fits.
 
     Args:
-        data: the message, in either format, without what frames the first two of a conversation.
+        data: the message, in either format, without the frames of the first two messages of a conversation.
         schema: the schema.
-        direction: who says it, or None if that is not known.
+        direction: the direction of the message, or None if it is not known.
     """
     try:
         if data[:1] == b"{":
@@ -51,11 +51,11 @@ def misfit(data: bytes, schema: Schema, direction: Direction | None = None) -> s
 
 
 class Verdicts(NamedTuple):
-    """What was found.
+    """The schemas that messages fit, and those that they do not fit.
 
     Attributes:
         fits: the names of the schemas that all messages fit, the oldest first.
-        misfits: for each of the others, the first sentence that said why not.
+        misfits: for each other schema, the first reason why not.
     """
 
     fits: tuple[str, ...]
@@ -70,10 +70,10 @@ class Verdicts(NamedTuple):
 
 
 class Fitting:
-    """Holds the messages of a conversation against several schemas, one after the other.
+    """Compares the messages of a conversation with several schemas, one message after the other.
 
     Args:
-        schemas: the schemas by name; without any, all known ages.
+        schemas: the schemas by name. By default, all known ages.
 
     >>> from batprotocol.schemas import Codec, Fitting, age
     >>> fitting = Fitting()
@@ -92,8 +92,8 @@ class Fitting:
         """Take the next message.
 
         Args:
-            data: the message, in either format, without what frames the first two of a conversation.
-            direction: who says it, or None if that is not known.
+            data: the message, in either format, without the frames of the first two messages of a conversation.
+            direction: the direction of the message, or None if it is not known.
         """
         for name, schema in self._schemas.items():
             if name not in self._misfits and (reason := misfit(data, schema, direction)):
@@ -101,31 +101,31 @@ class Fitting:
 
     @property
     def verdicts(self) -> Verdicts:
-        """What was found so far."""
+        """The result for all messages so far."""
         fits = tuple(name for name in self._schemas if name not in self._misfits)
         return Verdicts(fits, {name: self._misfits[name] for name in self._schemas if name in self._misfits})
 
 
 def _unlikely(record: Record, direction: Direction | None) -> str:
-    """What cannot be meant in a message that can be read, or ""."""
+    """The reason why a readable message is implausible, or ""."""
     now = record.get("now", 0.0)
     if not isinstance(now, float) or not isfinite(now) or now < 0:
-        return f"now: {now} is no time"
+        return f"now: {now} is not a time"
     for index, each in enumerate(record.get("events", ())):
         kind = each.get("event_type")
         if kind is None:
             return f"events[{index}].event: there is none"
         timestamp = each.get("timestamp", 0.0)
         if not 0 <= timestamp <= now:
-            return f"events[{index}].timestamp: {timestamp} is no time before {now}"
+            return f"events[{index}].timestamp: {timestamp} is not a time before {now}"
         if direction is not None and (kind in FROM_BATSIM) != (direction is Direction.BATSIM_TO_EDC):
             sender = "Batsim" if kind in FROM_BATSIM else "a decision component"
-            return f"events[{index}].event_type: {kind} is what {sender} says"
+            return f"events[{index}].event_type: {kind} is sent by {sender}"
     return ""
 
 
 class _Exact(Reader):
-    """A reading that also refuses what the schema does not account for."""
+    """A reader that also refuses bytes and numbers that the schema does not explain."""
 
     def table(self, name: str, position: int, depth: int, tree: dict[str, Any]) -> tuple[int, int]:
         below = super().table(name, position, depth, tree)
@@ -153,16 +153,16 @@ class _Exact(Reader):
         return below
 
     def extent(self, field: Field, place: int) -> int:
-        """How many bytes a field takes in its table. What no writer puts there is refused."""
+        """The number of bytes of a field in its table. Places that no writer uses are refused."""
         layout = self.layout(field.type)
         if place % layout.size:
             self.fail(f"a {self.schema.kind_of(field.type)} of {layout.size} bytes does not lie so", place)
-        self.need(place, layout.size, f"the field {field.name}")  # of those that are deprecated, nobody else looks
+        self.need(place, layout.size, f"the field {field.name}")  # other readers do not read deprecated fields
         self.likely(field.type, layout.unpack_from(self.data, place)[0], place)
         return layout.size
 
     def likely(self, type_: Type, value: float, place: int) -> None:
-        """Refuse a scalar that no simulation has."""
+        """Refuse a scalar that is implausible in a simulation."""
         if type_.kind == "enum":
             if value not in self.schema.names[type_.name]:
                 self.fail(f"{type_.name} has no number {value}", place)
@@ -175,11 +175,11 @@ class _Exact(Reader):
 
 
 def other_ages(data: bytes, direction: Direction | None = None) -> str:
-    """Of which ages a message is that does not fit today's schema, as a sentence; "" if it does fit.
+    """The ages that a message fits if it does not fit the current schema, as a sentence; "" if it fits the current one.
 
     Args:
-        data: the message, in either format, without what frames the first two of a conversation.
-        direction: who says it, or None if that is not known.
+        data: the message, in either format, without the frames of the first two messages of a conversation.
+        direction: the direction of the message, or None if it is not known.
     """
     if not misfit(data, age(TODAY), direction):
         return ""
@@ -187,4 +187,4 @@ def other_ages(data: bytes, direction: Direction | None = None) -> str:
     if not fits:
         return ""
     several = " or ".join(fits)
-    return f"it fits the schema of {several}, and not today's: --schema {fits[-1]} reads it"
+    return f"it fits the schema of {several}, and not the current one: use --schema {fits[-1]} to read it"

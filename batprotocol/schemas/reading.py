@@ -1,4 +1,4 @@
-"""Schemas from files: `.bfbs`, which flatc makes; `.fbs`, where flatc is installed; descriptions; ages by name."""
+"""Read schemas from files (`.bfbs`, which flatc writes; `.fbs`, if flatc is installed; descriptions), or by age."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from batprotocol.schemas.describing import applied
 __all__ = ["AGES", "TODAY", "age", "ages", "read_schema"]
 
 TODAY: Final = "2026-06"
-"""The age of this library's own schema, which is that of Batsim 5.0.0-rc2."""
+"""The age of this library's own schema, that of Batsim 5.0.0-rc2."""
 
 AGES: Final = ("2021-10", "2022-01", "2023-07-18", "2023-07-20", "2024-10", TODAY)
-"""The known ages, by the time at which each schema was public, the oldest first."""
+"""The known ages, named by the time at which each schema was public, the oldest first."""
 
 LARGEST: Final = 2**24
-"""No schema is read that is larger, 16 MiB: the library's own has 40 KiB."""
+"""The maximum size of a schema, 16 MiB. The library's own has 40 KiB."""
 
 
 @cache
@@ -35,8 +35,8 @@ def age(name: str) -> Schema:
         today: Schema = SCHEMA
         return today
     if name not in AGES:
-        raise InputError(f"there is no age {name}: {', '.join(AGES)} are known, others come as a file")
-    from importlib.resources import files  # which takes longer to import than all else here
+        raise InputError(f"there is no age {name}: use {', '.join(AGES)}, or a file")
+    from importlib.resources import files  # which takes longer to import than everything else here
 
     text = files("batprotocol.schemas").joinpath(f"ages/{name}.txt").read_text(encoding="utf-8")
     return applied(text, age(AGES[AGES.index(name) + 1]), f"the age {name}")
@@ -51,11 +51,11 @@ def read_schema(source: str | os.PathLike[str]) -> Schema:
     """A schema by the name of its age, or from a file.
 
     Args:
-        source: one of the `AGES`; or a file: `.bfbs`, a reflection schema; `.fbs`, for which flatc must be installed;
-            `.txt`, what differs from this library's schema (see `batprotocol.schemas.describing`).
+        source: one of the `AGES`, or a file: `.bfbs`, a reflection schema; `.fbs`, for which flatc must be installed;
+            `.txt`, the differences from this library's schema (see `batprotocol.schemas.describing`).
 
     Raises:
-        InputError: it cannot be read, or is no schema of messages.
+        InputError: it cannot be read, or it is not a schema of messages.
     """
     path = os.fspath(source)
     if path in AGES:
@@ -82,15 +82,15 @@ def read_schema(source: str | os.PathLike[str]) -> Schema:
 
 
 def _compiled(path: Path) -> bytes:
-    """What flatc makes of an `.fbs` file."""
+    """Compile an `.fbs` file with flatc."""
     import shutil
     import subprocess
     import tempfile
 
     if shutil.which("flatc") is None:
         raise InputError(
-            "flatc is needed to read it (Debian and Ubuntu: apt-get install flatbuffers-compiler); a .bfbs file is "
-            "read without",
+            "install flatc to read it (Debian and Ubuntu: apt-get install flatbuffers-compiler), or use a .bfbs file, "
+            "which needs no flatc",
             file=str(path),
         )
     with tempfile.TemporaryDirectory() as folder:
@@ -98,9 +98,9 @@ def _compiled(path: Path) -> bytes:
         try:
             done = subprocess.run(command, capture_output=True, check=False, timeout=60)
         except subprocess.TimeoutExpired:
-            raise InputError("flatc does not come to an end", file=str(path)) from None
+            raise InputError("flatc does not finish", file=str(path)) from None
         made = Path(folder) / f"{path.stem}.bfbs"
         if done.returncode or not made.exists():
             said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
-            raise InputError(f"flatc refuses it: {said[-1].strip() if said else 'without a word'}", file=str(path))
+            raise InputError(f"flatc refuses it: {said[-1].strip() if said else 'without a message'}", file=str(path))
         return made.read_bytes()

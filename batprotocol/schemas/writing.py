@@ -1,7 +1,8 @@
-"""Writes the wire tree of any schema as a flatbuffer, with every check of what it holds.
+"""Writes the wire tree of any schema as a flatbuffer, and checks all its values.
 
-A message is written from its end to its start, as flatbuffers wants it: what a table leads to comes before the table,
-and places are counted from the end. The generated codec writes messages of this library's own schema, and far faster.
+A message is written from its end to its start, as flatbuffers requires: the parts of a table are written before the
+table, and places are counted from the end. The generated codec, which is far faster, writes messages of this library's
+own schema.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ def write(schema: Schema, tree: Mapping[str, Any]) -> bytes:
 
     Args:
         schema: whose message it is.
-        tree: the message, as its JSON has it. What several parts share is written once.
+        tree: the message, in the form of its JSON. Shared parts are written once.
 
     Raises:
-        EncodeError: something in it is not what the schema says, is missing, or out of range; `path` says where.
+        EncodeError: a value does not fit the schema, is missing, or out of range; `path` is its place.
     """
     return _Writer(schema).message(tree)
 
 
 class _Writer:
-    """One writing: `path` is where it stands, `pieces` what is written so far, the last first, in `size` bytes."""
+    """Writes one message: `path` is the current place, `pieces` the pieces so far, last first, of `size` bytes."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -64,14 +65,14 @@ class _Writer:
         return b"".join(reversed(self.pieces))
 
     def put(self, piece: bytes) -> int:
-        """Write a piece before all others; where it begins."""
+        """Write a piece before all others, and return its place."""
         if piece:
             self.pieces.append(piece)
             self.size += len(piece)
         return self.size
 
     def table(self, name: str, tree: Any, depth: int) -> tuple[int, int, int]:
-        """Write a table: where it is, how many tables are in it, and how many levels of them."""
+        """Write a table, and return its place, the number of tables in it, and the number of their levels."""
         if depth > MAX_DEPTH:
             self.fail(f"tables nest more than {MAX_DEPTH} deep")
         if not isinstance(tree, Mapping):
@@ -124,7 +125,7 @@ class _Writer:
     def field(
         self, field: Field, value: Any, tree: Mapping[str, Any], depth: int, inline: list[tuple[int, Field, str, Any]]
     ) -> tuple[int, int]:
-        """Write what a field leads to, and note what lies in the table; how many tables, and levels of them."""
+        """Write the parts of a field outside the table, and record its value in the table. Return tables and levels."""
         kind = field.type.kind
         if kind == "enum" or kind in CODES:
             number = self.scalar(field.type, value)
@@ -148,7 +149,7 @@ class _Writer:
         return below
 
     def member(self, field: Field, tree: Mapping[str, Any]) -> tuple[str, int]:
-        """Which table a union is, and its number."""
+        """The table of a union, and its number."""
         members = self.schema.unions[field.type.name].members
         said = tree.get(f"{field.name}_type")
         if not isinstance(said, str) or said not in members:
@@ -157,7 +158,7 @@ class _Writer:
         return said, members.index(said) + 1
 
     def inline(self, fields: list[tuple[int, Field, str, Any]]) -> int:
-        """Write a table itself, and its vtable if none is like it."""
+        """Write a table itself, and its vtable unless an equal one exists."""
         fields.sort(key=lambda entry: -struct.calcsize(entry[2]))
         offsets: dict[int, int] = {}
         end = 4
@@ -165,7 +166,7 @@ class _Writer:
             offsets[slot] = end
             end += struct.calcsize(code)
         wide = bool(fields) and struct.calcsize(fields[0][2]) == 8
-        # The eight bytes that come first lie behind the four of the offset to the vtable.
+        # The first eight bytes lie behind the four of the offset to the vtable.
         self.put(bytes(-(self.size + end - 4) % 8 if wide else -(self.size + end) % 4))
         place = self.size + end
         count = max(offsets, default=-1) + 1
@@ -189,7 +190,7 @@ class _Writer:
     def code(self, type_: Type) -> str:
         return CODES[self.schema.kind_of(type_)]
 
-    # What a field can hold
+    # Values of fields
 
     def scalar(self, type_: Type, value: Any) -> Any:
         kind = self.schema.kind_of(type_)
@@ -206,7 +207,7 @@ class _Writer:
         return value if kind == "bool" else self.real(kind, value)
 
     def check(self, kind: str, value: Any) -> None:
-        """Refuse what is no text, or no scalar of this kind."""
+        """Refuse a value that is not a text, or not a scalar of this kind."""
         try:
             _CHECKS[kind](value, 0)
         except EncodeError as error:

@@ -1,14 +1,14 @@
 """An embedded Batsim: the same protocol, event for event, and the same results, without SimGrid.
 
-`simulate` runs a whole simulation of a scheduler in this process; `Simulator` is the same one message at a time, for
-whoever moves the messages otherwise, and can be copied and pickled between any two turns.
+`simulate` runs a whole simulation of a scheduler in this process. `Simulator` does the same one message at a time. Use
+it to exchange messages in another way, and to copy or pickle a simulation between any two turns.
 
-The data take this way through it: `inputs` (platform, workloads, external events) make the `machine` (hosts, links,
-what they do) and the actors of `batsim`, who wait for one another in a `queue`, and for the `progress` of what runs;
-all that takes time, and shares hosts and links, is one of the `actions`. What the result files hold goes to the
-observers of `results`. Decision components that are no Python objects are reached through `peers`, a `Recorder`
-writes down what is said (`recording`), as others may who are told of it (`watching`), `copying` makes copies of a
-simulation, and `simulating` plays one from its inputs to its results.
+The modules have these roles: `inputs` reads platform, workloads and external events. From them, the simulator creates
+the `machine` (hosts and links with their states) and the actors of `batsim`. Actors wait for one another in a `queue`,
+and for the `progress` of jobs. `actions` has everything that takes time and shares hosts and links. The rows of result
+files go to the observers of `results`. `peers` connects to decision components that are not Python objects. A
+`Recorder` (`recording`) records messages, and other watchers can follow them (`watching`). `copying` copies a
+simulation, and `simulating` runs a simulation from its inputs to its results.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs ZeroMQ, or loads libraries, is imported when it is wanted: most simulations do without."""
+    """Import functions that need ZeroMQ, or load libraries, at their first use: most simulations do not need them."""
     if name not in ("connect", "load_library"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from batprotocol.simulator import peers

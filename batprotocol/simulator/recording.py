@@ -1,4 +1,4 @@
-"""What is said in a simulation, written down as values come: what a recording is, `batprotocol.recording` knows."""
+"""A recorder for the messages of a simulation, which are values: `batprotocol.recording` has the file formats."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from batprotocol import recording
+from batprotocol.deprecation import OldName
 from batprotocol.model import Direction, Message
 from batprotocol.simulator.results import Result
 from batprotocol.simulator.results.files import jobs_text, schedule_text
@@ -18,14 +19,14 @@ class Recorder(recording.Recorder):
     """Records the conversation of a simulation. Use it in a `with`, which finishes the recording.
 
     Args:
-        path: a file that ends with `.mcap`, `.tar.xz` or `.tar`, or a folder, which may exist but holds no recording
-            yet.
+        path: a file that ends with `.mcap`, `.tar.xz` or `.tar`, or a folder. The folder may exist, but must not
+            contain a recording.
         format: "binary" or "json".
-        about: what is told of the simulation, such as its inputs; only a `.mcap` keeps it.
+        about: facts about the simulation, such as its inputs; only a `.mcap` stores them.
 
     Raises:
-        OSError: it cannot be written there, or something is there already.
-        PackageMissing: it is a `.mcap`, and the package `mcap` is not installed.
+        OSError: the path cannot be written, or a recording exists already.
+        PackageMissing: the file is a `.mcap`, and the package `mcap` is not installed.
     """
 
     def __init__(
@@ -36,24 +37,26 @@ class Recorder(recording.Recorder):
         self._encode = FORMATS[format].encode
 
     def hello(self, init: str, message: Message) -> None:
-        """The initialization data, and the hello in return."""
+        """Record the initialization data, and the hello of the decision component."""
         self.write(Direction.BATSIM_TO_EDC, frames.encode_init(init))
         self.write(Direction.EDC_TO_BATSIM, frames.encode_hello(message, self.format))
 
     def turn(self, message: Message, reply: Message) -> None:
-        """A message of the simulator, and the reply to it."""
-        self.told(message)
+        """Record a message of the simulator, and the reply to it."""
+        self.sent(message)
         self.answered(reply)
 
-    def told(self, message: Message) -> None:
-        """A message of the simulator, which may never be answered."""
+    def sent(self, message: Message) -> None:
+        """Record a message of the simulator, which may never be answered."""
         self._shape.write(Direction.BATSIM_TO_EDC, self._encode(message), None, message.now)
 
     def answered(self, reply: Message) -> None:
-        """The reply to it."""
+        """Record the reply to the last message."""
         self._shape.write(Direction.EDC_TO_BATSIM, self._encode(reply), None, reply.now)
 
+    told = OldName("sent")
+
     def result(self, result: Result) -> None:
-        """Keep what came of the simulation, as Batsim's `jobs.csv` and `schedule.json`."""
+        """Add the results of the simulation, as Batsim's `jobs.csv` and `schedule.json`."""
         self.keep("jobs.csv", jobs_text(result.jobs).encode("utf-8", "surrogateescape"))
         self.keep("schedule.json", schedule_text(result.schedule()).encode("utf-8", "surrogateescape"))

@@ -1,8 +1,9 @@
-"""`simulate`: a whole simulation of a scheduler in this very process, from the inputs to the result."""
+"""`simulate`: a whole simulation of a scheduler in this process, from the inputs to the result."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -20,31 +21,31 @@ from batprotocol.simulator.inputs import (
 )
 from batprotocol.simulator.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
 
-__all__ = ["DecisionComponent", "Player", "simulate"]
+__all__ = ["DecisionComponent", "Player", "is_notified_at_once", "simulate"]
 
 Path: TypeAlias = str | os.PathLike[str]
 
 
 @runtime_checkable
 class DecisionComponent(Protocol):
-    """What can be simulated without a socket: something that says hello and answers messages, as values."""
+    """A scheduler that can be simulated without a socket: it returns a hello and replies, as values."""
 
     def hello(self, text: str, /) -> Message:
-        """The first message, for these initialization data."""
+        """Take the initialization data, and return the hello."""
 
     def answer(self, message: Message, /) -> Message:
-        """The reply to a message."""
+        """Take a message, and return the reply."""
 
 
 @runtime_checkable
 class Player(Protocol):
-    """What shares the conversation of the simulator, so that each message is judged once, as `edc.Scheduler` does."""
+    """A scheduler that shares the simulator's conversation, so each message is checked only once: `edc.Scheduler`."""
 
     def hello(self, text: str, /) -> Message:
-        """The first message, for these initialization data."""
+        """Take the initialization data, and return the hello."""
 
     def player(self, conversation: Conversation, /) -> Callable[[Message], Message]:
-        """What gives the reply to a message that the conversation knows, and tells the conversation of it."""
+        """A function that returns the reply to a message of the conversation, and adds this reply to it."""
 
 
 def simulate(
@@ -65,23 +66,23 @@ def simulate(
 
     Args:
         platform: the hosts, as a value or SimGrid's file.
-        workloads: what is submitted, one or several, as values or files (Batsim's JSON, the archive's SWF).
-        scheduler: a `batprotocol.edc.Scheduler`, or anything with the methods of `DecisionComponent`. If it has the
-            attributes `is_told_at_once` and `says_nothing`, the simulator takes its time as the older Batsims did, see
-            `Simulator`.
-        external_events: what happens besides, as values or files.
+        workloads: the workloads to submit, one or several, as values or files (Batsim's JSON, the archive's SWF).
+        scheduler: a `batprotocol.edc.Scheduler`, or an object with the methods of `DecisionComponent`. If it has the
+            attributes `is_notified_at_once` and `says_nothing`, messages take time as with older versions of Batsim,
+            see `Simulator`.
+        external_events: lists of external events, as values or files.
         energy: whether energy is measured, which needs the wattages of all hosts.
-        rules: the rule set that both sides are checked with.
-        corrected: do what is sensible where what Batsim 5.0.0-rc2 does looks unintended; with rules beyond Batsim's,
-            that is always done.
+        rules: the rule set for both sides.
+        corrected: correct the behaviour of Batsim 5.0.0-rc2 that looks unintended. With rules beyond Batsim's, it is
+            always corrected.
         init: the initialization data.
-        output: what is put before the names of Batsim's result files (`out/`); None: nothing is written, and the rows
-            of the jobs are kept in memory. Where the simulation fails, they have all that happened until then.
-        observers: whom to tell what happens, besides.
-        on_turn: told of each message of the simulator and the reply to it.
+        output: a prefix for the names of Batsim's result files (`out/`); None: no files are written, and the rows of
+            the jobs are in memory. If the simulation fails, the files have all rows up to the failure.
+        observers: further observers.
+        on_turn: called with each message of the simulator and the reply to it.
 
     Returns:
-        What the simulation came to. The same inputs give the same result.
+        The results of the simulation. The same inputs lead to the same result.
 
     Raises:
         InputError: an input cannot be used.
@@ -122,14 +123,14 @@ def simulate(
         corrected=corrected,
         observer=Observers(watching),
         init=init,
-        at_once=bool(getattr(scheduler, "is_told_at_once", False)),
+        at_once=is_notified_at_once(scheduler),
         says_nothing=str(getattr(scheduler, "says_nothing", "")),
     )
     try:
         was_stopped = _play(simulator, scheduler, on_turn)
     except BaseException:
         if files is not None:
-            with suppress(OSError):  # what can be kept is kept, and what came first is told
+            with suppress(OSError):  # write what can be written, and raise the first error
                 files.flush()
         raise
     return Result(
@@ -145,7 +146,7 @@ def simulate(
 def _play(
     simulator: Simulator, scheduler: Player | DecisionComponent, on_turn: Callable[[Message, Message], None] | None
 ) -> bool:
-    """All turns of a simulation; whether it was stopped before all jobs had ended."""
+    """Run all turns of a simulation; whether it was stopped before all jobs had ended."""
     message: Message | None = simulator.begin(scheduler.hello(simulator.init))
     before = last = Message(0.0)
     shares = isinstance(scheduler, Player)
@@ -162,8 +163,17 @@ def _play(
     )
 
 
+def is_notified_at_once(scheduler: object) -> bool:
+    """Whether the scheduler gets events as soon as it has replied, see `Simulator`."""
+    if hasattr(scheduler, "is_told_at_once"):
+        sentence = "the attribute 'is_told_at_once' of schedulers is deprecated: use 'is_notified_at_once' instead"
+        warnings.warn(sentence, DeprecationWarning, stacklevel=3)
+        return bool(scheduler.is_told_at_once)
+    return bool(getattr(scheduler, "is_notified_at_once", False))
+
+
 def _is_unfinished(conversation: Conversation) -> bool:
-    """Whether there were jobs that had not ended, or were still to come."""
+    """Whether some jobs had not ended, or had not been submitted."""
     done = (JobState.COMPLETED, JobState.REJECTED)
     return not conversation.all_static_jobs_submitted or any(
         record.state not in done for record in conversation.jobs.values()

@@ -1,7 +1,7 @@
 """The two ends of a conversation over ZeroMQ: `channel` is bound and answers, `requester` connects and asks.
 
-Whoever runs a side of a conversation uses them; what the frames hold, they do not know. `endpoints` says what may be
-bound. A channel's messages go through a `link`, which is in C where it was compiled (`_link`, from `native/`).
+The runtimes of both sides use them. They do not know the contents of frames. `endpoints` checks the endpoints to bind.
+A channel's messages go through a `link`, which is in C where it was compiled (`_link`, from `native/`).
 """
 
 from batprotocol.sockets.channel import TICK, Channel

@@ -1,9 +1,9 @@
 """The ZeroMQ socket of a decision component: bound, one simulator at a time, and an eye on the connection.
 
-Everything that is peculiar to libzmq is here. It must not know what the frames hold.
+Everything that is specific to libzmq is here. This module must not know the contents of frames.
 
-The socket is a ROUTER, which does by hand what a REP socket does by itself: a REP socket answers whoever spoke last,
-and a second simulator in the middle of a simulation would be the end of both.
+The socket is a ROUTER, because a REP socket answers the peer that sent the last message: a second simulator in the
+middle of a simulation would end both simulations.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ TICK = 0.2
 otherwise go unnoticed until the next message."""
 
 LINGER = 500
-"""Milliseconds that the last reply has to leave the process. Usually it has left at once."""
+"""Milliseconds that the last reply has to leave the process. Usually it leaves at once."""
 
 MOST_REFUSED = 1000
-"""How many are turned away in the end: somebody who asks again and again must not keep an endpoint open."""
+"""The number of simulators to turn away at the end: a peer that connects again and again must not keep it open."""
 
 _REASONS: dict[int | None, str] = {
-    errno.EINVAL: "this is no endpoint, which would be tcp://*:28000 or ipc:///tmp/batsim.sock, for example",
+    errno.EINVAL: "this is not an endpoint: write one such as tcp://*:28000 or ipc:///tmp/batsim.sock",
     errno.ENODEV: "this machine has no such address",
 }
-"""What is meant by what libzmq says when it cannot bind."""
+"""Plain reasons for the errors of libzmq when it cannot bind."""
 
 _EVENT = struct.Struct("=Hi")
 
@@ -56,12 +56,12 @@ class _Request(NamedTuple):
 class Channel:
     """A bound socket that answers one peer at a time: the one whose message is received first.
 
-    Others may connect and speak meanwhile. They wait until `forget_peer`, and are received then, in their order; or, if
-    there is a `refuse`, which makes an answer to what they say, they are given that at once.
+    Other peers may connect and send messages meanwhile. They wait until `forget_peer`, and are then received in their
+    order. If there is a `refuse`, which makes an answer to a message, they get that answer at once.
 
     Args:
         endpoint: where to bind: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port), `ipc:///tmp/batsim.sock`.
-        tick: after how many seconds a wait is interrupted; TICK at most.
+        tick: the seconds after which a wait is interrupted; TICK at most.
 
     Raises:
         OSError: this cannot be bound; its `filename` is the endpoint.
@@ -131,7 +131,7 @@ class Channel:
         return _Request(tuple(parts[:end]), parts[end:], connection)
 
     def _meet(self, request: _Request) -> bytes:
-        """Whoever says this is the peer from now on."""
+        """The sender of this message is the peer from now on."""
         if self._peer != request.route:
             self._peer = request.route
             self._connection = request.connection
@@ -146,10 +146,10 @@ class Channel:
         logger.warning("another simulator at %s is turned away: one simulation is served here", self.endpoint)
 
     def turn_away(self, refuse: Callable[[bytes], bytes]) -> None:
-        """Answer all who wait, and those who have just come, with this: nobody else will.
+        """Answer all peers that wait, and those that have just come: nobody else will.
 
         Args:
-            refuse: makes an answer to what they say.
+            refuse: makes an answer to a message.
         """
         for _ in range(MOST_REFUSED):
             self.forget_peer()
@@ -175,7 +175,7 @@ class Channel:
         return self._link.asked and bool(self._peer)
 
     def wait(self, seconds: float) -> None:
-        """Wait for a message to arrive, or for so many seconds."""
+        """Wait for a message to arrive, or for this number of seconds."""
         self._socket.poll(max(1, round(seconds * 1000)))
 
     async def wait_async(self, seconds: float) -> None:
@@ -199,18 +199,18 @@ class Channel:
     # The connection
 
     def forget_peer(self) -> None:
-        """A new simulation is to begin: who waits longest is the peer, or else whoever sends the next message."""
+        """A new simulation begins: its peer is the one that waits longest, or else the sender of the next message."""
         self._peer = ()
         self._connection = None
         self._peer_is_gone = self._link.asked = False
 
     def is_peer_gone(self) -> bool:
-        """Whether the connection was closed that the first message came through."""
+        """Whether the connection of the first message was closed."""
         self._follow_connections()
         return self._peer_is_gone
 
     def _follow_connections(self) -> None:
-        """Read what the monitor has told. File descriptors are used again, so the order of events matters."""
+        """Read the events of the monitor. File descriptors are used again, so the order of events matters."""
         while self._monitor.poll(0):
             event, descriptor = _EVENT.unpack_from(self._monitor.recv_multipart()[0])
             if event == zmq.EVENT_ACCEPTED:
@@ -230,7 +230,7 @@ class Channel:
         return self._context.closed
 
     def close(self) -> None:
-        """Give everything back: sockets, threads, file descriptors. A reply on its way has LINGER to leave."""
+        """Release all resources: sockets, threads, file descriptors. A reply on its way has LINGER to leave."""
         if self.closed:
             return
         if self._file is not None and identity(path_of(self.endpoint)) == self._file:

@@ -1,7 +1,7 @@
-"""What may be bound and sent: endpoints that libzmq takes, and should not, and how large a message can be.
+"""Checks of endpoints that libzmq accepts although it should not, and the largest size of a message.
 
-It binds another port than the one that was written, takes over the path that another program listens to, and deletes
-whatever file lies there. It must not know what is said at an endpoint.
+libzmq would bind another port than the written one, take over a path at which another program listens, and delete any
+file at that path. This module must not know the messages at an endpoint.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import stat
 __all__ = ["LARGEST", "identity", "is_ipv6", "path_of", "refuse_bad_endpoint"]
 
 LARGEST = 2**28
-"""Bytes of a message, 256 MiB: a thousand times the largest one of a platform of 512 hosts. Of a peer that sends more,
-libzmq closes the connection, before there is memory for it."""
+"""Bytes of a message, 256 MiB: a thousand times the largest message of a platform with 512 hosts. libzmq closes the
+connection of a peer that sends more, before it allocates memory."""
 
 LONGEST_IPC_PATH = 107
 LAST_PORT = 65535
@@ -34,7 +34,7 @@ def refuse_bad_endpoint(endpoint: str) -> None:
 
 
 def is_ipv6(endpoint: str) -> bool:
-    """Whether its address is one of IPv6, which libzmq has to be told."""
+    """Whether its address is one of IPv6, for which libzmq needs an option."""
     return endpoint.startswith("tcp://[")
 
 
@@ -45,7 +45,7 @@ def path_of(endpoint: str) -> str:
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """Which file it is, None if there is none."""
+    """The device and number of a file; None if there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -54,7 +54,7 @@ def identity(path: str) -> tuple[int, int] | None:
 
 
 def _refuse_bad_port(endpoint: str) -> None:
-    """libzmq reads as much of a port as is a number, and leaves out the bits that are too many."""
+    """libzmq reads the leading digits of a port only, and drops the upper bits of a large one."""
     _, colon, port = endpoint.removeprefix("tcp://").rpartition(":")
     if not colon:
         return  # libzmq will tell what is wrong
@@ -70,7 +70,7 @@ def _refuse_bad_path(endpoint: str, path: str) -> None:
     except OSError:  # there is none, or libzmq will tell what is wrong
         return
     if not stat.S_ISSOCK(mode):
-        raise OSError(errno.EEXIST, "what lies there is no socket, and would be deleted", endpoint)
+        raise OSError(errno.EEXIST, "there is a file that is not a socket: pick another path", endpoint)
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(1)
         try:

@@ -1,7 +1,7 @@
-"""Whole messages through a ROUTER socket: received, with the frames that lead back to whoever sent them, and sent.
+"""Sends and receives whole messages through a ROUTER socket, with the frames that lead back to their sender.
 
-There are two of them, which do the same: one in C, where it was compiled, takes one call for a message, and one in
-Python, of pyzmq's methods, takes one for each frame. Neither knows who may speak, nor what is said.
+There are two links that do the same. The one in C, where it was compiled, takes one call for a message. The one in
+Python, made of pyzmq's methods, takes one call for each frame. Neither knows the peers, nor the contents of messages.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import zmq
 __all__ = ["LINKS", "NOW", "Arrived", "Link", "PythonLink", "Route", "new_link"]
 
 Route: TypeAlias = tuple[bytes, ...]
-"""What a message begins with: the number of the connection, any proxies, and an empty frame."""
+"""The first frames of a message: the number of the connection, any proxies, and an empty frame."""
 
 Arrived: TypeAlias = bytes | tuple[list[bytes], int | None] | None
-"""The one frame that was left behind the route; or all frames of another message, and the file descriptor of its
-connection; or None, if no message has arrived."""
+"""The one frame after the route; or all frames of another message, and the file descriptor of its connection; or None,
+if no message has arrived."""
 
 NOW: Final = int(zmq.NOBLOCK)
 """The flag not to wait."""
@@ -31,19 +31,19 @@ class Link(Protocol):
     """Messages through a ROUTER socket.
 
     Attributes:
-        asked: whether a message was received, if only the beginning of it, after which none was sent.
+        asked: whether a message, or its beginning, was received, and no message was sent after it.
     """
 
     asked: bool
 
     def receive(self, route: Route, flags: int, /) -> Arrived:
-        """The next message, after as long as the socket waits.
+        """The next message, for which the socket waits up to its time-out.
 
         Args:
-            route: what it is expected to begin with.
+            route: the expected first frames.
             flags: `NOW`, or 0 to wait.
 
-        Whatever a signal's handler raises meanwhile leaves it; `asked` then tells whether something was received.
+        An exception of a signal handler passes through. `asked` then shows whether something was received.
         """
 
     def send(self, route: Route, data: bytes, /) -> None:
@@ -92,7 +92,7 @@ class PythonLink:
         self._half_sent = self.asked = False
 
     def close(self) -> None:
-        """Nothing is to be given up."""
+        """Nothing to release."""
 
 
 def _native() -> Callable[[zmq.Socket[Any]], Link]:
@@ -110,7 +110,7 @@ def _at_hand() -> dict[str, Callable[[zmq.Socket[Any]], Link]]:
 
 
 LINKS: Final = _at_hand()
-"""The links at hand, the best one first: "native" where it was compiled and finds pyzmq's libzmq, "python" always."""
+"""The available links, the best one first: "native" where it was compiled and finds pyzmq's libzmq, "python" always."""
 
 
 def new_link(socket: zmq.Socket[Any]) -> Link:

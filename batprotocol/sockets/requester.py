@@ -1,6 +1,6 @@
 """The ZeroMQ socket of a Batsim: it connects, asks, and waits for the answer with an eye on the connection.
 
-It must not know what the frames hold.
+This module must not know the contents of frames.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ __all__ = ["PATIENCE", "Requester"]
 logger = logging.getLogger("batprotocol.simulator")
 
 PATIENCE: Final = 5.0
-"""Seconds without the first answer after which it is said what is waited for."""
+"""Seconds without the first answer after which a warning names what the requester waits for."""
 
 _TICK: Final = 0.2
 """Seconds after which a wait looks around: for signals, and for a connection that was closed."""
 _LINGER: Final = 500
 _GRACE: Final = 1.0
-"""Seconds that a closed connection has to come back before its component is taken for gone."""
+"""Seconds that a closed connection has to come back. After that, its component counts as gone."""
 
 _Requester = TypeVar("_Requester", bound="Requester")
 
 
 class Requester:
-    """A connection to someone who listens at an endpoint. Use it in a `with`, which closes the connection.
+    """A connection to a program that listens at an endpoint. Use it in a `with`, which closes the connection.
 
     Args:
-        endpoint: where they listen: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`. They may begin to do so later.
-        timeout: how many seconds to wait for each answer; None: for ever, as Batsim does.
-        who: what to call them in errors.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        endpoint: where the program listens, now or later: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`.
+        timeout: seconds to wait for each answer; None waits without a limit, as Batsim does.
+        who: the name of the program in errors.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
 
     Raises:
-        OSError: this is no endpoint.
+        OSError: this is not an endpoint.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class Requester:
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED)
         self._gone_since: float | None = None
         self._is_connected = False
-        self._told = False
+        self._has_warned = False
         try:
             self._socket.connect(endpoint)
         except zmq.ZMQError as error:
             self.close()
-            reason = "this is no endpoint, which would be tcp://127.0.0.1:28000 or ipc:///tmp/edc.sock, for example"
+            reason = "this is not an endpoint: write one such as tcp://127.0.0.1:28000 or ipc:///tmp/edc.sock"
             raise OSError(error.errno, reason, endpoint) from None
 
     def exchange(self, data: bytes) -> bytes:
@@ -93,7 +93,7 @@ class Requester:
         if self._socket.getsockopt(zmq.RCVMORE):
             rest = self._socket.recv_multipart()
             raise DecodeError(f"a message is one frame, {self._who} sent one of {1 + len(rest)}")
-        self._told = True  # from now on, a long wait is one for decisions
+        self._has_warned = True  # from now on, a long wait is one for decisions
         return answer
 
     def _look_around(self, began: float) -> None:
@@ -104,8 +104,8 @@ class Requester:
             self._is_connected = event == zmq.EVENT_CONNECTED
             self._gone_since = None if self._is_connected else time.monotonic()
         now = time.monotonic()
-        if not self._told and now - began >= PATIENCE:
-            self._told = True
+        if not self._has_warned and now - began >= PATIENCE:
+            self._has_warned = True
             what = "answer" if self._is_connected else "listen"
             logger.warning("still waiting for %s to %s at %s", self._who, what, self.endpoint)
         if self._gone_since is not None and now - self._gone_since > _GRACE:

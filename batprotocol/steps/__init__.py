@@ -1,6 +1,7 @@
-"""What runs for long looks up from time to time: so that signals reach compiled code, and other threads get their turn.
+"""Steps of long loops: they let signals reach compiled code, and give other threads their turn.
 
-The interpreter does both between any two of its own steps. What mypyc has compiled goes on without it for as long as it
-likes: so every loop that an input can make long takes its steps here (`counting`, compiled with them), and each so many
-steps an interpreted function is called, which does nothing (`looking`). It must not know what the steps are.
+The interpreter does both between any two of its own steps, but code that mypyc has compiled runs without the
+interpreter. So each loop that an input can make long counts its steps here (`counting`, which is compiled, too). After
+a number of steps, it calls an interpreted function that does nothing (`looking`). This package must not know the
+meaning of the steps.
 """

@@ -11,12 +11,12 @@ from batprotocol.steps.looking import look
 __all__ = ["step"]
 
 _STEPS: Final = 1024
-"""So many at a time: of the longest steps that there are, some tenths of a second."""
+"""The number of steps between two calls: for the longest steps, this takes some tenths of a second."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Count:
-    """What is left of them. A compiled module has no quicker place for a number that changes."""
+    """The remaining steps until the next call. A compiled module has no faster place for a number that changes."""
 
     __slots__ = ("left",)
 
@@ -28,7 +28,7 @@ _COUNT: Final = _Count()
 
 
 def step() -> None:
-    """One more step of something that may take long; it raises what the handler of a signal does."""
+    """Count a step of a long loop. It raises the exception of a signal handler."""
     _COUNT.left -= 1
     if _COUNT.left <= 0:
         _COUNT.left = _STEPS

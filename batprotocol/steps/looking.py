@@ -1,4 +1,4 @@
-"""What is never compiled: the interpreter runs the handlers of signals, which may raise, when this is called."""
+"""A function that is never compiled: when it is called, the interpreter runs signal handlers, which may raise."""
 
 __all__ = ["look"]
 

@@ -1,19 +1,19 @@
-"""Studies: many simulations, compared as a paper would.
+"""Studies: many simulations, each run once, and their results compared.
 
-A study is a value for each key, or several: schedulers, workloads and what is made of them, platforms, seeds. Every
-combination is a run, which is named by a hash of all that decides what comes of it, and runs once. The data take this
-way through it:
+A study has one or several values for each key: schedulers, workloads and changes of them, platforms, seeds. Every
+combination of values is a run. Its name is a hash of everything that decides its result, and it runs once. The data
+take this way:
 
-- `keys` says what can be described, and `study` makes runs of a description in TOML or Python. `schedulers`, `files`
-  and `naming` find what it names, `sources` what a scheduler imports from beside it, and `runs` has what a run is and
-  its name.
-- `checking` reads each input once, and refuses what cannot run.
-- `running` gives what is not there yet to an engine (`batprotocol.engines`), where `executing` is what runs: it makes
-  schedulers, reads `inputs`, simulates itself or with a `real` Batsim, keeps what is said in runs that fail
-  (`keeping`), and reports in `outcomes` how they ended.
-- `measuring` computes the metrics of runs, as they end, or later of what is kept of them.
-- `store` keeps their results, and gives them back as rows.
-- `comparing` makes tables, plots and comparisons of rows, wherever these come from.
+- `keys` defines the keys of a description. `study` makes the runs of a description in TOML or Python. `schedulers`,
+  `files` and `naming` find the files that it names, `sources` the modules that a scheduler imports from its folder.
+  `runs` defines a run and its name.
+- `checking` reads each input once, and refuses studies that cannot run.
+- `running` gives the runs that are not in the store to an engine (`batprotocol.engines`), which calls `executing`. That
+  makes schedulers, reads `inputs`, simulates (with the embedded or a `real` Batsim), records the conversation of runs
+  that fail (`keeping`), and reports in `outcomes` how runs ended.
+- `measuring` computes the metrics of runs when they end, or later from their files.
+- `store` keeps the results, and returns them as rows.
+- `comparing` makes tables, plots and comparisons of rows from any source.
 
 It must not know of campaigns.
 """

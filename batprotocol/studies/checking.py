@@ -1,4 +1,4 @@
-"""What is known of a study before its first run: what cannot run, and what its numbers cannot show.
+"""Check a study before its first run: refuse runs that cannot run, and collect advice on its numbers.
 
 Each file and platform is read once. It must not know where runs are kept.
 """
@@ -18,7 +18,7 @@ __all__ = ["checked"]
 
 
 def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
-    """What to know before these runs, as sentences.
+    """Check the inputs of these runs, and return advice on them as sentences.
 
     Args:
         runs: the runs.
@@ -55,10 +55,10 @@ def _of_workload(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterab
 
 
 def _expect(run: Run, what: str, inputs: Inputs, files: Mapping[str, Files]) -> None:
-    """The input of a run can be used.
+    """Check that an input of a run can be used.
 
     Raises:
-        StudyError: it cannot.
+        StudyError: it cannot be used.
     """
     try:
         inputs.workload(run.task, files) if what == "workload" else inputs.platform(run.task, files)

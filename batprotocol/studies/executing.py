@@ -1,6 +1,6 @@
-"""What a process does that runs are given to: one after the other, on inputs that it reads once.
+"""The work of a process that executes runs: one run after the other, on inputs that it reads once.
 
-It must not know the study, nor what is kept of runs. Whatever happens in a run becomes its outcome.
+It must not know the study, nor the store. Every end of a run, also by an exception, becomes its outcome.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from batprotocol.studies.store.jobs import USERS, rounded
 __all__ = ["FUNCTION", "execute"]
 
 FUNCTION: Final = "batprotocol.studies.executing:execute"
-"""What engines call."""
+"""The function that engines call."""
 
 _NOT_KEPT: Final = ("real_exec_info.json",)
-"""What tells of the machine, and is never twice the same."""
+"""This file describes the machine, and differs between equal runs."""
 _TAIL: Final = 10_000
-"""So many of the last bytes are kept of what a run has printed that failed."""
+"""The number of bytes that are kept of the output of a failed run: the last ones."""
 
 
 class Workshop:
-    """What a process keeps from one run to the next.
+    """The inputs and schedulers that a process keeps from one run to the next.
 
     Args:
-        folder: of the process.
+        folder: the folder of the process.
     """
 
     def __init__(self, folder: str) -> None:
@@ -64,7 +64,7 @@ def execute(argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[
     """Run a task, and measure it.
 
     Args:
-        argument: the task, what it may take, and how it is measured.
+        argument: the task, its limits, and its measures.
         shared: the files that it needs, by their digests.
         scratch: an empty folder.
     """
@@ -157,7 +157,7 @@ def _run(
 
 
 def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> Scheduler | Outcome:
-    """The scheduler, or how the run ended because there is none."""
+    """The scheduler, or the outcome of the run if the scheduler cannot be loaded."""
     try:
         return workshop.shelf.scheduler(task.scheduler, task.arguments, workshop.inputs.root(task.source, shared))
     except (MemoryError, TimeOver):
@@ -172,7 +172,7 @@ def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> S
 
 @contextmanager
 def _in_time(seconds: float) -> Iterator[None]:
-    """`TimeOver` is raised inside if it takes longer. Only the main thread can be told so."""
+    """Raise `TimeOver` inside the block if it takes longer. Python interrupts the main thread only."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
@@ -191,7 +191,7 @@ def _in_time(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _without_limit() -> Iterator[None]:
-    """Telling of a run that took too much memory takes some, too."""
+    """Lift the limit of the memory: a report on a run that took too much memory needs some, too."""
     try:
         import resource
     except ImportError:  # where it is missing, there are no limits
@@ -206,7 +206,7 @@ def _without_limit() -> Iterator[None]:
 
 
 def _written(scratch: str, outcome: Outcome, folder: str) -> dict[str, bytes]:
-    """The files of a run: Batsim's results, and of one that failed what was said and printed, too."""
+    """The files of a run: Batsim's results and, if it failed, its recording and its output."""
     found: dict[str, bytes] = {}
     results = os.path.join(scratch, "out")
     if os.path.isdir(results):

@@ -1,4 +1,4 @@
-"""Files that decide what comes of a run: which they are, what they hold, and how they come to where it runs.
+"""The files that decide the result of a run: their names, their contents, and their way to the machine of the run.
 
 It must not know what is in them.
 """
@@ -22,10 +22,10 @@ class Files(msgspec.Struct, frozen=True):
     """Files that belong together.
 
     Args:
-        root: the folder that they are in, on the machine that described the study.
-        names: of the files, below that folder; the first one is what was named, which the others serve.
-        digests: the SHA-256 of what each holds.
-        contents: what each holds, where they have to travel; else None.
+        root: their folder, on the machine on which the study was described.
+        names: their names below that folder. The study named the first file, which needs the others.
+        digests: the SHA-256 of the contents of each.
+        contents: the contents of each, if they must travel to another machine; else None.
     """
 
     root: str
@@ -35,7 +35,7 @@ class Files(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, root: str, names: Iterable[str]) -> Files:
-        """Those files as they are now.
+        """Read these files as they are now.
 
         Raises:
             OSError: one cannot be read.
@@ -45,17 +45,17 @@ class Files(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """What they are called by: the same for the same names and bytes, wherever they are."""
+        """Their common digest: equal for equal names and bytes, in any folder."""
         found = hashlib.sha256()
         for name, digest in sorted(zip(self.names, self.digests, strict=True)):
             found.update(f"{name}\0{digest}\0".encode())
         return found.hexdigest()
 
     def packed(self) -> Files:
-        """The same with what they hold.
+        """The same files with their contents.
 
         Raises:
-            StudyError: one has changed since.
+            StudyError: one has changed since they were read.
             OSError: one cannot be read.
         """
         contents = tuple(_read(os.path.join(self.root, name)) for name in self.names)
@@ -65,13 +65,13 @@ class Files(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, contents=contents)
 
     def located(self, folder: str) -> str:
-        """Where they are on this machine: where they were if they are there, else they are put below a folder.
+        """Their folder on this machine. It is `root` if they are unchanged there; else they are written below `folder`.
 
         Args:
-            folder: where there may be files of other runs already.
+            folder: the folder to write to. It may have files of other runs already.
 
         Raises:
-            StudyError: they are neither there, nor did they travel.
+            StudyError: they are not in `root`, and their contents are missing.
             OSError: they cannot be written.
         """
         missing = self._missing()
@@ -89,7 +89,7 @@ class Files(msgspec.Struct, frozen=True):
         return root
 
     def _missing(self) -> str | None:
-        """The first file that is not where it was, as it was."""
+        """The first file that is missing in `root`, or has changed there."""
         for name, digest in zip(self.names, self.digests, strict=True):
             path = os.path.join(self.root, name)
             try:
@@ -101,7 +101,9 @@ class Files(msgspec.Struct, frozen=True):
         return None
 
     def _changed(self, name: str) -> StudyError:
-        return StudyError("it has changed since the study began", file=os.path.join(self.root, name))
+        return StudyError(
+            "it has changed since the study began: run the study again", file=os.path.join(self.root, name)
+        )
 
 
 def _read(path: str) -> bytes:
@@ -115,5 +117,5 @@ def _digest(data: bytes) -> str:
 
 @cache
 def _digest_of(path: str, size: int, time: int) -> str:
-    """The digest of a file that was changed last then."""
+    """The digest of a file with this size and time of its last change."""
     return _digest(_read(path))

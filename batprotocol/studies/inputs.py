@@ -1,4 +1,4 @@
-"""The workloads and platforms of runs, in the process that runs them: each is read once, and kept for the next runs."""
+"""The workloads and platforms in a process that executes runs: each is read once, and kept for the next runs."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Kept = TypeVar("Kept")
 _WORKLOADS: Final = 16
 _PLATFORMS: Final = 16
 _FILES: Final = 8
-"""How many are kept: runs that share them come one after the other."""
+"""The numbers of inputs that are kept. Runs that share them follow one another."""
 _OFFERED: Final = "offered-load"
-"""What is asked of a workload here depends on the platform."""
+"""This change of a workload depends on the platform."""
 
 
 class Submitted(NamedTuple):
-    """A workload, and who submitted its jobs: None where nobody is known."""
+    """A workload, and the users who submitted its jobs; None if no user is known."""
 
     workload: Workload
     users: Mapping[str, Any] | None
 
 
 class _Recent(OrderedDict[Any, Any]):
-    """The values that were wanted last, so many of them."""
+    """The values that were used last, up to a maximum number."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class _Recent(OrderedDict[Any, Any]):
             self.popitem(last=False)
 
     def wanted(self, name: Any, make: Callable[[], Kept]) -> Kept:
-        """The value of this name, made if it is not there."""
+        """The value of this name. It is made if it is missing."""
         if name not in self:
             self[name] = make()
         self.move_to_end(name)
@@ -55,10 +55,10 @@ class _Recent(OrderedDict[Any, Any]):
 
 
 class Inputs:
-    """What a process has read.
+    """The inputs that a process has read.
 
     Args:
-        folder: where files are put that have travelled.
+        folder: the folder for files from another machine.
     """
 
     def __init__(self, folder: str) -> None:
@@ -69,13 +69,13 @@ class Inputs:
         self._platforms = _Recent(_PLATFORMS)
 
     def root(self, digest: str, shared: Mapping[str, Files]) -> str:
-        """The folder of files, where they are on this machine; "" of none."""
+        """The folder of files on this machine; "" if the digest is empty."""
         if digest and digest not in self._roots:
             self._roots[digest] = shared[digest].located(self._folder)
         return self._roots[digest] if digest else ""
 
     def path(self, digest: str, shared: Mapping[str, Files]) -> str:
-        """The path of the file that was named, of several."""
+        """The path of the file that the study named."""
         return os.path.join(self.root(digest, shared), shared[digest].names[0])
 
     def workload(self, task: Task, shared: Mapping[str, Files]) -> Submitted:
@@ -83,7 +83,7 @@ class Inputs:
 
         Raises:
             InputError: it cannot be read.
-            OSError: likewise.
+            OSError: a file cannot be read.
         """
         rules = task.rules or DEFAULT_RULE_SET
         beyond = rules != DEFAULT_RULE_SET
@@ -104,7 +104,7 @@ class Inputs:
         return self._workloads.wanted(own, made)
 
     def _hosts(self, task: Task, shared: Mapping[str, Files]) -> int | None:
-        """How many hosts the platform of a run has; None where there are as many as the workload is made for."""
+        """The number of hosts of a run's platform; None if the workload decides it."""
         if task.platform_files:
             return len(self.platform(task, shared).computation_hosts)
         found = None if task.platform is None else int(task.platform)
@@ -115,7 +115,7 @@ class Inputs:
 
         Raises:
             InputError: it cannot be read.
-            OSError: likewise.
+            OSError: a file cannot be read.
         """
 
         def made() -> Platform:
@@ -136,5 +136,5 @@ class Inputs:
 
 
 def _machine(task: Task) -> tuple[Any, ...]:
-    """What of a task decides on its platform, beside the workload that it may be made for."""
+    """The values of a task that decide its platform, beside the workload that it may be made for."""
     return task.platform_files, task.energy, task.master, task.mmax, tuple(task.roles.items())

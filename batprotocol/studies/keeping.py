@@ -1,4 +1,4 @@
-"""What is said in a run, kept until it is known whether anybody wants it: of one that fails, it is a recording."""
+"""The conversation of a run, kept until the run ends. If the run fails, it becomes a recording."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from batprotocol.studies.outcomes import RECORDING
 __all__ = ["Keeper"]
 
 _KEPT: Final = 20_000
-"""From so many messages on they are written down, as memory is bounded."""
+"""From this number of messages on, they are written to a file, to bound the memory."""
 
 
 class Keeper:
-    """Keeps what is said, as a watcher of a simulation: in memory first, and then in a file.
+    """A watcher of a simulation that keeps its messages, first in memory, then in a file.
 
     Args:
-        folder: where that is put.
+        folder: the folder of that file.
     """
 
     def __init__(self, folder: str) -> None:
@@ -31,17 +31,17 @@ class Keeper:
         self._is_reply = False
 
     def hello(self, init: str, message: Message) -> None:
-        """The initialization data, and the hello in return."""
+        """The initialization data, and the hello message in return."""
         self._hello = init, message
 
-    def told(self, message: Message) -> None:
+    def sent(self, message: Message) -> None:
         """A message of the simulator, which may never be answered."""
         self._messages.append(message)
         if len(self._messages) >= _KEPT:
             self._write()
 
     def answered(self, reply: Message) -> None:
-        """The reply to it."""
+        """The reply to the last message."""
         self._messages.append(reply)
 
     def _write(self) -> None:
@@ -51,18 +51,18 @@ class Keeper:
             self._recorder = Recorder(self._path)
             self._recorder.hello(*self._hello)
         for message in self._messages:
-            (self._recorder.answered if self._is_reply else self._recorder.told)(message)
+            (self._recorder.answered if self._is_reply else self._recorder.sent)(message)
             self._is_reply = not self._is_reply
         self._messages.clear()
 
     def save(self) -> None:
-        """Finish the recording; where it cannot be written, there is none."""
+        """Finish the recording. If it cannot be written, there is none."""
         with suppress(OSError):
             self._write()
         self.drop()
 
     def drop(self) -> None:
-        """Nobody wants it any more."""
+        """Close the file. Nobody needs the recording any more."""
         if self._recorder is not None:
             with suppress(OSError):
                 self._recorder.close()

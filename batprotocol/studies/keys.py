@@ -1,12 +1,13 @@
-"""The keys of a study: which there are, and what their values may be. Each is an axis where it has several values.
+"""The keys of a study and their possible values. A key with several values is an axis.
 
-What is made of a workload is named by the words that names of workloads have, too (`named_workload`).
+Keys that change a workload have the names of the options in names of workloads (`named_workload`).
 """
 
 from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -14,18 +15,18 @@ from batprotocol.conversation import RULE_SETS
 from batprotocol.errors import StudyError, shown
 from batprotocol.simulator.inputs.names import FILE_WORDS
 
-__all__ = ["KEYS", "Key", "values_of"]
+__all__ = ["KEYS", "OLD_KEYS", "Key", "values_of", "with_new_names"]
 
 
 class Key(NamedTuple):
     """A key.
 
     Args:
-        kind: what its values are for: an `input`, a `change` of the workload, the `machine`, an `option` of the
-            simulation, or the `metrics`: how results are measured, for which nothing runs again.
-        expected: what its values are, in words.
-        check: whether a value is one.
-        meaning: what it is, as a sentence.
+        kind: its purpose: an `input`, a `change` of the workload, the `machine`, an `option` of the simulation, or the
+            `metrics`. Keys of that kind set how results are measured; a change of their values runs nothing again.
+        expected: a description of its values, for error messages.
+        check: whether a value is valid.
+        meaning: a sentence that describes it.
     """
 
     kind: str
@@ -75,7 +76,7 @@ def _is_factor(value: Any) -> bool:
 
 
 def _changing(word: str, expected: str, check: Callable[[Any], bool], more: str = "") -> Key:
-    """A key that says of a workload what a word of its name could."""
+    """A key that changes a workload as an option in its name does."""
     return Key("change", expected, check, f"{FILE_WORDS[word].meaning.removesuffix('.')}{more}.")
 
 
@@ -84,19 +85,20 @@ KEYS: Final[Mapping[str, Key]] = {
         "input",
         "the name of a workload",
         _is_text,
-        "What is submitted: a file (Batsim's JSON, .swf, .swf.gz), a part of one (log.swf.gz?jobs=0-999), or a model "
-        "(lublin:256?jobs=1000); the example of the package unless told otherwise.",
+        "The workload: a file (Batsim's JSON, .swf, .swf.gz), a part of one (log.swf.gz?jobs=0-999), or a model "
+        "(lublin:256?jobs=1000). The default is the example of the package.",
     ),
     "platform": Key(
         *("input", "a file or a number of hosts", lambda value: _is_text(value) or _is_count(value)),
-        "SimGrid's file, or a number of equal hosts; as many as the workload is made for unless told otherwise.",
+        "A platform file of SimGrid, or a number of equal hosts. The default is the number that the workload is made "
+        "for.",
     ),
     "master": Key(
         "machine", "the name of a host", _is_text, "The host of Batsim itself, which runs no jobs, as `-m` of simulate."
     ),
-    "mmax": Key("machine", "a number of hosts > 0", _is_count, "How many hosts are used at most, the first ones."),
+    "mmax": Key("machine", "a number of hosts > 0", _is_count, "The maximum number of hosts: the first ones are used."),
     "events": Key("input", "a file", _is_text, "A file of external events."),
-    "jobs": _changing("jobs", *_INTERVAL, "; of a model, how many"),
+    "jobs": _changing("jobs", *_INTERVAL, "; of a model, the number of jobs"),
     "time": _changing("time", *_INTERVAL),
     "shift": _changing("shift", *_TRUTH),
     "larger": _changing("larger", *_TRUTH),
@@ -107,53 +109,75 @@ KEYS: Final[Mapping[str, Key]] = {
     "offered_load": _changing("offered-load", "a number > 0", _is_positive),
     "estimates": _changing("estimates", '"exact"', lambda value: value == "exact"),
     "estimate_factor": _changing("estimate-factor", "a number >= 0", _is_factor),
-    "badness": Key("change", "a number >= 0", _is_factor, "The former name of `estimate_factor`."),
     "walltimes": _changing("walltimes", "a number > 0", _is_positive),
-    "seed": _changing("seed", "an integer >= 0", _is_natural, '; "0-9" are ten of them'),
+    "seed": _changing("seed", "an integer >= 0", _is_natural, '; "0-9" are ten seeds'),
     "init": Key(
-        "option", "a text", _is_text, 'The initialization data of the scheduler; "{seed}" in it is the seed of the run.'
+        *("option", "a text", _is_text),
+        'The initialization data of the scheduler; the seed of the run replaces "{seed}" in it.',
     ),
     "energy": Key("option", *_TRUTH, "Whether energy is measured."),
-    "corrected": Key("option", *_TRUTH, "Whether what looks unintended in Batsim is done otherwise."),
+    "corrected": Key("option", *_TRUTH, "Whether behaviour that looks unintended in Batsim is corrected."),
     "rules": Key(
         "option",
         " or ".join(RULE_SETS),
         lambda value: value in RULE_SETS,
-        "The rule set; batsim-5.0.0-rc2 unless told otherwise.",
+        "The rule set, batsim-5.0.0-rc2 by default.",
     ),
     "warm_up": Key(
         "metrics",
         "a share in [0, 1)",
         _is_share,
-        "What the statistics leave out at the beginning, a share of the submissions' time.",
+        "The share of the time of submissions that the statistics leave out at the beginning.",
     ),
-    "cool_down": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the end, likewise."),
+    "cool_down": Key(
+        "metrics", "a share in [0, 1)", _is_share, "The share that they leave out at the end of that time."
+    ),
     "tau": Key(
         "metrics",
         "seconds > 0",
         _is_positive,
-        "What jobs count to have run at least, in bounded slowdowns; 10 unless told otherwise.",
+        "The minimum run time of jobs in bounded slowdowns, 10 by default.",
     ),
     "wide": Key(
         "metrics",
         "a number of hosts > 0",
         _is_count,
-        "With long: jobs on more hosts are wide, and the jobs of four classes are measured apart, too.",
+        "With long: jobs on more hosts are wide. The four classes of jobs are also measured separately.",
     ),
     "long": Key("metrics", "seconds > 0", _is_positive, "With wide: jobs that run for longer are long."),
     "scheduler": Key(
         *("input", "a policy or FILE:CLASS", _is_text),
-        "What decides. The last axis: the schedulers of one workload run one after the other.",
+        "The scheduler. It is the last axis: the schedulers of one workload run one after the other.",
     ),
 }
 """All keys, in the order in which runs are listed: the last one changes first."""
 
+OLD_KEYS: Final = {"badness": "estimate_factor"}
+"""The old names of keys. They work for one version more."""
 
-def values_of(key: str, given: Any) -> list[Any]:
-    """The values of a key, of one value or several.
+
+def with_new_names(keys: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The same keys without old names, and a sentence on each old name. It warns of each.
 
     Raises:
-        StudyError: there is none.
+        StudyError: a key is given by both of its names.
+    """
+    found, notes = dict(keys), []
+    for old, new in OLD_KEYS.items():
+        if old in found:
+            if new in found:
+                raise StudyError(f"{new} and {old}, its old name, exclude one another: give {new} only", old)
+            found[new] = found.pop(old)
+            notes.append(f"the key {old} is deprecated: use {new} instead")
+            warnings.warn(notes[-1], DeprecationWarning, stacklevel=4)
+    return found, tuple(notes)
+
+
+def values_of(key: str, given: Any) -> list[Any]:
+    """The list of the values of a key, which is given as one value or several.
+
+    Raises:
+        StudyError: there is no value, or an interval of seeds is not valid.
     """
     if key == "seed" and isinstance(given, str):
         found = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", given)
@@ -164,5 +188,5 @@ def values_of(key: str, given: Any) -> list[Any]:
         given = given.tolist()
     values = list(given) if isinstance(given, list | tuple | range | set | frozenset) else [given]
     if not values:
-        raise StudyError("an axis has at least one value", key)
+        raise StudyError("an axis has at least one value: write one, or leave out the key", key)
     return values

@@ -1,6 +1,6 @@
-"""How runs are measured: as they end, or later, from what is kept of them. Nothing runs again for that.
+"""Measure runs: when they end, or later from their files. Nothing runs again for that.
 
-It must not know of studies, nor where runs are kept: a folder has all that it needs.
+It must not know of studies, nor of stores: the folder of a run has all the data that it needs.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from batprotocol.studies.store.rows import Rows
 __all__ = ["ENERGY", "FUNCTION", "Measurable", "measure_again", "measures_of", "with_metrics"]
 
 FUNCTION: Final = "batprotocol.studies.measuring:measure_again"
-"""The function that engines call to measure runs that are kept."""
+"""The function that engines call to measure runs from their files."""
 ENERGY: Final = "consumed_energy.csv"
 _TOTALS: Final = "schedule.json"
 
 
 class Measurable(msgspec.Struct, frozen=True, kw_only=True):
-    """All that metrics are computed of.
+    """The data of a run that metrics are computed from.
 
     Args:
         rows: the jobs, with the six decimals of a jobs.csv.
-        hosts: how many computation hosts there were.
-        users: who submitted each job, by its full name; None where that is not known.
-        consumed_joules: the energy of all hosts; None where it was not measured.
-        energy: the energy of all hosts since time 0, in joules, over time; None where it was not measured.
+        hosts: the number of computation hosts.
+        users: the user of each job, by its full name; None if users are unknown.
+        consumed_joules: the energy of all hosts; None if it was not measured.
+        energy: the energy of all hosts since time 0, in joules, over time; None if it was not measured.
     """
 
     rows: Sequence[JobRow]
@@ -46,12 +46,12 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
     energy: Sequence[tuple[float, float]] | None = None
 
     def metrics(self, measure: Measure, roots: Mapping[str, str], more: Sequence[OwnMetric] = ()) -> dict[str, float]:
-        """The metrics by their names; what is not known is not in it.
+        """The known metrics by their names.
 
         Args:
-            measure: how they are computed.
+            measure: how to compute them.
             roots: the folders of the files that define metrics, by their digests.
-            more: metrics of one's own that are there already.
+            more: further metrics of your own, already loaded.
 
         Raises:
             InputError: a metric of a file cannot be computed.
@@ -71,22 +71,22 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measures_of(what: Measurable, measures: Iterable[Measure], roots: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """The metrics of each way to measure, by its key."""
+    """The metrics of each measure, by its key."""
     return {each.key: what.metrics(each, roots) for each in measures}
 
 
 def measure_again(
     argument: tuple[str, int, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str
 ) -> dict[str, dict[str, float]] | str:
-    """Measure a run that is kept.
+    """Measure a run from its files.
 
     Args:
-        argument: the folder of the run, how many hosts it had, and how it is measured.
+        argument: the folder of the run, the number of its hosts, and the measures.
         shared: the files that define metrics, by their digests.
         scratch: an empty folder.
 
     Returns:
-        The metrics by the keys of the measures; or why there are none, as a sentence.
+        The metrics by the keys of the measures; or a sentence that says why it cannot be measured.
     """
     folder, hosts, measures = argument
     try:
@@ -99,11 +99,11 @@ def measure_again(
 
 
 def with_metrics(rows: Rows, own: Sequence[OwnMetric]) -> Rows:
-    """The same rows with more metrics, computed of what is kept of each run, in the time that it was measured in.
+    """The same rows with more metrics, computed from the files of each run, with its own warm-up and cool-down.
 
     Args:
         rows: the rows of a study or a store.
-        own: metrics of one's own, see `batprotocol.simulator.metric`.
+        own: metrics of your own, see `batprotocol.simulator.metric`.
 
     Raises:
         InputError: a metric cannot be computed.
@@ -127,7 +127,7 @@ def with_metrics(rows: Rows, own: Sequence[OwnMetric]) -> Rows:
 
 
 def _kept(folder: str, hosts: int) -> Measurable:
-    """What a folder has of a run."""
+    """The data of a run in its folder."""
     path = os.path.join(folder, ENERGY)
     joules = None
     if os.path.isfile(path):

@@ -1,4 +1,4 @@
-"""The files that a study names beside its inputs: metrics, usage traces, and the program that is to simulate."""
+"""The files that a study names beside its inputs: metrics, usage traces, and the program that simulates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], lis
     """The metrics that files define, and these files.
 
     Raises:
-        StudyError: one is no metric.
+        StudyError: one of them is not a metric.
         OSError: a file cannot be read.
     """
     found: dict[str, OwnMetricFile] = {}
@@ -36,7 +36,7 @@ def own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], lis
         except InputError as error:
             raise StudyError(str(error), place) from None
         if metric.name in found:
-            raise StudyError(f"{shown(metric.name)} is there twice", place)
+            raise StudyError(f"{shown(metric.name)} is named twice: remove one of them", place)
         path, _, name = metric.target.rpartition(":")
         beside, own = os.path.split(os.path.abspath(path))
         files.append(Files.read(beside, imported_from_beside(path)))
@@ -46,7 +46,7 @@ def own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], lis
 
 
 def traces_of(path: str) -> list[str]:
-    """The files of usage traces that a workload names, by their names from its folder on."""
+    """The files of usage traces that a workload names, relative to its folder."""
     with naming(path), open(path, "rb") as file:
         if b"TraceReplayProfile" not in file.read():
             return []
@@ -67,7 +67,7 @@ def traces_of(path: str) -> list[str]:
 
 
 def digest_of_program(batsim: Sequence[str]) -> str:
-    """The digest of the program that is to simulate."""
+    """The digest of the program that simulates."""
     if not batsim:
         return ""
     path = shutil.which(batsim[0])

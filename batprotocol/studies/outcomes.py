@@ -1,4 +1,4 @@
-"""How runs end: what they came to, or why they failed."""
+"""The outcomes of runs: their results, or the reasons why they failed."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ DONE: Final = "done"
 FAILED: Final = "failed"
 
 RECORDING: Final = "recording.tar.xz"
-"""The file of what was said in a run that failed, in its folder."""
+"""The file with the recording of a failed run, in its folder."""
 TRACEBACK: Final = "traceback.txt"
-"""The file of what Python showed then."""
+"""The file with its traceback."""
 
 KINDS: Final[Mapping[str, str]] = {
     "exception": "the scheduler raised an exception",
-    "rule": "the scheduler asked for what Batsim would not survive",
-    "deadlock": "the simulation did not come to its end",
+    "rule": "the scheduler broke a rule of the protocol, and Batsim would abort",
+    "deadlock": "the simulation ended before all jobs had ended",
     "stopped": "the scheduler stopped it before all jobs had ended",
-    "time": "it took longer than it may",
-    "memory": "it took more memory than it may",
-    "died": "its process died, twice",
-    "scheduler": "the scheduler cannot be loaded where it is to run",
+    "time": "it took longer than the timeout",
+    "memory": "it took more memory than the study allows",
+    "died": "its process died twice",
+    "scheduler": "the scheduler cannot be loaded on the machine of the run",
     "input": "a workload or a platform cannot be used",
     "batsim": "Batsim failed",
-    "disk": "what came of it could not be written",
+    "disk": "its results could not be written",
 }
-"""Why runs fail, and what that means."""
+"""The kinds of failures, and their meanings."""
 
 
 class TimeOver(BaseException):
-    """A run takes too long: no `except Exception` of a scheduler is to catch it."""
+    """A run takes too long. `except Exception` in a scheduler must not catch it."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended.
+    """The outcome of a run.
 
     Args:
         state: `done` or `failed`.
-        kind: why it failed, one of `KINDS`; "" if it did not.
-        error: the same as a sentence.
-        traceback: as Python shows it, or "".
-        measured: its metrics by their names, by the keys of the ways in which it was measured.
-        hosts: how many computation hosts there were.
-        files: what is kept of it, by their names.
-        seconds: of real time that it took.
-        place: where it ran.
+        kind: the kind of its failure, one of `KINDS`; "" if it did not fail.
+        error: a sentence on its failure, or "".
+        traceback: its traceback, or "".
+        measured: its metrics by their names, by the keys of its measures.
+        hosts: the number of computation hosts.
+        files: the contents of its files, by their names.
+        seconds: the real time that it took.
+        place: the machine on which it ran.
     """
 
     state: str
@@ -70,25 +70,25 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def failed(error: BaseException, seconds: float) -> Outcome:
-    """The outcome of a run that raised this.
+    """The outcome of a run that raised an exception.
 
     Args:
-        error: what it raised.
-        seconds: how many it was given.
+        error: the exception.
+        seconds: its timeout.
     """
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    kind, sentence = _told(error, seconds)
+    kind, sentence = _described(error, seconds)
     moment = moment_of(error)
     if moment is not None:
         sentence = f"{sentence}, {moment}"
     return Outcome(state=FAILED, kind=kind, error=" ".join(sentence.split()), traceback=text)
 
 
-def _told(error: BaseException, seconds: float) -> tuple[str, str]:
+def _described(error: BaseException, seconds: float) -> tuple[str, str]:
     if isinstance(error, TimeOver):
-        return "time", f"it took more than {seconds:g} s"
+        return "time", f"it took more than {seconds:g} s: raise `timeout`"
     if isinstance(error, MemoryError):
-        return "memory", "it took more memory than it may have"
+        return "memory", "it took more memory than the study allows: raise `memory`"
     if isinstance(error, RuleViolation):
         deadlock = any(violation.severity == "deadlock" for violation in error.violations)
         return "deadlock" if deadlock else "rule", str(error)
@@ -102,6 +102,6 @@ def _told(error: BaseException, seconds: float) -> tuple[str, str]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether this is no fault of a run, but of the disk that it is written to."""
+    """Whether the disk is full or read-only, so that the run is not to blame."""
     kinds = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
     return isinstance(error, OSError) and error.errno in kinds

@@ -1,4 +1,4 @@
-"""Runs that Batsim simulates, or another program like it, which the scheduler serves, or which loads it."""
+"""Runs that Batsim or a program like it simulates. The scheduler serves it over a socket, or it loads the scheduler."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from batprotocol.studies.runs import Task
 __all__ = ["WORDS", "simulate_with"]
 
 WORDS: Final = ("{platform}", "{workload}", "{events}", "{output}", "{endpoint}", "{init}", "{library}", "{energy}")
-"""What is filled in; a word that begins with `{energy}` is the rest of it where energy is measured, else nothing."""
+"""The placeholders in a command. A word that begins with `{energy}` stays only where energy is measured, without it."""
 
 _USUAL: Final = ("-p", "{platform}", "-w", "{workload}", "-e", "{output}", "{energy}--energy-host")
 _SOCKET: Final = ("--edc-socket-str", "{endpoint}", "{init}")
 _LIBRARY: Final = (OPTION, "{library}", "{init}")
 _PATIENCE: Final = 10.0
-"""Seconds that Batsim has to end when its scheduler is done."""
+"""The seconds in which Batsim must end when its scheduler is done."""
 
 _LOADED: Final = """
 from batprotocol.studies.schedulers import Shelf
@@ -53,7 +53,7 @@ class _Batsim:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, endpoint: str = "") -> None:
-        """Start it, now that it can connect."""
+        """Start it. Its scheduler accepts connections at the endpoint."""
         values = {**self._values, "{endpoint}": endpoint}
         words = []
         for word in self._words:
@@ -64,16 +64,16 @@ class _Batsim:
             for name, value in values.items():
                 word = word.replace(name, value)
             words.append(word)
-        # Its output goes where that of this process goes, which is kept of runs that fail.
+        # Its output goes to that of this process, which is kept for failed runs.
         self._process = subprocess.Popen(words, cwd=self._folder, stdin=subprocess.DEVNULL)
 
     def check(self) -> None:
-        """Called while its scheduler waits for it."""
+        """Raise an exception if it has ended. The scheduler calls this while it waits."""
         if self._process is not None and self._process.poll() is not None:
             raise _Ended
 
     def status(self, timeout: float | None = _PATIENCE) -> int | None:
-        """Its exit status in the end; None if it does not end."""
+        """Wait for its end, and return its exit status; None if it does not end in time."""
         assert self._process is not None
         with suppress(subprocess.TimeoutExpired):
             return self._process.wait(timeout)
@@ -96,20 +96,20 @@ def simulate_with(
     events: Sequence[str],
     scratch: str,
 ) -> tuple[Outcome | None, float | None]:
-    """Have Batsim simulate a run, into the folder `out` below `scratch`.
+    """Let Batsim simulate a run, with results in the folder `out` below `scratch`.
 
     Args:
         task: the run.
         scheduler: its scheduler.
         platform: its platform.
         workload: its workload.
-        workload_path: the file of that, or "".
+        workload_path: the file of the workload, or "".
         root: the folder of the scheduler's file, or "".
         events: the files of external events.
-        scratch: an empty folder but for `out`.
+        scratch: a folder that has nothing in it except `out`.
 
     Returns:
-        How it failed, or None; and the joules that were consumed, or None if they were not measured.
+        The outcome if it failed, else None; and the consumed joules, or None if they were not measured.
     """
     output = os.path.join(scratch, "out", "")
     words = list(task.batsim)
@@ -142,7 +142,7 @@ def simulate_with(
 
 
 def _machine(task: Task) -> list[str]:
-    """What Batsim is to do with the hosts of the platform, as its options."""
+    """The options of Batsim that set the roles of the platform's hosts."""
     words = ["-m", task.master] if task.master else []
     words += ["--mmax", str(task.mmax)] if task.mmax else []
     for host, role in task.roles.items():
@@ -174,10 +174,10 @@ def _inside(task: Task, batsim: _Batsim, values: dict[str, str], root: str, scra
     )
     batsim.start()
     status = batsim.status(None)
-    told = Report.read(report)
-    if status or told.state != "over":
-        reason = told.reason or {"": "it has not loaded the scheduler", "begun": "the simulation was not over"}.get(
-            told.state, ""
+    found = Report.read(report)
+    if status or found.state != "over":
+        reason = found.reason or {"": "it has not loaded the scheduler", "begun": "the simulation was not over"}.get(
+            found.state, ""
         )
         return _ended(batsim, status, f": {reason}" if reason else "")
     return None
@@ -190,7 +190,7 @@ def _ended(batsim: _Batsim, status: int | None, why: str) -> Outcome:
 
 
 def _workload_file(task: Task, workload: Workload, path: str, scratch: str) -> str:
-    """The file itself where nothing is made of it, and Batsim can read it."""
+    """The given file if the study does not change the workload and Batsim can read it; else a new file."""
     is_plain = path and "?" not in task.workload and not task.changes and not workload.is_older
     if is_plain and "swf" not in os.path.basename(path).lower().split(".")[-2:]:
         return path

@@ -1,6 +1,6 @@
-"""Running a study: what is not there yet goes to an engine, and what comes of it into a store.
+"""Run a study: the runs that are not in the store go to an engine, and their results into the store.
 
-Whatever happens to this process, the runs that are in the store stay there, and the next one goes on with the others.
+If this process dies, the runs in the store stay there, and the next process runs the others.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from batprotocol.deprecation import OldName
 from batprotocol.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
 from batprotocol.studies import measuring
@@ -29,34 +30,37 @@ from batprotocol.studies.study import Description, read_description
 __all__ = ["Progress", "Study", "read_rows"]
 
 _BEFOREHAND: Final = 4
-"""So many runs a place are given to an engine before they can begin."""
+"""The number of runs for each place that an engine gets before they can begin."""
 _LOOK_SECONDS: Final = 0.2
-"""How often it is looked around while nothing ends."""
+"""The time between two looks at the engine while no run ends."""
 _GRACE: Final = 1.1
 _GRACE_SECONDS: Final = 5.0
-"""How much longer than it may take a run has, before its process is killed."""
+"""A process is killed if a run takes this factor, and these seconds, more than its timeout."""
 _ATTEMPTS: Final = 2
-"""How often a run is given to processes that die."""
+"""The number of attempts for a run whose process dies."""
 
 
 class Progress(msgspec.Struct):
-    """How far a study is.
+    """The progress of a study.
 
     Args:
-        total: how many runs it has.
-        there: how many were in the store before.
-        done: how many have come to their end since.
-        failed: how many have failed since.
-        seconds: of real time since it began.
-        error: the sentence of the last one that failed, or "".
-        run: that run, or None.
-        place: where it ran, if that was not in a process of this machine, or "".
-        notes: what to know of the study before its numbers are used, as sentences.
-        measured: how many runs that were there have been measured in another way since.
+        total: the number of its runs.
+        completed: the number of runs that were already in the store.
+        done: the number of runs that have ended since, without a failure.
+        failed: the number of runs that have failed since.
+        seconds: the real time since the beginning.
+        error: a sentence on the last failure, or "".
+        run: the last run that failed, or None.
+        place: the machine of that run, or "" if it was this one.
+        notes: advice on the study and its numbers, as sentences.
+        measured: the number of runs from the store that were measured in another way since.
     """
 
+    there = OldName("completed")
+    left = OldName("remaining")
+
     total: int
-    there: int = 0
+    completed: int = 0
     done: int = 0
     failed: int = 0
     seconds: float = 0.0
@@ -72,26 +76,26 @@ class Progress(msgspec.Struct):
         return (self.done + self.failed) / self.seconds if self.seconds > 0 else 0.0
 
     @property
-    def left(self) -> int:
-        """How many runs are still to come."""
-        return self.total - self.there - self.done - self.failed
+    def remaining(self) -> int:
+        """The number of runs that have not ended yet."""
+        return self.total - self.completed - self.done - self.failed
 
 
 class Study:
-    """Many simulations: each key is a value, or several, and every combination of values is a run.
+    """Many simulations: each key has one or several values, and every combination of values is a run.
 
     Args:
         scheduler: policies (`easy-sjf`), `FILE:CLASS`, classes, or tables of these with a `name`, `arguments` and other
-            `files` that count as their source.
-        name: what the study is called.
-        folder: where the files that it names are looked for.
-        timeout: how many seconds a run may take.
-        memory: how many bytes of addresses the process of a run may have, such as `"2GB"`; 0: as many as it likes.
-        metrics: metrics that files define, `FILE.py:FUNCTION`, or as `batprotocol.simulator.metric` makes them.
-        axes: all other keys: `workload`, `platform`, `load`, `seed`... `batprotocol.studies.KEYS` has them all.
+            `files` that belong to their source.
+        name: the name of the study.
+        folder: the folder of the files that it names.
+        timeout: the maximum real time of a run in seconds.
+        memory: the maximum address space of the process of a run, in bytes or as a text such as `"2GB"`; 0: no limit.
+        metrics: metrics that files define, as `FILE.py:FUNCTION` or made by `batprotocol.simulator.metric`.
+        axes: all other keys: `workload`, `platform`, `load`, `seed`... `batprotocol.studies.KEYS` has all of them.
 
     Raises:
-        StudyError: it cannot be run as it is described.
+        StudyError: the description is not valid.
         OSError: a file cannot be read.
 
     >>> study = Study(scheduler=["fcfs", "easy"], workload="lublin:32?jobs=20", seed=range(3))
@@ -115,10 +119,10 @@ class Study:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Study:
-        """The study that a TOML file describes. It is called as the file unless it says otherwise.
+        """The study that a TOML file describes. Without the key `name`, it has the name of the file.
 
         Raises:
-            StudyError: it cannot be read, or not be run as it is described.
+            StudyError: it cannot be read, or the description is not valid.
             OSError: a file cannot be read.
         """
         made = cls.__new__(cls)
@@ -127,7 +131,7 @@ class Study:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self._description.name
 
     @property
@@ -136,15 +140,15 @@ class Study:
         return self._description.axes
 
     def runs(self, only: Iterable[str] = (), *, batsim: Sequence[str] = (), in_process: bool = False) -> list[Run]:
-        """Its runs. What the arguments mean, `run` tells."""
+        """Its runs. `run` documents the arguments."""
         return self._description.runs(only, batsim=batsim, in_process=in_process)[0]
 
     def place(self, store: str | os.PathLike[str] | None = None) -> str:
-        """The folder for its runs: the one that is named, or else `NAME.runs` beside its files."""
+        """The folder for its runs: `store`, or by default `NAME.runs` in the folder of the study."""
         return os.path.join(self._description.folder, f"{self.name}.runs") if store is None else os.fspath(store)
 
     def rows(self, store: str | os.PathLike[str] | None = None) -> Rows:
-        """What those of its runs came to that are in a store, as its files are now.
+        """The rows of its runs that are in the store. Runs of an older version of its files are not among them.
 
         Raises:
             StudyError: there is no such store.
@@ -161,13 +165,13 @@ class Study:
         with (
             suppress(StudyError, OSError),
             Store(place, writes=True) as opened,
-        ):  # where it may not be written, it stays
+        ):  # without the right to write, the store stays as it is
             opened.add_measured(found)
         by_place = {(key, measure.key): metrics for key, measure, metrics in found}
         return rows.measured_as(by_place)
 
     def count(self, only: Iterable[str] = ()) -> int:
-        """How many runs it has, without a list of them. What the argument means, `run` documents.
+        """The number of its runs, computed without a list of them. `run` documents the argument.
 
         Raises:
             StudyError: there is no such axis, or no such value on it.
@@ -186,20 +190,22 @@ class Study:
         in_process: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> Rows:
-        """Run what is not in the store yet, and give the rows of all.
+        """Run the runs that are not in the store yet, and return the rows of all runs.
 
         Args:
-            store: its folder; None: see `place`. What is there is not run again, unless something has
-                changed that decides what comes of it.
-            only: `AXIS=VALUE` or `AXIS=VALUE,VALUE`: some of the runs.
-            retry_failed: also run again what has failed.
-            processes: how many processes of this machine run; None: as many as there are processors.
-            dask: the address of a Dask scheduler, on whose workers it runs instead.
-            batsim: the command that simulates, as a list of words; none is the embedded Batsim.
-            in_process: whether that loads the scheduler into its own process.
-            on_progress: told how far it is, several times a second. What it raises ends it.
+            store: its folder; None: see `place`. A run in the store does not run again, unless something has changed
+                that decides its result.
+            only: `AXIS=VALUE` or `AXIS=VALUE,VALUE`: only the runs with these values.
+            retry_failed: whether failed runs run again.
+            processes: the number of processes on this machine; None: one for each processor.
+            dask: the address of a Dask scheduler. Its workers run the study instead of this machine.
+            batsim: the command that simulates, as a list of words; by default, the embedded Batsim simulates.
+            in_process: whether that command loads the scheduler into its own process.
+            on_progress: a function that is called with the progress several times a second. If it raises an exception,
+                the study ends.
 
-        However it ends, what has been done is in the store: `KeyboardInterrupt` ends it within a second.
+        All runs that have ended are in the store, also after an exception. `KeyboardInterrupt` ends the study within a
+        second.
 
         Raises:
             StudyError: a run cannot be named, or the store cannot be used.
@@ -214,8 +220,8 @@ class Study:
             todo = [run for run in runs if states.get(run.key) in again]
             todo = _in_turn(list({run.key: run for run in todo}.values()), opened.others)
             progress = Progress(total=len({run.key for run in runs}))
-            progress.there = progress.total - len(todo)
-            progress.notes = checked(todo, files)
+            progress.completed = progress.total - len(todo)
+            progress.notes = (*self._description.notes, *checked(todo, files))
             opened.want(runs)
             if on_progress is not None:
                 on_progress(progress)
@@ -237,7 +243,7 @@ class Study:
 
 
 def _ways(runs: Iterable[Run]) -> dict[str, tuple[Measure, ...]]:
-    """How each run is measured, by its key."""
+    """The measures of each run, by its key."""
     found: dict[str, dict[int, Measure]] = {}
     for run in runs:
         found.setdefault(run.key, {})[id(run.measure)] = run.measure
@@ -245,7 +251,7 @@ def _ways(runs: Iterable[Run]) -> dict[str, tuple[Measure, ...]]:
 
 
 def _unmeasured(store: Store, runs: Iterable[Run]) -> dict[str, tuple[Measure, ...]]:
-    """The runs that have come to their end and are to be measured in ways in which they were not."""
+    """The runs that have ended, with the measures that are missing in the store."""
     known, states = store.measured(), store.states()
     done = {key: measures for key, measures in _ways(runs).items() if states.get(key) == DONE}
     keys: dict[int, str] = {}
@@ -264,10 +270,10 @@ def _measured(
     files: Mapping[str, Files],
     processes: int | None,
 ) -> list[tuple[str, Measure, dict[str, float]]]:
-    """The metrics of runs that are kept, measured anew.
+    """The metrics of runs in the store, measured anew.
 
     Raises:
-        StudyError: one cannot be measured.
+        StudyError: one of them cannot be measured.
     """
     hosts = {row.key: row.hosts for row in store.rows_of(runs)}
     keys = list(todo)
@@ -279,10 +285,10 @@ def _measured(
         for number, key in enumerate(keys):
             shared = [digest for each in todo[key] for digest in each.shared]
             engine.submit(number, (store.folder(key), hosts[key], todo[key]), shared)
-        left = len(keys)
-        while left:
+        remaining = len(keys)
+        while remaining:
             for ended in engine.wait(_LOOK_SECONDS):
-                left -= 1
+                remaining -= 1
                 if not isinstance(ended.value, dict):
                     raise StudyError(ended.value or ended.lost, file=store.folder(keys[ended.number]))
                 ways = {each.key: each for each in todo[keys[ended.number]]}
@@ -293,7 +299,7 @@ def _measured(
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the file of a study, right or wrong, and no store."""
+    """Whether a path is the file of a study, valid or not, and not a store."""
     return os.path.isfile(path) or os.fspath(path).lower().endswith(".toml")
 
 
@@ -301,9 +307,9 @@ def read_rows(path: str | os.PathLike[str], store: str | os.PathLike[str] | None
     """The rows of a study, or of a store.
 
     Args:
-        path: the TOML file of a study, of which the runs are wanted as its files are now; or the folder of a store.
-        store: of the study, None: see `Study.place`.
-        all: of a store: also the runs that no study wants any more.
+        path: the TOML file of a study, or the folder of a store. `Study.rows` documents which runs of a study.
+        store: the store of the study; None: see `Study.place`.
+        all: whether to include runs that no study wants any more, from a store.
 
     Raises:
         StudyError: there is no such study or store.
@@ -327,12 +333,12 @@ def _count(processes: int | None, runs: int) -> int:
     from batprotocol.engines.processes import cores
 
     if processes is not None and processes < 1:
-        raise StudyError(f"expected at least one process, got {processes}")
+        raise StudyError(f"expected at least one process, got {processes}; use 1 or more")
     return min(processes or cores(), runs)
 
 
 def _in_turn(runs: list[Run], others: int) -> list[Run]:
-    """The order in which they are run. A second program begins at the end, and meets the first one in the middle."""
+    """The order in which they run. A second program begins at the end, and meets the first one in the middle."""
     if others == 1:
         runs.reverse()
     elif others:
@@ -341,7 +347,7 @@ def _in_turn(runs: list[Run], others: int) -> list[Run]:
 
 
 class _Loop:
-    """Gives runs to an engine, and what came of them to a store."""
+    """Gives runs to an engine, and their results to a store."""
 
     def __init__(
         self,
@@ -363,25 +369,25 @@ class _Loop:
         self._limits = limits
         self._files = files
         self._progress = progress
-        self._tell = on_progress or (lambda progress: None)
+        self._report = on_progress or (lambda progress: None)
         self._began = time.monotonic()
         self._shared: set[str] = set()
         self._attempts: dict[int, int] = {}
 
     def run(self, runs: Sequence[Run]) -> None:
-        """Until all have ended."""
+        """Run all, and return when they have ended."""
         following = 0
         under_way = 0
         while following < len(runs) or under_way:
-            room = max(self._engine.places, 1) * _BEFOREHAND - under_way
-            while room > 0 and following < len(runs):
+            free = max(self._engine.places, 1) * _BEFOREHAND - under_way
+            while free > 0 and following < len(runs):
                 run = runs[following]
                 if run.key not in self._states and self._store.has(run.key):  # another program was faster
-                    self._progress.there += 1
+                    self._progress.completed += 1
                 else:
                     self._submit(following, run)
                     under_way += 1
-                    room -= 1
+                    free -= 1
                 following += 1
             ended = self._engine.wait(_LOOK_SECONDS)
             found = []
@@ -392,7 +398,7 @@ class _Loop:
                     found.append((runs[each.number], outcome))
             self._keep(found)
             self._progress.seconds = time.monotonic() - self._began
-            self._tell(self._progress)
+            self._report(self._progress)
 
     def _submit(self, number: int, run: Run) -> None:
         for digest in run.shared:
@@ -403,7 +409,7 @@ class _Loop:
         self._engine.submit(number, (run.task, self._limits, self._measures[run.key]), run.shared)
 
     def _outcome(self, ended: Ended, runs: Sequence[Run]) -> Outcome | None:
-        """How a run ended; None if its process died, and it is tried once more."""
+        """The outcome of a run; None if its process died and it runs once more."""
         if not ended.lost:
             outcome: Outcome = ended.value
             return msgspec.structs.replace(outcome, place=ended.place if self._engine.is_remote else "")
@@ -414,7 +420,7 @@ class _Loop:
         return Outcome(
             state=FAILED,
             kind="time" if ended.is_late else "died",
-            error=f"it took more than {self._limits.seconds:g} s" if ended.is_late else ended.lost,
+            error=f"it took more than {self._limits.seconds:g} s: raise `timeout`" if ended.is_late else ended.lost,
             traceback=ended.printed,
             place=ended.place if self._engine.is_remote else "",
         )
@@ -422,7 +428,7 @@ class _Loop:
     def _keep(self, found: Sequence[tuple[Run, Outcome]]) -> None:
         for run, outcome in found:
             if outcome.kind == "disk":
-                raise StudyError(f"where {run} ran: {outcome.error}")
+                raise StudyError(f"the results of {run} cannot be written on its machine: {outcome.error}")
         self._store.add(found, self._ways)
         for run, outcome in found:
             if outcome.state == DONE:
@@ -430,4 +436,4 @@ class _Loop:
             else:
                 self._progress.failed += 1
                 self._progress.error, self._progress.run, self._progress.place = outcome.error, run, outcome.place
-                self._tell(self._progress)
+                self._report(self._progress)

@@ -1,6 +1,6 @@
-"""Runs: what is simulated once, and how it is measured.
+"""Runs and their measures.
 
-A run is named by a hash of all that decides its results. How it is measured is no part of that: the same results are
+The name of a run is a hash of everything that decides its result. The measures are not part of it: one result can be
 measured in many ways.
 """
 
@@ -16,33 +16,33 @@ import msgspec
 __all__ = ["FORMAT", "Limits", "Measure", "OwnMetricFile", "Run", "Task", "version"]
 
 FORMAT: Final = 2
-"""The format of what is kept of a run. Another format makes another run."""
+"""The format of runs in a store. A run of another format has another name."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """All that decides what comes of a run, but what its files hold.
+    """Everything that decides the result of a run, except the contents of its files.
 
     Args:
         scheduler: a policy, or `NAME.py:Class` of its files.
-        arguments: what the class is called with.
-        source: the digest of the scheduler's files; "" of a policy.
-        workload: a model (`lublin:256`), or the name of the file; what is made of it is in `changes`.
-        workload_files: their digest; "" of a model.
-        changes: what is made of the workload: the words and values of `named_workload`.
-        platform: the name of its file, a number of hosts, or None: as many as the workload is made for.
-        platform_files: their digest, or "".
-        master: the host of Batsim itself, or "": the usual one.
-        mmax: how many hosts are used at most; 0: all.
-        roles: the roles that hosts are given, by their names.
+        arguments: the arguments of the class.
+        source: the digest of the scheduler's files; "" for a policy.
+        workload: a model (`lublin:256`), or the name of the file, without its changes.
+        workload_files: the digest of the workload's files; "" for a model.
+        changes: the changes of the workload, as options and values of `named_workload`.
+        platform: the name of its file, a number of hosts, or None: the number that the workload is made for.
+        platform_files: the digest of the platform's files, or "".
+        master: the host of Batsim itself, or "" for the default.
+        mmax: the maximum number of hosts; 0: all hosts.
+        roles: the roles of hosts, by their names.
         events: the name of the file of external events, or "".
-        events_files: their digest, or "".
+        events_files: the digest of that file, or "".
         init: the initialization data.
         energy: whether energy is measured.
         corrected: see `simulate`.
         rules: the rule set.
-        batsim: the command that simulates; none is the embedded Batsim.
-        batsim_files: the digest of its program, or "".
-        in_process: whether that loads the scheduler into its own process.
+        batsim: the command that simulates; by default, the embedded Batsim does.
+        batsim_files: the digest of the command's program, or "".
+        in_process: whether that command loads the scheduler into its own process.
     """
 
     scheduler: str
@@ -68,16 +68,16 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """The digests of all files that it needs where it runs."""
+        """The digests of all files that the run needs on its machine."""
         return tuple(filter(None, (self.source, self.workload_files, self.platform_files, self.events_files)))
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What a run may take.
+    """The limits of a run.
 
     Args:
-        seconds: of real time.
-        memory: bytes of addresses of its process; 0: as many as it likes.
+        seconds: the maximum real time.
+        memory: the maximum address space of its process, in bytes; 0: no limit.
     """
 
     seconds: float = 3600.0
@@ -89,11 +89,11 @@ class OwnMetricFile(msgspec.Struct, frozen=True):
 
     Args:
         target: `NAME.py:FUNCTION` of its files.
-        files: the digest of its file and of what that imports from beside it.
-        name: its name in tables.
-        label: what tables and plots call it.
-        definition: how it is computed.
-        unit: such as `s`, or "".
+        files: the digest of its file and of the modules that this imports from its folder.
+        name: its name.
+        label: its label in tables and plots.
+        definition: its definition.
+        unit: its unit, such as `s`, or "".
         better: whether `less` or `more` is better; None: neither is.
     """
 
@@ -107,7 +107,7 @@ class OwnMetricFile(msgspec.Struct, frozen=True):
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """How a run is measured.
+    """A way to measure runs.
 
     Args:
         settings: the arguments of `batprotocol.simulator.measured`: `warm_up`, `cool_down`, `tau`, `wide` and `long`.
@@ -134,10 +134,10 @@ class Run(msgspec.Struct, frozen=True):
 
     Args:
         key: its name: 32 hexadecimal digits.
-        axes: where it is on the axes of the study, as it was described.
-        task: what is to be done.
-        measure: how its results are measured.
-        drawn: what its seed draws, of `workload`, `weeks`, `estimates` and `scheduler`.
+        axes: its value on each axis of the study, as the study describes it.
+        task: everything that decides its result.
+        measure: how its result is measured.
+        drawn: the parts that its seed draws, of `workload`, `weeks`, `estimates` and `scheduler`.
         is_model: whether its workload is drawn from a model, and not read from a file.
     """
 
@@ -163,7 +163,7 @@ class Run(msgspec.Struct, frozen=True):
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """The digests of all files that are needed where it runs."""
+        """The digests of all files that the run and its measure need on their machine."""
         return (*self.task.shared, *self.measure.shared)
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""The schedulers of a study: found where it is described, and made where it runs.
+"""The schedulers of a study: found on the machine that describes it, and made on the machines that run it.
 
-Those of several files run in one process, one after the other, and each finds the modules beside it, whatever those of
-the others are called.
+Schedulers of several files run in one process, one after the other. Each imports the modules of its own folder, also
+if modules of other folders have the same names.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Chosen(msgspec.Struct, frozen=True):
     """A scheduler.
 
     Args:
-        name: what it is called in tables.
+        name: its name in tables.
         target: a policy, or `NAME.py:Class` of its files.
-        arguments: what the class is called with.
-        files: its file and what that imports from beside it; None of a policy.
-        parameters: those of its arguments that have several values in the study, and so are axes.
+        arguments: the arguments of the class.
+        files: its file and the modules that this imports from its folder; None for a policy.
+        parameters: its arguments with several values in the study. Each of them is an axis.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
-    """The scheduler that a study names; several, where an argument has several values.
+    """The scheduler that a study names; several schedulers if an argument has several values.
 
     Args:
         given: a policy, `FILE:CLASS`, a class, or a table with the keys `scheduler`, `name`, `arguments` and `files`.
-        folder: where its file is looked for.
-        place: of that in the description, for errors.
+        folder: the folder of its file.
+        place: its place in the description, for errors.
 
     Raises:
         StudyError: there is no such scheduler.
@@ -76,7 +76,9 @@ def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
             raise StudyError(f"expected {_WORDS[key]}, got {shown(table[key])}", f"{place}.{key}")
     for key, value in arguments.items():
         if isinstance(value, list | tuple) and not value:
-            raise StudyError("an axis has at least one value", f"{place}.arguments.{key}")
+            raise StudyError(
+                "an axis has at least one value: write one, or leave out the argument", f"{place}.arguments.{key}"
+            )
     axes = {key: list(value) for key, value in arguments.items() if isinstance(value, list | tuple)}
     fixed = {key: value for key, value in arguments.items() if key not in axes}
     choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
@@ -104,7 +106,7 @@ def _policies(
 ) -> list[Chosen]:
     """A policy with each choice of its options."""
     if extra:
-        raise StudyError(f"a policy has no files: {shown(target)}", place)
+        raise StudyError(f"{shown(target)} is a policy, which has no files: remove files", place)
     try:
         base = with_options(target, fixed) if fixed else target
         found = [Chosen(name or base, with_options(base, choice), parameters=choice) for choice in choices if choice]
@@ -117,13 +119,13 @@ def _policies(
 
 
 def _target_of(found: type, place: str) -> str:
-    """Where a class is written."""
+    """The `FILE:CLASS` of a class."""
     try:
         path = inspect.getsourcefile(found)
     except TypeError:
         path = None
     if path is None or not os.path.isfile(path) or "." in found.__qualname__:
-        raise StudyError(f"{found.__qualname__} is in no file: write it into one, where each run finds it", place)
+        raise StudyError(f"{found.__qualname__} is not in a file: write it into one, so that each run finds it", place)
     return f"{path}:{found.__qualname__}"
 
 
@@ -132,13 +134,13 @@ def _extra(folder: str, names: Any, place: str) -> list[str]:
     for name in names:
         relative = os.path.relpath(os.path.join(folder, name), folder)
         if relative.startswith(os.pardir) or not os.path.isfile(os.path.join(folder, relative)):
-            raise StudyError(f"there is no file {shown(name)} beside the scheduler's", f"{place}.files")
+            raise StudyError(f"there is no file {shown(name)} in the folder of the scheduler's file", f"{place}.files")
         found.append(relative)
     return sorted(found)
 
 
 class Shelf:
-    """The schedulers that a process has loaded. Only the modules of one file at a time are there to be imported."""
+    """The schedulers that a process has loaded. Only the modules of one file's folder can be imported at a time."""
 
     def __init__(self) -> None:
         self._classes: dict[tuple[str, str, str], type[Scheduler]] = {}
@@ -146,7 +148,7 @@ class Shelf:
         self._root = ""
 
     def scheduler(self, target: str, arguments: Mapping[str, Any], root: str) -> Scheduler:
-        """A new scheduler: an object of the class that `loaded` gives."""
+        """A new scheduler: an instance of the class that `loaded` returns."""
         return self.loaded(target, arguments, root)(**arguments)
 
     def loaded(self, target: str, arguments: Mapping[str, Any], root: str) -> type[Scheduler]:
@@ -154,12 +156,12 @@ class Shelf:
 
         Args:
             target: see `Chosen`.
-            arguments: likewise.
-            root: the folder of its file; "" of a policy.
+            arguments: see `Chosen`.
+            root: the folder of its file; "" for a policy.
 
         Raises:
             SchedulerError: there is no such scheduler, or it does not take these arguments.
-            Exception: whatever its file raises.
+            Exception: its file raises an exception.
         """
         if not root:
             return named(target)
@@ -187,7 +189,7 @@ class Shelf:
 
 
 def _is_in(root: str, module: ModuleType) -> bool:
-    """Whether a module is of that folder; what is installed below it, as in `.venv`, is not."""
+    """Whether a module is in a folder. Packages that are installed below the folder, as in `.venv`, are not."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or not file.startswith(os.path.join(root, "")):
         return False

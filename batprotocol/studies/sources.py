@@ -1,7 +1,7 @@
-"""The source of a scheduler: its file, and what that imports from beside it, by what the files say.
+"""The source of a scheduler: its file, and the modules that this imports from its folder.
 
-Nothing is imported for that. What a scheduler reads otherwise, such as the weights of a network, is not found here: who
-has such files names them.
+The files are parsed, and nothing is imported. Other files that a scheduler reads, such as the weights of a network, are
+not found: a study names them in `files`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["imported_from_beside"]
 
 
 def imported_from_beside(path: str) -> list[str]:
-    """The files that a program needs of those in its folder and below, by their names there; its own comes first.
+    """The names of the files in the folder of a program, or below it, that the program needs. Its own file comes first.
 
     Args:
         path: the file of the program.
@@ -35,7 +35,7 @@ def imported_from_beside(path: str) -> list[str]:
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError):
-            continue  # who imports it is told
+            continue  # the import reports it
         package = os.path.dirname(name).replace(os.sep, ".")
         for module in _imports(tree, package):
             for each in _files(folder, module):
@@ -46,7 +46,7 @@ def imported_from_beside(path: str) -> list[str]:
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[str]:
-    """The full names of all that a file may import as a module, wherever in it."""
+    """The full names of all modules that a file may import, anywhere in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -72,7 +72,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _files(folder: str, module: str) -> Iterator[str]:
-    """The files of a module and of the packages that it is in, of those that are in the folder."""
+    """The files of a module and of its packages that are in the folder."""
     place = ""
     for part in module.split("."):
         if not part:

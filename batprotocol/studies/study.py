@@ -1,6 +1,6 @@
-"""A study: what is described, in TOML or in Python, and the runs that it has.
+"""A study: its description, in TOML or in Python, and its runs.
 
-It must not know where these run, nor what is kept of them.
+It must not know on which machines they run, nor the store.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from batprotocol.errors import StudyError, shown
 from batprotocol.files import naming
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 from batprotocol.studies.files import Files
-from batprotocol.studies.keys import KEYS, values_of
+from batprotocol.studies.keys import KEYS, OLD_KEYS, values_of, with_new_names
 from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
 from batprotocol.studies.runs import Limits, Measure, Run, Task
 from batprotocol.studies.schedulers import Chosen, chosen
@@ -28,26 +28,22 @@ __all__ = ["Description", "read_description"]
 _SETTINGS: Final = ("name", "timeout", "memory", "metrics")
 _EXAMPLE: Final = "example"
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_OF_MODELS: Final = (*("jobs", "load", "offered_load", "estimates", "estimate_factor", "badness", "walltimes", "seed"),)
-"""What can be made of a workload that is drawn from a model."""
-_DRAWN: Final = {"weeks": "weeks", "estimate_factor": "estimates", "badness": "estimates"}
-"""What of a workload is drawn by chance, by the keys that ask for it."""
-_EXCLUSIVE: Final = (
-    ("estimate_factor", "badness"),
-    ("estimates", "estimate_factor", "badness"),
-    ("load", "offered_load"),
-)
-"""Of these keys, a study has one at most."""
+_OF_MODELS: Final = ("jobs", "load", "offered_load", "estimates", "estimate_factor", "walltimes", "seed")
+"""The changes of a workload that is drawn from a model."""
+_DRAWN: Final = {"weeks": "weeks", "estimate_factor": "estimates"}
+"""The parts of a workload that are drawn at random, by the keys that cause it."""
+_EXCLUSIVE: Final = (("estimates", "estimate_factor"), ("load", "offered_load"))
+"""A study has at most one key of each of these groups."""
 _SEED: Final = "{seed}"
-"""Stands for the seed in the initialization data and in the arguments of a scheduler."""
+"""The placeholder for the seed in the initialization data and in the arguments of a scheduler."""
 _MOST_RUNS: Final = 10_000_000
-"""A study has no more runs: the list of them takes about a kilobyte a run."""
+"""The maximum number of runs of a study: a list of runs takes about a kilobyte a run."""
 _OPTIONS: Final = ("master", "mmax", "roles")
-"""What a table of a platform may have beside its file."""
+"""The keys that a table of a platform may have beside its file."""
 
 
 class _Input(NamedTuple):
-    """A file that a run reads, or what is there instead of one; of a platform, with its options."""
+    """A file that a run reads, or a value in place of one. A platform has options, too."""
 
     label: Any
     text: Any
@@ -56,29 +52,30 @@ class _Input(NamedTuple):
 
 
 class Description:
-    """What a study is.
+    """The description of a study.
 
     Args:
-        keys: what it says, by the keys of `KEYS`, `name`, `timeout`, `memory` and `metrics`.
-        folder: where files are looked for.
-        file: the file that it was read from, for errors, or "".
+        keys: its values, by the keys of `KEYS`, `name`, `timeout`, `memory` and `metrics`.
+        folder: the folder of the files that it names.
+        file: the file of the description, for errors, or "".
 
     Raises:
-        StudyError: it cannot be run as it is described.
+        StudyError: the description is not valid.
         OSError: a file cannot be read.
     """
 
     def __init__(self, keys: Mapping[str, Any], folder: str = "", file: str = "") -> None:
         self.folder = os.path.abspath(folder)
-        """Where files are looked for."""
+        """The folder of the files that it names."""
         try:
+            keys, self.notes = with_new_names(keys)
             self._expect_keys(keys)
             self.name: str = keys.get("name", "study")
-            """What it is called."""
+            """The name of the study."""
             self.limits = _limits(keys)
-            """What each run may take."""
+            """The limits of each run."""
             self.axes: dict[str, tuple[Any, ...]] = {}
-            """What tables can be made by: the values of each key that was given, as they are called."""
+            """The axes of its tables: the labels of the values of each key that was given."""
             self._values = {key: self._checked(key, keys[key]) for key in KEYS if key in keys}
             self._expect_one_of_each()
             self._inputs = {key: self._read(key) for key in ("workload", "platform", "events")}
@@ -95,7 +92,7 @@ class Description:
         except StudyError as error:
             raise StudyError(error.reason, error.path, file=error.file or file) from None
 
-    # What is described
+    # The description
 
     def _expect_keys(self, keys: Mapping[str, Any]) -> None:
         for key in keys:
@@ -104,7 +101,9 @@ class Description:
                 hint = f"did you mean {near[0]}?" if near else f"there are {', '.join([*_SETTINGS, *KEYS])}"
                 raise StudyError(f"there is no such key; {hint}", key)
         if "scheduler" not in keys:
-            raise StudyError("a study has at least one scheduler", "scheduler")
+            raise StudyError(
+                'a study has at least one scheduler: write for example scheduler = ["fcfs", "easy"]', "scheduler"
+            )
         name = keys.get("name", "study")
         if not isinstance(name, str) or not name or os.path.basename(name) != name:
             raise StudyError(f"expected a text that can be the name of a file, got {shown(name)}", "name")
@@ -178,18 +177,21 @@ class Description:
                     self.axes[axis] = (*self.axes.get(axis, ()), value)
 
     def _expect_changes(self) -> None:
-        """What is made of a workload is said once, and can be made of it."""
+        """Check that each change of a workload is possible, and is given once."""
         for key in self._values:
             for workload in self._inputs["workload"] if KEYS[key].kind == "change" else ():
                 if _word(key) in _words(workload) and key != "seed":
-                    raise StudyError(f"the workload {shown(workload.text)} has it in its name already", key)
+                    raise StudyError(
+                        f"the workload {shown(workload.text)} has it in its name already: remove one of them", key
+                    )
                 if workload.files is None and key not in _OF_MODELS:
                     raise StudyError(
-                        f"the workload {shown(workload.text)} is drawn from a model, of which it is not", key
+                        f"the workload {shown(workload.text)} is drawn from a model, and this key is for files only",
+                        key,
                     )
 
     def _expect_chance(self) -> None:
-        """Ten seeds of what no seed changes would be ten times the same."""
+        """Refuse several seeds if nothing is drawn at random: the runs would be equal."""
         if len(self.axes.get("seed", ())) < 2:
             return
         inits = self._values.get("init", [""])
@@ -200,7 +202,7 @@ class Description:
             for init in inits
         ):
             raise StudyError(
-                "nothing is drawn by chance: take a workload such as lublin:256?jobs=1000, say weeks or "
+                "nothing is drawn at random: use a workload such as lublin:256?jobs=1000, set weeks or "
                 'estimate_factor, or give the seed to the scheduler, with init = "{seed}" or an argument "{seed}"',
                 "seed",
             )
@@ -208,14 +210,16 @@ class Description:
     def _expect_watts(self) -> None:
         without = any(each.files is None for each in self._inputs["platform"])
         if any(self._values.get("energy", ())) and without:
-            raise StudyError("energy can only be measured on a platform whose file tells watts: name one", "platform")
+            raise StudyError(
+                "energy can only be measured on a platform whose file defines watts: name such a file", "platform"
+            )
         if "master" in self._values and without:
-            raise StudyError("a platform without a file has a master of its own: name the file of one", "platform")
+            raise StudyError("a platform without a file has its own master: name a platform file", "platform")
 
     # The runs
 
     def count(self, only: Iterable[str] = ()) -> int:
-        """How many runs there are, or those that are at these places of the axes, without a list of them.
+        """The number of all runs, or of those with these values, computed without a list of them.
 
         Raises:
             StudyError: there is no such axis, or no such value on it.
@@ -229,9 +233,9 @@ class Description:
         """All its runs, or some of them, and the files that they read, by their digests.
 
         Args:
-            only: `AXIS=VALUE` or `AXIS=VALUE,VALUE`: runs that are there on each of these axes.
-            batsim: the command that simulates; none is the embedded Batsim.
-            in_process: whether that loads the scheduler into its own process.
+            only: `AXIS=VALUE` or `AXIS=VALUE,VALUE`: only the runs with these values.
+            batsim: the command that simulates; by default, the embedded Batsim does.
+            in_process: whether that command loads the scheduler into its own process.
 
         Raises:
             StudyError: no run is left, or there are too many to list.
@@ -242,16 +246,14 @@ class Description:
         program = digest_of_program(batsim)
         count = self.count(only)
         if count > _MOST_RUNS:
-            raise StudyError(
-                f"it has {count:,} runs, and {_MOST_RUNS:,} is the most: take fewer values, or --only some"
-            )
+            raise StudyError(f"it has {count:,} runs, and {_MOST_RUNS:,} is the maximum: use fewer values, or --only")
         found = list(self._all(only, files, tuple(batsim), program, in_process))
         if not found:
             raise StudyError(f"there is no run with {' '.join(only)}")
         return found, files
 
     def _choices(self, only: Iterable[str]) -> dict[str, Sequence[tuple[Any, Any]]]:
-        """By each key, what can be chosen on it: labels and values."""
+        """The labels and values that can be chosen for each key."""
         wanted = _wanted(only, self.axes)
         values: dict[str, Sequence[Any]] = {**self._values, **self._inputs, "scheduler": self._schedulers}
         found: dict[str, Sequence[tuple[Any, Any]]] = {}
@@ -323,10 +325,10 @@ class Description:
 
 
 def read_description(path: str | os.PathLike[str]) -> Description:
-    """The description in a TOML file; the files that it names are looked for beside it.
+    """The description in a TOML file. The files that it names are in the folder of that file.
 
     Raises:
-        StudyError: it cannot be read, or not be run as it is described.
+        StudyError: it cannot be read, or is not valid.
         OSError: a file cannot be read.
     """
     name = os.fspath(path)
@@ -335,7 +337,7 @@ def read_description(path: str | os.PathLike[str]) -> Description:
     try:
         keys = msgspec.toml.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise StudyError(f"it is no TOML: {error}", file=name) from None
+        raise StudyError(f"it is not TOML: {error}", file=name) from None
     keys.setdefault("name", os.path.splitext(os.path.basename(name))[0])
     return Description(keys, os.path.dirname(name), name)
 
@@ -345,22 +347,22 @@ def _place(key: str, number: int, given: Any) -> str:
 
 
 def _expect_once(key: str, labels: Iterable[Any]) -> None:
-    """The values of an axis have different names."""
+    """Check that the values of an axis have different names."""
     seen: set[str] = set()
     for label in labels:
         if str(label) in seen:
-            hint = "; give one of them a name" if KEYS[key].kind == "input" else ""
-            raise StudyError(f"{shown(label)} is there twice{hint}", key)
+            hint = "; give one of them a name" if KEYS[key].kind == "input" else "; remove one of them"
+            raise StudyError(f"{shown(label)} is named twice{hint}", key)
         seen.add(str(label))
 
 
 def _axis_of(parameter: str) -> str:
-    """The axis of an argument of schedulers; one that is called as a key has another name."""
+    """The axis of an argument of schedulers. Its name differs from the argument if that has the name of a key."""
     return f"scheduler.{parameter}" if parameter in KEYS or parameter in _SETTINGS else parameter
 
 
 def _parameters(scheduler: Chosen) -> dict[str, Any]:
-    """Where a scheduler is on the axes of its arguments."""
+    """The values of a scheduler on the axes of its arguments."""
     return {_axis_of(name): value for name, value in scheduler.parameters.items()}
 
 
@@ -384,15 +386,15 @@ def _limits(keys: Mapping[str, Any]) -> Limits:
     usual = Limits()
     seconds, memory = keys.get("timeout", usual.seconds), keys.get("memory", usual.memory)
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds > 0:
-        raise StudyError(f"expected seconds > 0, got {shown(seconds)}", "timeout")
+        raise StudyError(f"expected a number of seconds > 0, got {shown(seconds)}", "timeout")
     return Limits(float(seconds), memory_of(memory))
 
 
 def memory_of(given: Any) -> int:
-    """How many bytes a text such as `2GB` says, or a number.
+    """The number of bytes in a text such as `2GB`, or a number as it is.
 
     Raises:
-        StudyError: it says nothing of the kind.
+        StudyError: it is not a number of bytes.
 
     >>> memory_of("1.5GB"), memory_of(4096)
     (1500000000, 4096)
@@ -409,7 +411,7 @@ def memory_of(given: Any) -> int:
 
 
 def _changes(value: Mapping[str, Any], workload: _Input) -> dict[str, str]:
-    """What is made of a workload, in the words of its name."""
+    """The changes of a workload, as options in its name."""
     own = _words(workload)
     found = {}
     for key, given in value.items():
@@ -420,17 +422,18 @@ def _changes(value: Mapping[str, Any], workload: _Input) -> dict[str, str]:
 
 
 def _word(key: str) -> str:
-    """What a key is called in names of workloads."""
+    """The name of a key in names of workloads."""
     return key.replace("_", "-")
 
 
 def _words(workload: _Input) -> set[str]:
-    """What the name of a workload says itself is made of it."""
-    return {part.partition("=")[0] for part in str(workload.text).partition("?")[2].split("&")}
+    """The options in the name of a workload, by their present names."""
+    words = (part.partition("=")[0] for part in str(workload.text).partition("?")[2].split("&"))
+    return {_word(OLD_KEYS.get(word, word)) for word in words}
 
 
 def _draws(value: Mapping[str, Any], workload: _Input) -> tuple[str, ...]:
-    """What of a workload is drawn by chance: `workload`, `weeks`, `estimates`."""
+    """The parts of a workload that are drawn at random, of `workload`, `weeks` and `estimates`."""
     if workload.files is None:
         return ("workload",)
     own = _words(workload)
@@ -438,7 +441,7 @@ def _draws(value: Mapping[str, Any], workload: _Input) -> tuple[str, ...]:
 
 
 def _drawn(value: Mapping[str, Any], workload: _Input, scheduler: Chosen, init: str) -> tuple[str, ...]:
-    """What the seed of a run draws."""
+    """The parts that the seed of a run draws."""
     if "seed" not in value:
         return ()
     found = () if "seed" in _words(workload) else _draws(value, workload)
@@ -450,6 +453,7 @@ def _wanted(only: Iterable[str], axes: Mapping[str, Sequence[Any]]) -> dict[str,
     found: dict[str, set[str]] = {}
     for each in only:
         axis, equals, text = each.partition("=")
+        axis = OLD_KEYS.get(axis, axis)
         if not equals or axis not in axes:
             raise StudyError(f"expected AXIS=VALUE with one of the axes {', '.join(axes)}, got {shown(each)}")
         known = {str(value) for value in axes[axis]}

@@ -25,14 +25,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("batprotocol").addoption(
         _OPTION,
         metavar="COMMAND",
-        help="The decision component that the fixture batprotocol_edc stands for: a command, with {endpoint} in it "
-        "where it is to listen.",
+        help="The decision component for the fixture batprotocol_edc: a command that contains {endpoint}, the address "
+        "at which it must listen.",
     )
 
 
 @pytest.fixture
 def batsim_platform() -> Platform:
-    """A platform of four equal hosts that can sleep and tell their watts. Define it anew for another one."""
+    """A platform of four equal hosts that can sleep and have wattages. Override the fixture for another platform."""
     from batprotocol.simulator import Platform, SleepPState, Watts
 
     return Platform.homogeneous(
@@ -53,8 +53,8 @@ def batsim_platform() -> Platform:
 def batsim_simulation(batsim_platform: Platform) -> Callable[..., Result]:
     """A function that simulates a scheduler on `batsim_platform`, as `batprotocol.simulator.simulate` does.
 
-    It takes the scheduler, the workloads (a few jobs that end in all ways unless told otherwise), and the options of
-    `simulate` by keyword. What Batsim would not survive fails the test, as a RuleViolation.
+    It takes the scheduler, the workloads (by default, a few jobs that end in all ways), and the options of `simulate`
+    by keyword. If the scheduler asks for something that Batsim would not survive, a RuleViolation fails the test.
     """
 
     def simulated(scheduler: Player | DecisionComponent, workloads: Workload | None = None, **options: Any) -> Result:

@@ -69,10 +69,11 @@ def platforms(
     """Platforms of a few hosts: equal or not, in a cluster with a backbone or without, or without any network.
 
     Args:
-        min_hosts: at least so many computation hosts.
-        max_hosts: at most so many.
+        min_hosts: the smallest number of computation hosts.
+        max_hosts: the largest number of computation hosts.
         storages: the names of the storage hosts, which every platform then has.
-        energy: whether every host tells its watts. Then they have sleep states, too; otherwise only some have.
+        energy: whether every host has wattages. Then all hosts have sleep states, too; otherwise only some platforms
+            do.
     """
     numbers = draw(st.lists(st.integers(0, 20), min_size=min_hosts, max_size=max_hosts, unique=True))
     zone: Zone = draw(st.sampled_from((ClusterZone, FullZone)))("zone")
@@ -118,10 +119,10 @@ def workloads(
     """Workloads of a few jobs with all kinds of profiles.
 
     Args:
-        hosts: how many hosts a job asks for at most; at least 1.
-        max_jobs: how many jobs there are at most.
-        storages: names of storage hosts; profiles use them.
-        compositions: whether fork-join and merge profiles are among them, which Batsim 5.0.0-rc2 refuses.
+        hosts: the largest number of hosts that a job requests; at least 1.
+        max_jobs: the largest number of jobs.
+        storages: names of storage hosts, which profiles use.
+        compositions: whether to include fork-join and merge profiles, which Batsim 5.0.0-rc2 refuses.
         name: the workload's name.
     """
     used: dict[str, WorkloadProfile] = {}
@@ -175,7 +176,7 @@ def _extra_data() -> SearchStrategy[str | None]:
 
 
 def _atoms(size: int, storages: Sequence[str]) -> SearchStrategy[Profile]:
-    """Profiles that are no compositions, for so many executors."""
+    """Profiles that are not compositions, for this number of executors."""
     amounts = st.sampled_from((1e6, 1e8, 3e8))
     bytes_moved = st.sampled_from((0.0, 1e3, 1e7))
     strategies = st.sampled_from(list(HomogeneousParallelTaskGenerationStrategy))

@@ -1,6 +1,6 @@
 """Train MaskablePPO on windows of a log, and compare it with SJF and F4 on windows that it has never seen.
 
-    pip install 'batprotocol[learning]'
+    pip install '.[learning]'    # in a clone: docs/start/install.md
     python train_ppo.py lublin_256.swf.gz --seconds 1800 --curve curve.jsonl --model model.zip
 
 The network looks at each job that waits in the same way (the kernel of RLScheduler, Zhang et al., SC 2020): a few

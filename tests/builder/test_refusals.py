@@ -197,7 +197,7 @@ def test_an_empty_id_is_refused(method: str) -> None:
     (argument,) = IDS[method]
     error = refusal(MessageBuilder(), lambda b: call.on(b, **{argument: ""}))
     assert error.path == PATHS.get((method, argument), argument)
-    assert error.reason == "expected an id, got ''"
+    assert error.reason == "expected an id that is not empty, got ''"
 
 
 def job(**changed: Any) -> Job:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from crashing import judge, run_and_kill, submit
 from daskers import DaskProcesses, dask_processes
+from test_local_processes import assert_gone
 
 from batprotocol.campaigns.managers import DaskCluster, Request, ResourceManager
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
@@ -122,6 +123,68 @@ def test_jobs_end_otherwise(cluster: DaskCluster, tmp_path: Path) -> None:
     cluster.kill(range(3, 7))
     assert {tuple(why(job)) for job in ends(cluster).values() if job.job > 2} == {("FRAG_JOB_REQUEST",)}
     until(lambda: cluster.look().free == 2)
+
+
+def test_what_is_killed_never_begins(cluster: DaskCluster, tmp_path: Path) -> None:
+    """Groups and single jobs, killed at moments that chance picks; all others run."""
+    chance = random.Random(4)
+    requests = [
+        Request(
+            job=job,
+            command=f"echo {job} >> runs; sleep {chance.choice((0, 0, 0.05))}",
+            directory=str(tmp_path),
+            group=None if job < 20 else job - job % 20,
+        )
+        for job in range(120)
+    ]
+    cluster.submit(requests)
+    after: dict[int, float] = {}
+    for _ in range(8):
+        time.sleep(chance.random() / 4)
+        chosen = chance.sample(range(120), 10)
+        cluster.kill(chosen)
+        now = time.time()
+        for job in chosen:
+            after.setdefault(job, now)
+    found = ends(cluster)
+    runs = [int(word) for word in (tmp_path / "runs").read_text().split()]
+    assert len(runs) == len(set(runs))
+    assert set(range(120)) - after.keys() <= set(runs)
+    for number, job in found.items():
+        assert why(job) == ([] if job.exit_code == 0 else ["FRAG_JOB_REQUEST"])
+        assert job.start_time is None or job.start_time <= after.get(number, job.start_time)
+        assert job.start_time is not None or number not in runs
+
+
+def test_jobs_that_are_killed_together_are_killed_at_once(cluster: DaskCluster, tmp_path: Path) -> None:
+    """None of them begins after another one that did not."""
+    cluster.submit(
+        [Request(job=job, command=f"echo {job} >> runs", directory=str(tmp_path), group=0) for job in range(200)]
+    )
+    path, chance = tmp_path / "runs", random.Random(5)
+    killed: list[range] = []
+    for first in range(10, 160, 40):
+        while not path.exists() or int((path.read_text().split() or ["0"])[-1]) < first:
+            time.sleep(0.001)
+        killed.append(range(first + chance.randint(1, 5), first + 35))
+        cluster.kill(chance.sample(killed[-1], len(killed[-1])))
+    found = ends(cluster)
+    for jobs in killed:
+        begun = [found[number].start_time is not None for number in jobs]
+        assert begun == sorted(begun, reverse=True)
+
+
+def test_jobs_that_run_are_killed_when_they_are_forgotten(cluster: DaskCluster, tmp_path: Path) -> None:
+    commands = ["echo $$ > process; sleep 60; echo 1 >> runs", "echo 2 >> runs"]
+    cluster.submit(
+        [Request(job=job, command=each, directory=str(tmp_path), group=1) for job, each in enumerate(commands, 1)]
+    )
+    until(lambda: (tmp_path / "process").exists() and bool((tmp_path / "process").read_text().strip()))
+    cluster.forget([1, 2])
+    assert cluster.look().jobs == ()
+    assert_gone(int((tmp_path / "process").read_text()))
+    until(lambda: cluster.look().free == 2)
+    assert not (tmp_path / "runs").exists()
 
 
 PROGRAM = """

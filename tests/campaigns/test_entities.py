@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
 
+from batprotocol.campaigns import model
 from batprotocol.campaigns.entities import (
     controller,
     cycle,
@@ -341,3 +342,8 @@ def test_what_decides_knows_no_file_clock_or_database(module: str) -> None:
     imported = set(re.findall(r"^(?:from|import) ([a-z_]+)", source, re.MULTILINE))
     assert not imported & {"asyncio", "io", "os", "pathlib", "random", "socket", "sqlalchemy", "subprocess", "time"}
     assert "open(" not in source
+
+
+def test_the_old_name_of_the_text_of_an_exit_code() -> None:
+    with pytest.warns(DeprecationWarning, match=r"model\.said_of_exit is deprecated: use .*model\.exit_text instead$"):
+        assert model.said_of_exit is model.exit_text

@@ -59,7 +59,7 @@ def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Pa
     fails = "test -e fixed || { echo what; printf 'why\\033[31m' >&2; exit 3; }; true"
     run_here(*grid, "sub", "-j", jdl(tmp_path, fails, tasks=1))
     done = run_here(*grid, "run", "--until-done", "--cycle", "0.1", "--no-finalize")
-    ways = "batproto grid events -c 1 and batproto grid output -c 1 tell why"
+    ways = "batproto grid events -c 1 and batproto grid output -c 1 show why"
     assert (done.status, done.err) == (1, f"batproto: grid: campaign 1: 1 task did not end well: {ways}\n")
     told = run_here(*grid, "events", "-c", "1").out
     assert "1: (open) EXIT_ERROR of job 1" in told
@@ -76,7 +76,10 @@ def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Pa
     assert run_here(*grid, "run", "--until-done", "--cycle", "0.1").status == 0
     assert "T  1/1 (100%)" in run_here(*grid, "stat", "-a").out
     assert run_here(*grid, "events", "-c", "1").out == "No events!\n"
-    assert "nothing is kept of job 2: only of jobs that do not end well" in run_here(*grid, "output", "-j", "2").err
+    assert (
+        "there is no output of job 2: only that of jobs that do not end well is kept"
+        in run_here(*grid, "output", "-j", "2").err
+    )
     assert run_here(*grid, "output", "-j", "9").err == "batproto: grid: Job 9 not found!\n"
 
 
@@ -91,14 +94,14 @@ def test_a_run_tells_for_whom_campaigns_wait(grid: tuple[str | Path, ...], tmp_p
     done = run_here(*grid, "run", "--until-stuck", "--cycle", "0.1", "--no-finalize")
     assert done.status == 1
     assert "campaign 2 waits for alice: its jobs failed on here: batproto grid events -c 2" in done.err
-    assert "campaign 3 waits for alice, who has paused it: batproto grid del -c 3 -r goes on with it\n" in done.err
+    assert "campaign 3 waits for alice, who has paused it: batproto grid del -c 3 -r resumes it\n" in done.err
     assert re.search(r"campaign 2: [12] tasks? did not end well", done.err)
     assert "330" not in done.err
     run_here(*grid, "del", "-c", "2")
     run_here(*grid, "clusters", "--disable", "here")
     run_here(*grid, "del", "-c", "3", "-r")
     done = run_here(*grid, "run", "--until-stuck", "--cycle", "0.1")
-    waits = "campaign 3 waits for here, not to be used: batproto grid clusters --enable here"
+    waits = "campaign 3 waits for here, disabled: batproto grid clusters --enable here"
     assert (done.status, done.err) == (1, f"batproto: grid: {waits}\n")
     run_here(*grid, "clusters", "--enable", "here")
     assert run_here(*grid, "run", "--until-stuck", "--cycle", "0.1", "--no-finalize") == (0, "", "")
@@ -167,9 +170,9 @@ def test_keys_that_do_nothing_are_told(grid: tuple[str | Path, ...], tmp_path: P
     done = run_here(*grid, "sub", "-j", json.dumps(says))
     assert done.status == 0
     assert done.err.splitlines() == [
-        "batproto: jdl: walltme is ignored: nobody knows it; did you mean walltime?",
-        "batproto: jdl: project does nothing: clusters here keep no accounts",
-        "batproto: jdl: clusters.here.type: 'nightly' means best-effort here: there are best-effort and normal",
+        "batproto: jdl: walltme is ignored: the key is unknown; did you mean walltime?",
+        "batproto: jdl: project has no effect: the clusters have no accounting",
+        "batproto: jdl: clusters.here.type: 'nightly' counts as best-effort: write best-effort or normal",
     ]
     done = run_here(*grid, "sub", "-j", json.dumps({**says, "nb_jobs": -3}))
     assert (done.status, done.err) == (1, "batproto: jdl: nb_jobs: expected a number of tasks, 0 or more, found -3\n")
@@ -271,7 +274,7 @@ def test_a_file_may_be_called_anything(grid: tuple[str | Path, ...], tmp_path: P
 def test_nothing_to_run_on(tmp_path: Path) -> None:
     done = run_here("grid", "--store", tmp_path / "grid.db", "run")
     assert done.status == 1
-    assert done.err.endswith("no cluster is known: batproto grid clusters --add\n")
+    assert done.err.endswith("no cluster is known: add one by batproto grid clusters --add\n")
     done = run_here("grid", "--store", tmp_path / "grid.db", "sub", "-j", '{"name": "n"}')
     assert done.status == 1
     assert "no cluster is known yet" in done.err
@@ -291,7 +294,7 @@ def test_an_interrupt_leaves_everything_resumable(
     loop.send_signal(number)
     _, errors = loop.communicate(timeout=30)
     assert loop.returncode == status
-    assert errors == "batproto: grid: stopped; what runs on clusters runs on, and the next run goes on from here\n"
+    assert errors == "batproto: grid: stopped; the jobs on clusters go on, and the next run continues\n"
     assert run_here(*grid, "run", "--until-done", "--cycle", "0.1").status == 0
     assert len((tmp_path / "runs").read_text().split()) == 6
     store = Store(str(grid[2]))

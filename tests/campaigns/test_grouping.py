@@ -89,6 +89,11 @@ def group(tmp_path: Path, *commands: str, first: int = 1) -> list[Request]:
     ]
 
 
+def ran(tmp_path: Path) -> str:
+    """The lines of the jobs. A shell makes the file before it writes the first one."""
+    return (tmp_path / "runs").read_text() if (tmp_path / "runs").exists() else ""
+
+
 def close(cluster: LocalProcesses) -> None:
     cluster.forget([job.job for job in cluster.look().jobs])
     cluster.close()
@@ -114,7 +119,7 @@ def test_jobs_of_a_group_end_each_for_itself(cluster: LocalProcesses, tmp_path: 
 def test_one_of_a_group_is_killed(cluster: LocalProcesses, tmp_path: Path) -> None:
     """The one that runs and one that has not begun; the others go on."""
     cluster.submit(group(tmp_path, "echo 1 >> runs; sleep 60", "echo 2 >> runs", "echo 3 >> runs"))
-    until(lambda: cluster.look().free == 0 and (tmp_path / "runs").exists())
+    until(lambda: cluster.look().free == 0 and ran(tmp_path) == "1\n")
     assert [job.state for job in cluster.look().jobs] == [JobState.RUNNING] * 3
     cluster.kill([1, 2])
     assert end_of(cluster, 3).exit_code == 0
@@ -127,7 +132,7 @@ def test_jobs_that_are_killed_with_the_running_one_never_begin(cluster: LocalPro
     """Even if there are so many that the leader sees the end of the first one before the last one is marked."""
     commands = ["echo 1 >> runs; sleep 60", *("echo killed >> runs" for _ in range(200)), "echo last >> runs"]
     cluster.submit(group(tmp_path, *commands))
-    until(lambda: cluster.look().free == 0 and (tmp_path / "runs").exists())
+    until(lambda: cluster.look().free == 0 and ran(tmp_path) == "1\n")
     cluster.kill(range(1, 202))
     assert end_of(cluster, 202).exit_code == 0
     assert (tmp_path / "runs").read_text() == "1\nlast\n"

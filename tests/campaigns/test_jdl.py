@@ -225,7 +225,7 @@ def test_a_rule_that_refuses_is_named_and_changes_nothing() -> None:
 
 
 def test_a_rule_that_makes_no_jdl_of_it_is_named() -> None:
-    with pytest.raises(JdlError, match="the admission rule odd made no JDL of it, but 3"):
+    with pytest.raises(JdlError, match="the admission rule odd returned 3: return a JDL or nothing"):
         read_jdl(text(), user="u", rules=load_rules("def odd(jdl, user): return 3"))
 
 

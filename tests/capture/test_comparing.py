@@ -29,7 +29,7 @@ from recorded import all_runs
 
 from batprotocol import Message, model
 from batprotocol.capture import Capture, Entry
-from batprotocol.capture.comparing import compare, job_differences, left_aside
+from batprotocol.capture.comparing import compare, ignored_differences, job_differences
 from batprotocol.capture.meaning import Meaning, difference
 from batprotocol.model import Direction
 from batprotocol.wire import frames
@@ -294,13 +294,13 @@ def test_what_is_left_aside_is_told() -> None:
     run = run_of(CLUSTER)
     other = [Entry(0, B2E, frames.encode_init("else")), *in_json(rewritten(run, written_otherwise))[1:]]
     assert compare(run, other) is None
-    assert [each.partition(":")[0] for each in left_aside(run, other)] == [
+    assert [each.partition(":")[0] for each in ignored_differences(run, other)] == [
         "initialization data",
         "decision component",
         "format",
         "Batsim",
     ]
-    assert left_aside(run, run) == []
+    assert ignored_differences(run, run) == []
 
 
 def test_times_differ_by_the_tolerance_at_most() -> None:

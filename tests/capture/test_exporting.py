@@ -32,7 +32,7 @@ def test_a_trace_says_what_the_run_says(path: Path, tmp_path: Path) -> None:
     """Slices are the jobs on their hosts and never overlap in a lane; counters are what was known."""
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-    from batprotocol.capture.exporting.perfetto import GROUPS
+    from batprotocol.capture.exporting.traces import GROUPS
 
     with Capture(path) as run:
         export(run, tmp_path / "run.pftrace", "perfetto")
@@ -136,6 +136,68 @@ def test_the_command(tmp_path: Path) -> None:
     nowhere = run_here("export", run, "--to", "perfetto", "-o", str(tmp_path / "no" / "where"))
     assert (nowhere.status, "no/where: no such file" in nowhere.err) == (1, True)
     assert run_here("export", str(tmp_path / "none.mcap"), "--to", "jobs-csv").status == 1
+
+
+@pytest.mark.parametrize("path", SOME[:3], ids=lambda path: path.name.removesuffix(".tar.xz"))
+def test_a_trace_as_json_is_the_same_trace(path: Path, tmp_path: Path) -> None:
+    """What the two formats hold: the same slices at the same times, the same marks, the same counters."""
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+    with Capture(path) as run:
+        export(run, tmp_path / "run.pftrace")
+        export(run, tmp_path / "run.json")
+    events = json.loads((tmp_path / "run.json").read_text("utf-8"))["traceEvents"]
+    names = {(each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"].endswith("_name")}
+    assert {"messages", "Batsim", "decision component", "hosts", "queue (jobs)"} <= set(names.values())
+    packets = Trace.FromString((tmp_path / "run.pftrace").read_bytes()).packet
+    kinds = {"X": TrackEvent.TYPE_SLICE_BEGIN, "i": TrackEvent.TYPE_INSTANT}
+    for phase, kind in kinds.items():
+        expected = [(each.timestamp, each.track_event.name) for each in packets if each.track_event.type == kind]
+        assert [(round(each["ts"] * 1000), each["name"]) for each in events if each["ph"] == phase] == expected
+        assert all((each["pid"], each["tid"]) in names for each in events if each["ph"] == phase)
+    counted = [each.track_event.double_counter_value for each in packets if each.track_event.type == 4]
+    assert [each["args"]["value"] for each in events if each["ph"] == "C"] == counted
+    assert all(each["dur"] >= 0 for each in events if each["ph"] == "X")
+
+
+def test_the_ending_of_the_file_selects_the_format(tmp_path: Path) -> None:
+    run = str(small(tmp_path / "run.tar", result=False))
+
+    def written(name: str, *options: str) -> bytes:
+        done = run_here("export", run, "-o", str(tmp_path / name), *options)
+        assert (done.status, done.err) == (0, "")
+        return (tmp_path / name).read_bytes()
+
+    assert "traceEvents" in json.loads(written("a.json"))
+    assert "traceEvents" in json.loads(written("b.JSON", "--to", "perfetto"))
+    assert written("a.pftrace") == written("b.pftrace", "--to", "perfetto") == written("c", "--to", "perfetto")
+    assert written("jobs.csv").startswith(b"job_id,")
+    assert written("events.csv", "--rows", "events") == written("e.csv", "--to", "events-csv")
+    assert written("events.parquet", "--rows", "events") == written("e.parquet", "--to", "parquet")
+    assert written("jobs.parquet") != written("events.parquet", "--rows", "events")
+    for name, options, reason in (
+        ("run.txt", (), "name a file that ends with .pftrace, .json, .csv or .parquet, got"),
+        ("run", (), "name a file that ends with .pftrace, .json, .csv or .parquet, got"),
+        ("run.csv", ("--to", "perfetto"), "the name of a file of perfetto ends with .pftrace or .json, got"),
+    ):
+        refused = run_here("export", run, "-o", str(tmp_path / name), *options)
+        assert refused.status != 0
+        assert reason in refused.err
+        assert len(refused.err.splitlines()) == 1
+        assert not (tmp_path / name).exists()
+    assert "--to" not in run_here("export", "--help").out
+
+
+def test_a_table_of_jobs_as_parquet(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    with Capture(SOME[0]) as run:
+        export(run, tmp_path / "jobs.parquet")
+        jobs = list(run.jobs())
+    rows = parquet.read_table(tmp_path / "jobs.parquet").to_pylist()
+    assert [f"{row['workload_name']}!{row['job_id']}" for row in rows] == [job.job_id for job in jobs]
+    assert [row["allocated_resources"] for row in rows] == [job.hosts for job in jobs]
+    assert [row["starting_time"] for row in rows] == [job.started for job in jobs]
 
 
 def test_jobs_that_nobody_kept_are_told_by_messages(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import csv
 import html
 import json
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 import zlib
 from base64 import b64decode, b64encode
@@ -376,7 +377,7 @@ def few(name: str = "run", count: int = 3) -> Timeline:
 
 
 def test_a_timeline_is_written_by_its_suffix(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"written as \.html, \.png, \.svg or \.pdf"):
+    with pytest.raises(InputError, match=r"ends with \.html, \.pdf, \.svg or \.png"):
         few().save(tmp_path / "run.jpg")
     few().save(tmp_path / "run.html")
     assert (tmp_path / "run.html").read_text().startswith("<!doctype html>")
@@ -441,11 +442,11 @@ def test_the_command(tmp_path: Path) -> None:
     ("arguments", "status", "said"),
     [
         (["nowhere.csv", "-o", "run.html"], 1, "nowhere.csv: no such file or directory"),
-        (["README.md"], 2, "where to? -o run.html, --png run.png or --svg run.svg"),
+        (["README.md"], 2, "no file is named: write -o run.html, or -o run.pdf"),
         (["README.md"] * 5 + ["-o", "run.html"], 2, "a timeline has room for 4 runs, got 5"),
         (["jobs.csv", "-o", "no/run.html"], 1, "no/run.html: no such file or directory"),
-        (["README.md", "-o", "run.txt"], 2, "-o is for a file that ends with .html, got run.txt"),
-        (["README.md", "-o", "run.html", "--messages", "all"], 2, "'all' is neither a number nor 'none'"),
+        (["README.md", "-o", "run.txt"], 2, "name a file that ends with .html, .pdf, .svg or .png, got 'run.txt'"),
+        (["README.md", "-o", "run.html", "--messages", "some"], 2, "'some' is not a number: write a number, 'all'"),
         (["README.md", "-o", "run.html"], 1, "holds nothing that can be read as a run"),
     ],
 )
@@ -467,4 +468,57 @@ def test_what_is_missing_of_a_run_is_told(tmp_path: Path) -> None:
     done = run_here("timeline", str(tmp_path / "cut.tar.xz"), "-o", str(tmp_path / "run.html"), "--messages", "none")
     assert done.status == 1
     assert "cut.tar.xz: It" in done.err
-    assert "with the texts of none" in done.out
+    assert "with no texts (--messages all keeps all)" in done.out
+
+
+def test_the_texts_of_all_messages_are_kept_on_request(tmp_path: Path) -> None:
+    run = str(all_runs()[0])
+    some = run_here("timeline", run, "-o", str(tmp_path / "some.html"), "--messages", "3")
+    assert "with the texts of the first 3 (--messages all keeps all)" in some.out
+    every = run_here("timeline", run, "-o", str(tmp_path / "all.html"), "--messages", "all")
+    assert "texts" not in every.out.splitlines()[-1]
+    with Capture(run) as capture:
+        (data,) = timeline(capture, messages=None).runs
+    assert data.messages is not None
+    assert data.messages.text_count == len(data.messages) > 3
+
+
+@pytest.mark.slow
+def test_the_command_writes_figures(tmp_path: Path) -> None:
+    """The ending selects the kind, several files are written at once, and the options of before work."""
+    (tmp_path / "jobs.csv").write_text(TABLE + "7,1,2,9,0-3\n")
+    names = ("run.pdf", "run.svg", "run.html", "old.svg", "old.png", "again.pdf")
+    pdf, svg, page, old_svg, old_png, again = (str(tmp_path / name) for name in names)
+    outputs = ["-o", pdf, "-o", svg, "-o", page, "--svg", old_svg, "--png", old_png]
+    done = run_here("timeline", str(tmp_path / "jobs.csv"), *outputs)
+    assert (done.status, done.err) == (0, "")
+    assert run_here("timeline", str(tmp_path / "jobs.csv"), "-o", again).status == 0
+    assert Path(pdf).read_bytes().startswith(b"%PDF")
+    assert Path(pdf).read_bytes() == Path(again).read_bytes()
+    assert b"/FontFile2" in Path(pdf).read_bytes()  # letters that can be searched, as publishers want them
+    assert Path(svg).read_text() == Path(old_svg).read_text()
+    assert Path(old_png).read_bytes().startswith(b"\x89PNG")
+    assert Path(page).read_text().startswith("<!doctype html>")
+    assert not {"--png", "--svg"} & set(run_here("timeline", "--help").out.split())
+
+
+def test_a_message_of_an_archive_takes_few_calls(tmp_path: Path) -> None:
+    """Archives were listed six times for a timeline: 500 calls for each message, in place of some 200."""
+    path = max(all_runs(), key=lambda each: each.stat().st_size if each.stat().st_size < 60_000 else 0)
+    with Capture(path) as run:
+        count = sum(1 for _ in run)
+    calls = 0
+
+    def counted(frame: Any, kind: str, argument: Any) -> None:
+        nonlocal calls
+        calls += kind in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        with Capture(path) as run:
+            next(iter(run))
+            timeline(run, messages=0)
+            assert not run.missing
+    finally:
+        sys.setprofile(None)
+    assert calls / count < 250

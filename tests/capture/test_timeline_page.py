@@ -179,6 +179,45 @@ def test_pointing_and_clicking(browser: Browser, tmp_path: Path) -> None:
     tab.close()
 
 
+def test_the_box_of_a_job_goes_when_the_job_moves(browser: Browser, tmp_path: Path) -> None:
+    """After a search, a key, a click in the panel, the box of the job that was below the pointer is not there."""
+    tab = opened(browser, tmp_path, run_of("run", 400))
+    box = "!document.querySelector('#tip').hidden"
+    x, y = 640, 300
+
+    def point_at_a_job() -> str:
+        tab.press("0")
+        for place in range(200, 400, 4):
+            tab.mouse("mouseMoved", x, place)
+            if tab.run(box) and "w0!" in text_of(tab, "#tip strong"):
+                return text_of(tab, "#tip strong")
+        raise AssertionError("there is no job")
+
+    former = point_at_a_job()
+    tab.press("/")
+    tab.type("w0!3")
+    tab.press("Enter")
+    assert text_of(tab, "#panel-title") == "Job w0!3"
+    tab.run("new Promise(done => setTimeout(done, 400))")
+    assert former != "w0!3"
+    assert not tab.run(box)
+    tab.press("Escape")
+    for key in ("ArrowRight", "+", "0"):
+        point_at_a_job()
+        tab.press(key)
+        assert not tab.run(box), key
+    # The wheel moves jobs away from below the pointer, too: the box is that of the job that is there now.
+    former = point_at_a_job()
+    for _ in range(3):
+        tab.wheel(x, y, -200)
+    tab.wheel(x, y, 700, SHIFT)
+    seen = text_of(tab, "#tip strong") if tab.run(box) else ""
+    tab.mouse("mouseMoved", x, y)
+    assert seen == (text_of(tab, "#tip strong") if tab.run(box) else "")
+    assert not faults(tab)
+    tab.close()
+
+
 def test_two_runs_share_the_time(browser: Browser, tmp_path: Path) -> None:
     one, other = run_of("one", 160, with_messages=False), run_of("other", 80)
     tab = opened(browser, tmp_path, one, other)

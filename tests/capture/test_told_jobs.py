@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recorded import all_runs, jobs_csv, messages_of, some_of
 
 from batprotocol import Message, OneShot
-from batprotocol.capture.jobs import JobBook, ToldJob, canonical_hosts, jobs_of
+from batprotocol.capture.jobs import CapturedJob, JobBook, canonical_hosts, jobs_of
 from batprotocol.edc import Scheduler
 from batprotocol.model import Direction, FinalJobState, JobSubmittedEvent, RequestedCallEvent
 from batprotocol.simulator import JobRow, simulate
@@ -33,7 +33,7 @@ def test_rows_are_those_of_jobs_csv(path: Path) -> None:
         agree(told[name], row)
 
 
-def agree(job: ToldJob, row: dict[str, str]) -> None:
+def agree(job: CapturedJob, row: dict[str, str]) -> None:
     assert job.state is not None
     assert job.state.name == row["final_state"]
     assert job.profile_id == row["profile"]

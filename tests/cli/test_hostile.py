@@ -299,7 +299,7 @@ def test_a_message_behind_its_size_is_no_initialization_data(tmp_path: Path) -> 
         assert "begins with its size, as message 0 does, but its name says that it is" in err
     status, out, err = run_here("validate", tmp_path / "reply.bin")
     assert status == 0
-    assert "holds a message behind its size, which Batsim does not survive as a reply" in err
+    assert "holds a message after its size, which Batsim does not survive as a reply" in err
 
 
 def test_neighbours_tell_too(tmp_path: Path) -> None:

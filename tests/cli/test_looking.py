@@ -95,7 +95,7 @@ def test_what_is_of_another_protocol_or_has_no_beginning_is_told() -> None:
     fast = DATA / "fast" / "recordings" / "dummy_scheduler.jsonl"
     for command in (["at", fast, "1"], ["stats", fast], ["replay", fast, "fcfs"]):
         done = run_here(*command)
-        sentence = f"batproto: {fast}: is of FaST, and what is looked at this way is of Batsim 5\n"
+        sentence = f"batproto: {fast}: is of FaST, and this command needs a run of Batsim 5\n"
         assert (done.status, done.out, done.err) == (1, "", sentence)
     assert run_here("diff", POWER, fast).status == 2
     part = ROOT / "examples"
@@ -113,7 +113,7 @@ def test_what_is_of_another_protocol_or_has_no_beginning_is_told() -> None:
         (["diff", "--tolerance", "-1", POWER, POWER], "no number of seconds"),
         (["diff", "--tolerance", "inf", POWER, POWER], "no number of seconds"),
         (["replay", POWER], "expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library"),
-        (["replay", POWER, "nosuch"], "no policy"),
+        (["replay", POWER, "nosuch"], "not a policy"),
         (["replay", POWER, "none.py:A"], "none.py"),
         (["replay", POWER, "--timeout", "3", "fcfs"], "--timeout is for the socket"),
         (["replay", POWER, "--", "run", "it"], "{endpoint} is missing in it"),

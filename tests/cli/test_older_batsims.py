@@ -93,7 +93,7 @@ def test_the_embedded_batsim_speaks_text(version: int, tmp_path: Path) -> None:
         (("--protocol", "text-1", "--endpoint", "unix:/tmp/nobody"), "give its workload, --jobs FILE"),
         (("--protocol", "text-3", "--endpoint", "unix:/tmp/nobody"), "give --redis HOST:PORT"),
         (("--protocol", "text-3", "--endpoint", "tcp://127.0.0.1:*"), "over a Unix socket"),
-        (("--protocol", "text", "--endpoint", "unix:/tmp/nobody"), "which version of text"),
+        (("--protocol", "text", "--endpoint", "unix:/tmp/nobody"), "give a version of text"),
         (("--protocol", "text-4", "--endpoint", "unix:/tmp/nobody"), "'text-0' to 'text-3'"),
         (("--jobs", "x.json"), "give --protocol, too"),
     ],
@@ -113,4 +113,4 @@ def test_a_workload_of_old_is_converted(tmp_path: Path) -> None:
     assert not read_workload(new).is_older
     assert read_workload(new).profiles == read_workload(old).profiles
     old.write_text(json.dumps({**OLD, "profiles": {"d": {"type": "send"}}}))
-    assert "profiles.d.type: jobs do not speak" in run_here("convert", str(old), str(new)).err
+    assert "profiles.d.type: 'send' is not supported: in Batsim 5" in run_here("convert", str(old), str(new)).err

@@ -92,7 +92,7 @@ def test_a_slow_engine_that_nobody_asked_for_is_told(
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == status
     assert "source tree" not in done.stdout
-    told = done.stderr.startswith("batproto: messages are read and written by the Python engine, which takes some 20 ")
+    told = done.stderr.startswith("batproto: the Python engine reads and writes messages, which takes some 20 ")
     assert told == (engine == "")
     assert ("Install a C compiler (Debian and Ubuntu: apt-get install gcc python3-dev)" in done.stderr) == told
 

@@ -75,7 +75,7 @@ def test_a_message_of_another_age_is_told(tmp_path: Path) -> None:
     path.write_bytes(Codec(age("2024-10")).encode(BEGIN))
     done = batproto("dump", str(path))
     assert "it fits the schema of " in done.err
-    assert "--schema 2024-10 reads it" in done.err
+    assert "use --schema 2024-10 to read it" in done.err
 
 
 @pytest.mark.parametrize("option", ["2020-01", "nothing.bfbs"])
@@ -97,9 +97,9 @@ def test_which_age_a_recording_is_of(tmp_path: Path) -> None:
     assert lines[0].startswith("2 messages: it fits ")
     assert any(line.split() == ["2023-07-20", "fits"] for line in lines)
     assert "  2024-10" in done.out
-    assert lines[-2].startswith("read by today's schema, these may be misread: ")
+    assert lines[-2].startswith("read by the current schema, these may be misread: ")
     assert " OneShot," in lines[-2]
-    assert lines[-1].startswith("--schema 2023-07-20 reads it; batproto schema --diff 2023-07-20 2026-06")
+    assert lines[-1].startswith("use --schema 2023-07-20 to read it; batproto schema --diff 2023-07-20 2026-06")
 
 
 def test_a_recording_of_today_and_one_of_nobody(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_scheduler_is_told_of_a_batsim_of_another_age() -> None:
         thread.join(60)
     (error,) = raised
     assert isinstance(error, DecodeError)
-    assert "2023-07-20 or 2024-10, and not today's: --schema 2024-10 reads it" in str(error)
+    assert "2023-07-20 or 2024-10, and not the current one: use --schema 2024-10 to read it" in str(error)
 
 
 def test_adopting_a_schema(tmp_path: Path) -> None:

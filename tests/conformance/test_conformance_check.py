@@ -89,7 +89,7 @@ def test_what_is_wrong_is_raised(component: Any, rule: str) -> None:
     assert caught.value.finding.rule in rule.split()
     text = str(caught.value)
     assert f"[{caught.value.finding.rule}]" in text.splitlines()[0]
-    assert "What was said:" in text
+    assert "The conversation:" in text
     assert len(text.splitlines()) < 120
 
 

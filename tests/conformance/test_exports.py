@@ -98,7 +98,7 @@ def test_all_formats_tell_of_the_finding_and_its_place(here: Path, name: str, ru
     failure = suite.find(".//failure")
     assert failure is not None
     assert f"[{rule}]" in failure.attrib["message"]
-    assert "What was said:" in (failure.text or "")
+    assert "The conversation:" in (failure.text or "")
 
     properties, message = annotation(done.out)
     assert properties == {"file": "edc.py", "line": str(number), "title": f"batproto conformance: {rule}"}

@@ -38,12 +38,12 @@ from talks import (
 from batprotocol import MessageBuilder
 from batprotocol.conversation import (
     RULE_SETS,
+    AnyMessage,
     Conversation,
     HostPower,
     JobState,
     Phase,
     Registration,
-    Said,
     Violation,
     check,
 )
@@ -85,7 +85,7 @@ def snapshot(conversation: Conversation) -> dict[str, Any]:
     return known
 
 
-def fed(said: Sequence[Said], rules: str = "batsim-5.0.0-rc2") -> Conversation:
+def fed(said: Sequence[AnyMessage], rules: str = "batsim-5.0.0-rc2") -> Conversation:
     conversation = Conversation(rules)
     for each in said:
         conversation.feed(each)
@@ -160,7 +160,7 @@ def test_what_a_rule_refuses_changes_nothing(rule: str) -> None:
     st.lists(strategies.messages() | st.binary(max_size=200) | st.text(max_size=5), max_size=6),
     st.sampled_from(list(RULE_SETS)),
 )
-def test_nothing_that_is_said_raises(data: st.DataObject, said: list[Said], rules: str) -> None:
+def test_nothing_that_is_said_raises(data: st.DataObject, said: list[AnyMessage], rules: str) -> None:
     reference = Reference(data, stop_in_a_reply=data.draw(st.booleans()))
     conversation = fed(reference.said, rules)
     for each in said:
@@ -172,7 +172,7 @@ def test_nothing_that_is_said_raises(data: st.DataObject, said: list[Said], rule
 
 
 @given(st.lists(strategies.messages() | st.binary(max_size=50) | st.text(max_size=5), max_size=6))
-def test_nothing_raises_from_the_start(said: list[Said]) -> None:
+def test_nothing_raises_from_the_start(said: list[AnyMessage]) -> None:
     for rules in RULE_SETS:
         check(said, rules)
 
@@ -186,7 +186,7 @@ def test_messages_may_stop_anywhere(data: st.DataObject) -> None:
 @given(st.data(), st.sampled_from(["binary", "json"]))
 def test_bytes_and_values_are_the_same(data: st.DataObject, format: str) -> None:
     said = Reference(data).said
-    written: list[Said] = []
+    written: list[AnyMessage] = []
     for number, each in enumerate(said):
         if number == 0:
             written.append(frames.encode_init(str(each)))

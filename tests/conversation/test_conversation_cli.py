@@ -12,8 +12,10 @@ from commands import run_here
 from support import DATA, ROOT
 from talks import executed, message, submitted, talk
 
-from batprotocol.conversation import RULES, Said
+from batprotocol.conversation import RULES, AnyMessage
 from batprotocol.model import Message
+from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+from batprotocol.testing.rules import CONFORMANCE_RULES
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True
@@ -27,7 +29,7 @@ def batproto(*arguments: str | Path) -> tuple[int, str, str]:
     return run_here(*arguments)
 
 
-def recorded(folder: Path, said: list[Said]) -> Path:
+def recorded(folder: Path, said: list[AnyMessage]) -> Path:
     """The conversation as the files of a recorded run."""
     folder.mkdir()
     for number, each in enumerate(said):
@@ -132,10 +134,38 @@ def test_a_rule_is_explained() -> None:
     ]
 
 
+def test_the_rules_of_the_simulator_and_of_conformance_are_explained() -> None:
+    """All rules that the handbook lists."""
+    status, out, _ = batproto("rules", "edc.silent")
+    assert status == 0
+    assert out.splitlines() == [
+        "edc.silent: The decision component does not answer",
+        f"  {CONFORMANCE_RULES['edc.silent'].explanation}",
+        "  conformance: deadlock",
+    ]
+    out = batproto("rules", "profile.infinite")[1]
+    assert [line for line in out.splitlines() if line.startswith(("Batsim 5", "The embedded"))] == [
+        "Batsim 5",
+        "The embedded Batsim",
+    ]
+    out = batproto("rules")[1]
+    listed = {line.split()[0] for line in out.splitlines()}
+    assert {*SIMULATOR_RULES, *CONFORMANCE_RULES} <= listed
+
+
+def test_the_rules_of_conformance_need_no_hypothesis() -> None:
+    program = (
+        "import sys; sys.modules['hypothesis'] = None; "
+        "from batprotocol.cli.main import main; main(['rules', 'edc.silent'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "conformance: deadlock" in done.stdout
+
+
 def test_an_unknown_rule() -> None:
     status, _, err = batproto("rules", "job.unknow")
     assert status == 2
-    assert "there is no rule 'job.unknow'; did you mean job.unknown?" in err
+    assert "there is no rule 'job.unknow'; did you mean job.unknown or probe.unknown?" in err
 
 
 @pytest.mark.slow

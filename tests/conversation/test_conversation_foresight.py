@@ -32,7 +32,7 @@ from talks import (
     turned,
 )
 
-from batprotocol.conversation import Conversation, Said, Violation, check
+from batprotocol.conversation import AnyMessage, Conversation, Violation, check
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.conversation.profiles import in_order
 from batprotocol.conversation.state import State
@@ -61,7 +61,7 @@ WITHOUT_ENGINE = True
 FILL = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
 
-def fatal(said: list[Said]) -> list[str]:
+def fatal(said: list[AnyMessage]) -> list[str]:
     return [each.rule for each in check(said) if each.is_fatal]
 
 
@@ -223,7 +223,7 @@ def test_profiles_that_hold_themselves_end() -> None:
 # What cannot be simulated
 
 LATE = DelayProfile(100.0)
-EXECUTIONS: dict[str, tuple[list[Said], list[str]]] = {
+EXECUTIONS: dict[str, tuple[list[AnyMessage], list[str]]] = {
     # a task of another size, where the job gets to it
     "size": (dynamic("d!s", [TASK, sequence("d!p")]), ["job.task-size"]),
     "size, never": (dynamic("d!s", [TASK, sequence("d!p", times=0)]), []),
@@ -335,7 +335,7 @@ def registers(job_id: str, profile_id: str) -> RegisterJobEvent:
     return RegisterJobEvent(job_id=job_id, job=Job(resource_request=1, profile_id=profile_id))
 
 
-def last(said: list[Said]) -> list[Violation]:
+def last(said: list[AnyMessage]) -> list[Violation]:
     """What the last message breaks, fatally."""
     return [each for each in check(said) if each.message == len(said) - 1 and each.is_fatal]
 

@@ -187,7 +187,7 @@ def test_jobs_are_like_a_dict(known: dict[str, FinalJobState], more: int, others
     for each in (jobs, copy.deepcopy(jobs), pickle.loads(pickle.dumps(jobs))):
         assert sorted(each.live) == sorted(each.settled)
         by_id = JobsById(each)
-        assert repr(by_id) == f"<Jobs: 0 under way, {len(known)} ended>"
+        assert repr(by_id) == f"<Jobs: 0 active, {len(known)} ended>"
         assert len(by_id) == len(known)
         assert {job_id: record.final for job_id, record in by_id.items()} == known
         for job_id in others:

@@ -30,7 +30,7 @@ from talks import (
     turned,
 )
 
-from batprotocol.conversation import JobRecord, JobState, Said, Violation, check
+from batprotocol.conversation import AnyMessage, JobRecord, JobState, Violation, check
 from batprotocol.conversation.conversation import Conversation
 from batprotocol.conversation.hostsets import describe, read_hosts
 from batprotocol.model import (
@@ -56,7 +56,7 @@ from batprotocol.model import (
 WITHOUT_ENGINE = True
 
 
-def broken(said: list[Said]) -> list[str]:
+def broken(said: list[AnyMessage]) -> list[str]:
     return [violation.rule for violation in check(said)]
 
 
@@ -323,7 +323,7 @@ def test_no_host_is_larger_than_an_int(digits: str) -> None:
 
 
 @pytest.mark.parametrize(("said", "place"), [([b"?"], 1), (["init", b""], 0), ([*talk()[:2], b"x" * 9], 0)])
-def test_what_cannot_be_read_is_told_with_its_place(said: list[Said], place: int) -> None:
+def test_what_cannot_be_read_is_told_with_its_place(said: list[AnyMessage], place: int) -> None:
     (violation,) = check(said)
     assert violation.text.endswith(f" (byte {place})")
 
@@ -332,7 +332,7 @@ def test_what_cannot_be_read_is_told_with_its_place(said: list[Said], place: int
 
 
 def test_a_simulation_that_was_never_told_to_begin_goes_on() -> None:
-    said: list[Said] = [*talk()[:2], Message(1.0), Message(1.0), Message(2.0, (submitted(),)), Message(2.0)]
+    said: list[AnyMessage] = [*talk()[:2], Message(1.0), Message(1.0), Message(2.0, (submitted(),)), Message(2.0)]
     assert broken(said) == ["simulation.not-begun"]
 
 

@@ -176,8 +176,19 @@ def test_a_guest_of_another_python_is_told(capfd: pytest.CaptureFixture[str]) ->
     with load_library(options.library(), dumps(data)) as component, pytest.raises(PeerGone):
         component.hello("")
     assert capfd.readouterr().err == (
-        f"batprotocol: this process runs the Python of {sys.prefix} already, and that of /nowhere cannot be a second\n"
+        f"batprotocol: this process already runs the Python of {sys.prefix}: it cannot also run the one of /nowhere\n"
     )
+
+
+BROKEN = """
+from batprotocol.edc import Scheduler
+class Broken(Scheduler):
+    def on_job_submitted(self, event):
+        if not self.conversation.usage and "1" in event.job_id[-1:]:
+            self.reply.add_execute_job(event.job_id, range(event.job.resource_request))
+    def on_job_completed(self, event):
+        self.reply.add_execute_job("w0!2", "999")
+"""
 
 
 @pytest.mark.slow
@@ -189,6 +200,20 @@ def test_batproto_simulate_tells_what_a_guest_raises(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "ZeroDivisionError: division by zero\n" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("batproto: batsim_edc_take_decisions of ")
+
+
+def test_a_broken_rule_leaves_the_rows_of_the_jobs_that_had_ended(tmp_path: Path) -> None:
+    """As docs/howto/run-inside-batsim.md says: the files are there, but they are not whole."""
+    file = tmp_path / "broken.py"
+    file.write_text(BROKEN)
+    data = options.carried(f"{file}:Broken")
+    done = batproto("simulate", "--library", options.library(), "--init", data, "-o", str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert "there is no host 999" in done.stderr
+    header, *rows = (tmp_path / "out" / "jobs.csv").read_text().splitlines()
+    assert header.startswith("job_id,workload_name,")
+    assert [row.split(",")[0] for row in rows] == ["1"]
+    assert not (tmp_path / "out" / "schedule.csv").exists()
 
 
 # Recordings

@@ -251,7 +251,7 @@ def test_bytes_that_are_no_message_are_told(schedulers: str, tmp_path: Path) -> 
         (SCHEDULERS, "Nobody", r"batprotocol: '.*' has no Scheduler called 'Nobody'; it has Quiet and Fails and "),
         (SCHEDULERS, "NotAScheduler", r"batprotocol: '.*' has no Scheduler called 'NotAScheduler'"),
         (SCHEDULERS, "WithArguments", r"batprotocol: the class WithArguments is made without arguments, but its"),
-        (SCHEDULERS, "Abstract", r"batprotocol: the class Abstract is abstract: one that can be run has chosen, too"),
+        (SCHEDULERS, "Abstract", r"batprotocol: the class Abstract is abstract: define chosen, too"),
         (
             "import no_such_module",
             "X",
@@ -281,7 +281,7 @@ def test_what_cannot_be_loaded_is_told(tmp_path: Path, source: str | None, name:
 def test_other_initialization_data_are_refused(tmp_path: Path, data: str) -> None:
     told = ended(play(tmp_path, "", TOLD, data=data), INIT)
     assert told == (
-        "batprotocol: the initialization data do not tell what to run: expected those that `batproto library "
+        "batprotocol: the initialization data do not name a scheduler: expected those that `batproto library "
         "FILE:CLASS` prints"
     )
 
@@ -374,7 +374,7 @@ def test_a_signal_interrupts_a_scheduler(
         printed, told = process.communicate(timeout=60)
         assert process.returncode == FAILED, told
         assert told.splitlines() == [
-            f"batprotocol: {number.name} came at simulated time 1: Batsim is told that its scheduler has failed",
+            f"batprotocol: {number.name} came at simulated time 1: for Batsim, its scheduler has failed",
             f"host: {DECIDE} failed: it returned 1",
         ]
         assert printed == "at exit\n"
@@ -405,7 +405,7 @@ def test_what_batsim_handles_it_goes_on_to_handle(
 def test_a_signal_that_a_scheduler_sends_itself(schedulers: str, tmp_path: Path) -> None:
     began = time.monotonic()
     told = ended(play(tmp_path, f"{schedulers}:SignalsItself", TOLD), DECIDE)
-    assert told == "batprotocol: SIGTERM came at simulated time 1: Batsim is told that its scheduler has failed"
+    assert told == "batprotocol: SIGTERM came at simulated time 1: for Batsim, its scheduler has failed"
     assert time.monotonic() - began < 50
 
 
@@ -453,7 +453,10 @@ def test_threads_and_files_of_a_scheduler(schedulers: str, tmp_path: Path) -> No
 def test_a_thread_without_end_is_not_waited_for(schedulers: str, tmp_path: Path) -> None:
     played = play(tmp_path, f"{schedulers}:WithAThreadForEver", TOLD)
     assert (played.status, played.stdout) == (0, "loaded\nat exit\nhost: closed\n")
-    assert played.stderr == "batprotocol: after 5 seconds, these threads still run, and are not waited for: for ever\n"
+    assert (
+        played.stderr
+        == "batprotocol: after 5 seconds, these threads still run, and Batsim does not wait for them: for ever\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_what_is_no_socket_is_left_alone(tmp_path: Path, kind: str) -> None:
     if kind == "link":
         precious.write_text("precious")
     before = sorted(os.listdir(tmp_path)), os.lstat(path)
-    with pytest.raises(OSError, match="no socket, and would be deleted") as caught:
+    with pytest.raises(OSError, match="there is a file that is not a socket: pick another path") as caught:
         serve(f"ipc://{path}")
     assert caught.value.filename == f"ipc://{path}"
     after = sorted(os.listdir(tmp_path)), os.lstat(path)
@@ -91,13 +91,13 @@ def test_a_port_in_use() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "reason"),
     [
-        ("nonsense", "this is no endpoint"),
-        ("tcp://127.0.0.1", "this is no endpoint"),
+        ("nonsense", "this is not an endpoint"),
+        ("tcp://127.0.0.1", "this is not an endpoint"),
         ("tcp://no.such.host.invalid:1", "this machine has no such address"),
         ("ipc:///no/such/folder/edc.sock", "No such file"),
         ("ipc:///tmp/" + "x" * 103, "more than 107 bytes"),
         ("udp://127.0.0.1:1", "not compatible"),
-        ("", "this is no endpoint"),
+        ("", "this is not an endpoint"),
         ("tcp://*:99999", "a port is a number up to 65535"),
         ("tcp://127.0.0.1:65536", "a port is a number up to 65535"),
         ("tcp://127.0.0.1:-5", "a port is a number up to 65535"),

@@ -93,7 +93,7 @@ def test_a_signal_ends_the_command_too() -> None:
         assert process.stdout.readline() == "on\n"
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=PATIENCE)
-        assert (process.returncode, told) == (143, "batproto: SIGTERM came while sh was running: it is ended\n")
+        assert (process.returncode, told) == (143, "batproto: SIGTERM came while sh was running, and has ended it\n")
 
 
 def test_the_options_are_written_for_a_shell(tmp_path: Path) -> None:
@@ -126,12 +126,18 @@ def test_the_options_are_written_for_a_shell(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["run", "--in-process", FCFS], "batproto run: --in-process needs -- and the command that loads the scheduler"),
+        (
+            ["run", "--in-process", FCFS],
+            "batproto run: --in-process needs the command line of Batsim: write it after --",
+        ),
         (
             ["run", "--in-process", "--endpoint", "tcp://*:1", FCFS, "--", "x"],
             "batproto run: --endpoint is for the socket",
         ),
-        (["run", "--in-process", "--timeout", "5", FCFS, "--", "x"], "batproto run: --timeout is for the socket, and"),
+        (
+            ["run", "--in-process", "--timeout", "5", FCFS, "--", "x"],
+            "batproto run: --timeout is for the socket: leave it out",
+        ),
         (
             ["run", "--in-process", FCFS, "--", "batsim", "--edc-socket-str", "{endpoint}", ""],
             "batproto run: with --in-process, there is no socket: leave --edc-socket-str out of the command",

@@ -85,7 +85,7 @@ def behind_a_bridge(scheduler: Scheduler) -> None:
     ("name", "told"),
     [
         ("on_job_submitted", TOLD),
-        ("decide", "at simulated time 1.0, in message 4, when all its events had been told"),
+        ("decide", "at simulated time 1.0, in message 4, in decide, after all its events"),
         ("on_init", "before the simulation, in message 0, the initialization data '"),
     ],
 )
@@ -148,8 +148,8 @@ def test_how_to_look_at_it(tmp_path: Path, record: str | None, monkeypatch: pyte
         run(Failing(), ANY_PORT, on_bound=InThread(talk), record=record)
     *_, hint = caught.value.__notes__
     if record is None:
-        expected = "keeps what is said, for batproto dump run.tar.xz/00004-b2e.bin"
-        assert hint == f'run(..., record="run.tar.xz") {expected}'
+        expected = "then batproto dump run.tar.xz/00004-b2e.bin shows that message"
+        assert hint == f'record with run(..., record="run.tar.xz"), {expected}'
         return
     assert hint == "batproto dump run.tar/00004-b2e.bin shows that message"
     assert 'job_id: "w0!1"' in run_here("dump", "run.tar/00004-b2e.bin").out
@@ -189,7 +189,7 @@ def test_an_exception_that_is_raised_twice_tells_the_last_time() -> None:
     for number in (4, 6):
         note_event(error, message, number, None)
     assert [str(each) for each in error.__notes__] == [
-        "at simulated time 7.0, in message 6, when all its events had been told"
+        "at simulated time 7.0, in message 6, in decide, after all its events"
     ]
 
 
@@ -251,7 +251,7 @@ def test_simulate_tells_and_has_recorded_it(file: Path, tmp_path: Path, recorded
     place = re.escape(f"{record}/00004-b2e.bin")
     how = f"batproto dump {place} shows that message"
     if not recorded:
-        how = r"--record run\.tar\.xz keeps what is said, for batproto dump run\.tar\.xz/00004-b2e\.bin"
+        how = r"record with --record run\.tar\.xz, then batproto dump run\.tar\.xz/00004-b2e\.bin shows that message"
     start = re.escape(f"batproto: the scheduler {file}:Failing ended with a LookupError at simulated time ")
     assert re.fullmatch(rf"{start}\S+, {when}{how}", last)
     if recorded:

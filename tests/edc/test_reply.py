@@ -61,7 +61,7 @@ def test_a_reply_cannot_be_cleared_once_it_holds_events() -> None:
         def on_job_submitted(self, event: JobSubmittedEvent) -> None:
             self.reply.clear(self.now)
             self.reply.add_reject_job(event.job_id)
-            with pytest.raises(BuilderError, match="were taken as said"):
+            with pytest.raises(BuilderError, match="have taken effect"):
                 self.reply.clear()
 
     assert types(rehearse(Clearing(), [begins(), submitted(1.0)])) == [[], ["RejectJobEvent"]]

@@ -148,8 +148,8 @@ def test_a_scheduler_that_cannot_be_loaded(tmp_path: Path) -> None:
         ("{file}:Quite", "has no Scheduler called 'Quite'; it has Quiet and Refused and"),
         ("{file}:NotAScheduler", "has no Scheduler called 'NotAScheduler'"),
         ("{file}:WithArguments", "its __init__ takes (limit, *, width=2): give them defaults, read them from the init"),
-        ("{file}:Abstract", "batproto run: the class Abstract is abstract: one that can be run has chosen, too"),
-        ("{text}:Any", "is no Python file"),
+        ("{file}:Abstract", "batproto run: the class Abstract is abstract: define chosen, too"),
+        ("{text}:Any", "is not a Python file"),
     ],
 )
 def test_targets_that_make_no_sense(schedulers: Callable[[str], str], target: str, sentence: str) -> None:
@@ -224,7 +224,7 @@ def test_no_file_of_a_scheduler_can_hide_what_the_library_imports() -> None:
 @pytest.mark.parametrize(
     ("options", "status", "sentence"),
     [
-        (["--endpoint", "nonsense"], 1, "batproto: nonsense: this is no endpoint"),
+        (["--endpoint", "nonsense"], 1, "batproto: nonsense: this is not an endpoint"),
         (["--timeout", "0.1", "--endpoint", "tcp://127.0.0.1:*"], 1, "batproto: no message 0 of the simulator at tcp"),
         (["--timeout", "0"], 2, "batproto run: invalid value for '--timeout'"),
         (["--timeout", "nan"], 2, "batproto run: invalid value for '--timeout'"),

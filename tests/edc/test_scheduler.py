@@ -118,9 +118,9 @@ def decorated(self: Scheduler, *arguments: Event) -> None:
         ("decide", lambda self, event: None, r"takes \(self, event\), but is called with \(self\)"),
         ("on_job_submitted", waits, "is `async def`, and nobody would await it: make it a `def`"),
         ("on_job_submitted", yields_and_waits, "is `async def`"),
-        ("on_job_submitted", yields, "holds a `yield`"),
-        ("on_job_submitted", None, "is no method, but None"),
-        ("decide", 7, "is no method, but 7"),
+        ("on_job_submitted", yields, "contains a `yield`"),
+        ("on_job_submitted", None, "is not a method: expected a function, got None"),
+        ("decide", 7, "is not a method: expected a function, got 7"),
     ],
 )
 def test_a_method_that_could_not_be_called_is_refused(name: str, method: Any, sentence: str) -> None:
@@ -198,9 +198,11 @@ def test_a_scheduler_can_be_a_dataclass() -> None:
 
 
 def test_the_class_in_place_of_a_scheduler_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"run takes a scheduler, not its class: run\(Everywhere\(...\)\) instead of"):
+    with pytest.raises(
+        TypeError, match=r"run takes a scheduler, not its class: write run\(Everywhere\(...\)\) instead of"
+    ):
         run(Everywhere)  # type: ignore[arg-type]  # the point
-    with pytest.raises(TypeError, match=r"rehearse takes a scheduler, not its class: rehearse\(Everywhere\("):
+    with pytest.raises(TypeError, match=r"rehearse takes a scheduler, not its class: write rehearse\(Everywhere\("):
         rehearse(Everywhere, [])  # type: ignore[arg-type]  # the point
     with pytest.raises(TypeError, match=r"run takes a Scheduler, got 'scheduler\.py'"):
         run("scheduler.py")  # type: ignore[arg-type]  # the point
@@ -211,7 +213,7 @@ def test_there_is_no_reply_before_the_first_message() -> None:
         def on_init(self, text: str) -> None:
             self.reply.add_reject_job("w0!1")
 
-    with pytest.raises(RuntimeError, match="nothing to reply to yet"):
+    with pytest.raises(RuntimeError, match="no message to reply to yet"):
         rehearse(Early(), [])
 
 

@@ -163,7 +163,7 @@ def test_silence_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
         ([b"not a message"], "message 4 of the simulator"),
         ([b""], "message 4 of the simulator"),
         ([submitted(1.0).to_binary(), b""], "a message is one frame, the simulator sent one of 2"),
-        ([frames.encode_init("init")], "another simulation wants to begin"),
+        ([frames.encode_init("init")], "another simulation began on the same connection"),
     ],
 )
 def test_garbage_in_the_middle(garbage: list[bytes], reason: str) -> None:

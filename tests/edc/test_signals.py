@@ -98,7 +98,7 @@ def test_signals_end_the_command_too(moment: str) -> None:
             .startswith(
                 "batprotocol.edc: SIGTERM came while waiting for a simulator at ipc://"
                 if moment == "while waiting"
-                else "batproto: SIGTERM came after the simulation: sh is ended"
+                else "batproto: SIGTERM came after the simulation, and has ended sh"
             )
         )
         with pytest.raises(ProcessLookupError):
@@ -134,11 +134,11 @@ def test_signals_in_a_simulation_are_told_with_its_time(kind: signal.Signals, sp
         begun(peer)
         peer.say(said(12.5))
         process.send_signal(kind)
-        left = "was too busy to be told to stop, and may wait for ever"
+        left = "was too busy to take a request to stop, and may never end"
         if speaks:
             assert [type(event) for event in peer.say(said(13.5)).events] == [ForceSimulationStopEvent]
             peer.say(ends(13.5))
-            left = "was told to stop"
+            left = "was asked to stop"
         told = process.communicate(timeout=PATIENCE)[1]
         assert (
             told.strip() == f"batprotocol.edc: {kind.name} came at simulated time {12.5 + speaks}: the simulator {left}"

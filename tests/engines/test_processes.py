@@ -113,3 +113,12 @@ def test_a_child_does_not_outlive_who_has_started_it() -> None:
     while lives(int(pid)) or os.path.exists(os.path.dirname(scratch)):
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def test_the_old_name_of_the_remaining_seconds() -> None:
+    child = Child(FUNCTION)
+    try:
+        with pytest.warns(DeprecationWarning, match=r"^Child\.seconds_left is .*: use Child\.remaining_seconds"):
+            assert child.seconds_left == child.remaining_seconds == float("inf")
+    finally:
+        child.close()

@@ -325,4 +325,4 @@ def test_a_package_that_is_missing_is_told(package: str, code: str) -> None:
         [sys.executable, "-c", program], env=ENVIRONMENT, check=False, capture_output=True, text=True, timeout=PATIENCE
     )
     assert "PackageMissing: " in done.stderr.splitlines()[-1]
-    assert "pip install 'batprotocol[fast]'" in done.stderr
+    assert "pip install 'google-re2>=1.1' 'paho-mqtt>=2' 'pyyaml>=6'" in done.stderr

@@ -20,13 +20,13 @@ WITHOUT_ENGINE = True
 
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docs, "_NEEDED", ("json", "no_such_theme"))
-    with pytest.raises(SystemExit, match=r"^there is no no_such_theme here: pip install -e '\.\[docs\]'$"):
+    with pytest.raises(SystemExit, match=r"^no_such_theme is not installed: pip install -e '\.\[docs\]'$"):
         docs.main([])
 
 
 def test_nothing_of_others_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "html").mkdir()
-    with pytest.raises(SystemExit, match="is not empty, and holds no handbook"):
+    with pytest.raises(SystemExit, match="is not empty, and is not a handbook"):
         docs.emptied(tmp_path, fresh=True)
     assert (tmp_path / "html").exists()
     (tmp_path / "file").touch()
@@ -49,9 +49,9 @@ def test_a_misspelt_marker_is_no_comment(line: str) -> None:
 
 
 def test_what_cannot_be_generated_is_told() -> None:
-    with pytest.raises(ValueError, match=r"^nothing is called 'evnt' that can be generated, only event,"):
+    with pytest.raises(ValueError, match=r"^no part is called 'evnt'; use one of event,"):
         pages.completed("page", "<!-- generated: evnt -->")
-    with pytest.raises(ValueError, match=r"^nothing can be made of 'rules tody': KeyError: 'tody'$"):
+    with pytest.raises(ValueError, match=r"^'rules tody' cannot be generated: KeyError: 'tody'$"):
         pages.completed("page", "<!-- generated: rules tody -->")
 
 

@@ -35,7 +35,7 @@ def test_a_change_of_a_table_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys:
     changed = {**JOBS, JobState.REJECTED: {KillJobsEvent: JobState.REJECTED}}
     monkeypatch.setattr(automata, "JOBS", changed)
     assert draw.main(["--check"]) == 1
-    assert capsys.readouterr().err == "docs/figures/jobs.svg is not what its source says: run tools/draw.py\n"
+    assert capsys.readouterr().err == "docs/figures/jobs.svg does not match its source: run tools/draw.py\n"
 
 
 def test_without_graphviz_it_is_told_what_to_install(
@@ -99,7 +99,7 @@ def test_drawing_gives_text_as_text_and_refuses_other_colours() -> None:
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts == ["left & right", "b"]
     assert float(root.get("width", "0")) > 50
-    with pytest.raises(SystemExit, match=r"^red is no colour of a figure"):
+    with pytest.raises(SystemExit, match=r"^red is not a colour of figures"):
         draw.drawn("digraph { a [color=red] }")
 
 

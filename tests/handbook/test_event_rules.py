@@ -13,7 +13,7 @@ import pytest
 from cases import CASES
 from support import DATA, ROOT
 
-from batprotocol.conversation import RULE_SETS, RULES, Said, check
+from batprotocol.conversation import RULE_SETS, RULES, AnyMessage, check
 from batprotocol.errors import DecodeError
 from batprotocol.model import Event, Message
 from batprotocol.wire import FORMATS, frames
@@ -29,7 +29,7 @@ WITHOUT_ENGINE = True
 PLACE = re.compile(r"events\[(\d+)\]")
 
 
-def value_of(said: Sequence[Said], number: int) -> Message | None:
+def value_of(said: Sequence[AnyMessage], number: int) -> Message | None:
     """The message of this number, if it can be read."""
     each, hello = said[number], said[1]
     try:
@@ -43,7 +43,7 @@ def value_of(said: Sequence[Said], number: int) -> Message | None:
     return each.message if isinstance(each, frames.Hello) else each if isinstance(each, Message) else None
 
 
-def broken(said: Sequence[Said]) -> Iterator[tuple[str, type[Event]]]:
+def broken(said: Sequence[AnyMessage]) -> Iterator[tuple[str, type[Event]]]:
     """The rules that events of a conversation break, each with the type of the event."""
     for rule_set in RULE_SETS:
         for violation in check(said, rule_set):
@@ -54,7 +54,7 @@ def broken(said: Sequence[Said]) -> Iterator[tuple[str, type[Event]]]:
                 yield violation.rule, type(message.events[int(place[1])])
 
 
-def conversations() -> Iterator[Sequence[Said]]:
+def conversations() -> Iterator[Sequence[AnyMessage]]:
     for case in CASES.values():
         yield case.breaks
         yield case.keeps

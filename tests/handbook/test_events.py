@@ -167,7 +167,7 @@ def test_facts_of_fields(anchor: str, facts: list[str]) -> None:
         ("KillProgressAtomicProfile.progress", ["in [0, 1]"]),
         ("JobAndProgress.wrapper", ["one of `KillProgress` (on the wire in a `KillProgressWrapper`)"]),
         ("ParallelTaskProfile.computation_vector", ["list of numbers (float64)", "flops", "can be absent"]),
-        ("FinalJobState.COMPLETED_KILLED", ["= 3", "asked for it"]),
+        ("FinalJobState.COMPLETED_KILLED", ["= 3", "KillJobsEvent"]),
     ],
 )
 def test_facts_of_values(anchor: str, facts: list[str]) -> None:
@@ -179,9 +179,9 @@ def test_facts_of_values(anchor: str, facts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "facts"),
     [
-        ("JobsKilledEvent", ["Said by\n  - Batsim", "`KillJobsEvent`", "`Scheduler.on_jobs_killed`", "`JOB_KILLED`"]),
+        ("JobsKilledEvent", ["Sent by\n  - Batsim", "`KillJobsEvent`", "`Scheduler.on_jobs_killed`", "`JOB_KILLED`"]),
         ("JobSubmittedEvent", ["`JOB_SUBMITTED`", "`S` in text-0 to text-3"]),
-        ("KillJobsEvent", ["Answered by\n  - `JobsKilledEvent`", "`KILL_JOB`", "`MessageBuilder.add_kill_jobs`"]),
+        ("KillJobsEvent", ["Answer\n  - `JobsKilledEvent`", "`KILL_JOB`", "`MessageBuilder.add_kill_jobs`"]),
         ("SimulationBeginsEvent", ["`SIMULATION_BEGINS`", "in Batsim's first message", "`A` in text-3"]),
         ("RegisterJobEvent", ["`SUBMIT_JOB` before 3.0", "`REGISTER_JOB` since 3.0"]),
         ("RejectJobEvent", ["`REJECT_JOB`", "`R` in text-1 to text-3", "in the last reply without effect"]),

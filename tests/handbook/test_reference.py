@@ -14,13 +14,14 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from handbook import api, catalogues, commands, events, fast, older, rules
+from handbook import api, catalogues, commands, events, fast, older, rules, signatures
 from handbook.markdown import definitions, prose
 from handbook.pages import completed
 
 import batprotocol
+from batprotocol import MessageBuilder
 from batprotocol.policies.names import PARTS
-from batprotocol.simulator import METRICS
+from batprotocol.simulator import METRICS, Metrics
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.studies import KEYS
 
@@ -99,6 +100,7 @@ INNER = {
     "cli",
     "deprecation",
     "engines",
+    "extras",
     "fb",
     "generated",
     "importing",
@@ -118,7 +120,9 @@ INNER = {
 def test_every_public_room_is_on_a_page() -> None:
     found = {each.name for each in pkgutil.iter_modules(batprotocol.__path__) if not each.name.startswith("_")}
     missing = {
-        name for name in found - INNER if not any(f"{room}.".startswith(f"batprotocol.{name}.") for room in api.rooms())
+        name
+        for name in found - INNER
+        if not any(f"{room}.".startswith(f"batprotocol.{name}.") for room in api.modules())
     }
     assert not missing, f"a page of docs/reference/python has `generated: python batprotocol.{next(iter(missing))}`"
 
@@ -127,14 +131,14 @@ def test_every_public_name_is_told_once() -> None:
     """On the page of the room that is its home; what has a page of its own elsewhere leads there."""
     told = Counter(
         f"{room}.{name}"
-        for room, where in api.rooms().items()
+        for room, where in api.modules().items()
         for name in re.findall(
             rf"^\.\. (?:auto(?:class|exception|function)|py:data):: (?:{re.escape(room)}\.)?(\w+)$",
             api.python(where, room),
             re.MULTILINE,
         )
     )
-    modules = set(api.rooms())
+    modules = set(api.modules())
     for (room, name), home in api.homes().items():
         thing = getattr(sys.modules[room], name)
         if home == room and getattr(thing, "__name__", "") not in modules:
@@ -145,6 +149,35 @@ def test_every_public_name_is_told_once() -> None:
             assert api.homes()[home, name] == home
         elif room == "batprotocol.model":
             assert name in events.names(), f"{name} is on no page of events and values"
+
+
+def test_the_main_names_come_first_and_constants_last() -> None:
+    names = api.ordered("batprotocol.studies")
+    assert names[0] == "Study"
+    assert names[-1] == "KEYS"
+    errors = api.ordered("batprotocol.policies")
+    assert errors.index("FCFS") < errors.index("PolicyNameError") < errors.index("PARTS")
+
+
+def test_an_index_has_a_line_for_each_name() -> None:
+    for module, where in api.modules().items():
+        lines = api.python(where, module).splitlines()
+        linked = [match[1] for line in lines if (match := re.match(r"   \* - (?::py:obj:)?`+(\w+)", line))]
+        assert linked == api.ordered(module) or len(api.public(module)) == 1 or set(linked) == set(api.public(module))
+    index = api.python("", "batprotocol.studies")
+    assert "   * - :py:obj:`Study <batprotocol.studies.Study>`\n     - Many simulations: " in index
+
+
+def test_signatures_can_be_read() -> None:
+    def shown(thing: object, written: str) -> str | None:
+        return signatures.signature(None, "class", "name", thing, None, written, None)[0]
+
+    metrics = "(*, own: ~collections.abc.Mapping[str, float] = <factory>, tau: float)"
+    assert shown(Metrics, metrics) == "(*, own: ~collections.abc.Mapping[str, float]={}, tau: float)"
+    triggered = "(metrics: Metrics = <Metrics.Power: 3>, *, accumulation: Strategy = _NO_ACCUMULATION)"
+    assert shown(MessageBuilder.add_create_probe, triggered) == (
+        "(metrics: Metrics=Metrics.Power, *, accumulation: Strategy=NoProbeDataAccumulation())"
+    )
 
 
 @pytest.mark.parametrize("source", [older.names, fast.names])

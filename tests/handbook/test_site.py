@@ -17,6 +17,10 @@ import pytest
 from browser import Browser, Tab
 from support import ROOT
 
+sys.path.append(str(ROOT / "tools"))
+
+from handbook import searching, tables
+
 WITHOUT_ENGINE = True
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
@@ -96,6 +100,90 @@ def test_the_search_finds_an_event_offline(site: Path, browser: Browser) -> None
     assert tab.run("document.querySelector('h1').textContent").startswith("JobsKilledEvent")
     assert unwanted(tab) == []
     tab.close()
+
+
+def test_the_search_shows_the_sentences_around_a_hit(site: Path, browser: Browser) -> None:
+    tab = browser.open(f"{(site / 'search.html').resolve().as_uri()}?q=dividing+offered+load")
+    assert "load" in tab.wait("document.querySelector('#search-results li p mark')?.textContent").lower()
+    first = tab.run("document.querySelector('#search-results li p').textContent")
+    assert 30 < len(first) < 400
+    assert tab.run("document.querySelectorAll('#search-results li').length") <= 20
+    more = tab.run(
+        "document.querySelector('#search-results ~ button')?.click(), document.querySelectorAll('li p').length"
+    )
+    assert more > 20
+    settled(tab, f"{(site / 'search.html').resolve().as_uri()}?q=xyzzy")
+    assert tab.wait("document.getElementById('search-summary').textContent") == "No page has a word of “xyzzy”."
+    assert unwanted(tab) == []
+    tab.close()
+
+
+def test_the_texts_for_the_search_are_not_large(site: Path) -> None:
+    assert (site / searching.TEXTS).stat().st_size < 2_000_000
+
+
+def test_sections_have_their_anchors_and_texts() -> None:
+    page = """<article><section id="top"><h1>A page<a class="headerlink" href="#top">¶</a></h1><p>One
+        line.</p><pre>a\nb</pre><section id="more"><h2>More</h2><table><tr><td>x</td><td>y</td></tr></table></section>
+        <dl><dt class="sig sig-object py" id="room.Thing.do">do()</dt><dd><p>Does it.</p></dd></dl>
+        </section></article>"""
+    assert searching.sections(page) == [
+        ("", "A page", "One line.\na\nb"),
+        ("more", "More", "x · y"),
+        ("room.Thing.do", "Thing.do", "do()\nDoes it."),
+    ]
+
+
+def colours(tab: Tab, selector: str) -> set[str]:
+    return set(tab.run(f"[...document.querySelectorAll({selector!r})].map(each => getComputedStyle(each).color)"))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_prompts_commands_and_outputs_have_a_colour_each(site: Path, browser: Browser, dark: bool) -> None:
+    tab = browser.open(site / "start" / "simulate.html", dark=dark)
+    tab.wait("document.readyState === 'complete'")
+    console = ".highlight-console pre"
+    three = [colours(tab, f"{console}{part}") for part in ("", " .gp", " .go")]
+    assert [len(each) for each in three] == [1, 1, 1]
+    assert len(set.union(*three)) == 3
+    assert colours(tab, f"{console} span:not(.gp, .go, .c1)") <= three[0] | colours(tab, f"{console} .go span")
+    assert len(colours(tab, ".highlight-sh pre, .highlight-sh pre span:not(.c1)")) == 1
+    tab.close()
+
+
+def test_pictures_follow_the_theme(site: Path, browser: Browser) -> None:
+    for dark in (False, True):
+        tab = browser.open(site / "index.html", dark=dark)
+        tab.wait("document.readyState === 'complete'")
+        filters = tab.run("[...document.querySelectorAll('article img')].map(each => getComputedStyle(each).filter)")
+        assert filters
+        assert all(("invert" in each) == dark for each in filters)
+        tab.close()
+
+
+def test_tables_are_aligned_by_their_columns(site: Path, browser: Browser) -> None:
+    tab = browser.open(site / "explanation" / "engines.html")
+    tab.wait("document.readyState === 'complete'")
+    left = "each => each.getBoundingClientRect().x"
+    begin = tab.run(f"({left})(document.querySelector('article p'))")
+    assert (
+        max(abs(each - begin) for each in tab.run(f"[...document.querySelectorAll('article table')].map({left})")) < 6
+    )
+    described = "each => [each.textContent, getComputedStyle(each).textAlign]"
+    found = tab.run(f"[...document.querySelectorAll('article tbody td')].map({described})")
+    assert all(align == "left" for text, align in found if re.fullmatch(r"[A-Za-z ,]+", text))
+    assert sum(align == "right" for text, align in found if text[:1].isdigit()) > 20
+    tab.close()
+
+
+@pytest.mark.parametrize("text", ["1,234", "0.5 s", "-3.1 %", "12.3 [11.9, 12.8]", "about 20", "3 to 7 µs"])
+def test_numbers_are_known(text: str) -> None:
+    assert tables.is_number(text)
+
+
+@pytest.mark.parametrize("text", ["2 engines in C", "easy", "", "4.2, JSON"])
+def test_other_cells_are_text(text: str) -> None:
+    assert not tables.is_number(text)
 
 
 def test_tabs_and_copying(site: Path, browser: Browser) -> None:

@@ -36,3 +36,11 @@ def test_all_files_have_their_names_above_them() -> None:
         assert re.findall(r"^```+\{code-block\} \w+\n:caption: (.+)\n\n", told, re.MULTILINE) == files, page
         shown += len(files)
     assert shown > 10
+
+
+def test_no_page_installs_what_pip_does_not_find() -> None:
+    """`pip install 'batprotocol[...]'` finds nothing without a release; with `@ git+URL`, it does."""
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if re.search(r"pip install [^`]*batprotocol", line):
+                assert " @ git+" in line, f"{page.name}: {line}"

@@ -323,7 +323,7 @@ REFUSED: list[tuple[Callable[[Hosts], object], type[Exception], str]] = [
     (lambda free: free.take(7), HostsError, "expected to take 0 to 6 hosts, as many as are free, got 7"),
     (lambda free: free.take(-1), HostsError, "expected to take 0 to 6 hosts, as many as are free, got -1"),
     (lambda free: free.take_contiguous(7), HostsError, "expected to take 0 to 6 hosts, as many as are free, got 7"),
-    (lambda free: free.take_contiguous(4), HostsError, "expected to take 4 hosts in a row, but those that are free"),
+    (lambda free: free.take_contiguous(4), HostsError, "expected to take 4 hosts in a row, but the free hosts"),
     (
         lambda free: free.take_these("0-3 12"),
         HostsError,

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from support import ROOT
+
+from batprotocol.extras import installing
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -54,16 +65,16 @@ main()
         (["rules", "task.open"], 0, "task.open"),
         (["dump", str(GOLDEN)], 0, "ExecuteJobEvent"),
         (["fast", "--help"], 0, "check"),
-        (["timeline", str(RUN), "--png", "run.png"], 1, "pip install 'batprotocol[plots]'"),
+        (["timeline", str(RUN), "-o", "run.pdf"], 1, "pip install 'matplotlib>=3.7'"),
         (["grid", "--help"], 0, "simulate"),
         (["study", "--help"], 0, "table"),
         (["study", "metrics"], 0, "mean_bounded_slowdown"),
         (["study", "table", "nowhere"], 1, "there is no such store"),
-        (["study", "plot", "nowhere", "-o", "plot.png"], 1, "pip install 'batprotocol[plots]'"),
+        (["study", "plot", "nowhere", "-o", "plot.png"], 1, "pip install 'matplotlib>=3.7'"),
         (["compare", "nowhere", "nowhere"], 1, "no such file or directory"),
         (["study", "run", "examples/study.toml", "--dry-run"], 0, "scheduler=easy-sjf"),
-        (["grid", "stat"], 1, "pip install 'batprotocol[campaigns]'"),
-        (["grid", "simulate"], 1, "pip install 'batprotocol[campaigns]'"),
+        (["grid", "stat"], 1, "pip install 'sqlalchemy>=2.0.30' 'psycopg[binary]>=3.1'"),
+        (["grid", "simulate"], 1, "pip install 'sqlalchemy>=2.0.30' 'psycopg[binary]>=3.1'"),
     ],
 )
 def test_commands_without_extras(arguments: list[str], status: int, said: str) -> None:
@@ -84,7 +95,7 @@ def test_mcap_without_its_extra(command: list[str], tmp_path: Path) -> None:
         [sys.executable, "-c", PROGRAM, *command, str(path)], cwd=ROOT, check=False, capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert done.stderr.endswith("MCAP needs the package mcap: pip install 'batprotocol[capture]'\n")
+    assert done.stderr.endswith(f"MCAP needs the package mcap: {installing('capture')}\n")
     assert path.exists() == (command == ["dump"])
 
 
@@ -96,7 +107,7 @@ def test_exports_without_their_extras(to: str, extra: str, tmp_path: Path) -> No
         [sys.executable, "-c", PROGRAM, *arguments], cwd=ROOT, check=False, capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert done.stderr.endswith(f"pip install 'batprotocol[{extra}]'\n")
+    assert done.stderr.endswith(f"{installing(extra)}\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -114,4 +125,24 @@ def test_studies_on_dask_without_it(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "batproto: Dask needs distributed: pip install 'batprotocol[dask]'\n"
+    assert done.stderr == "batproto: Dask needs distributed: pip install 'distributed>=2024.1'\n"
+
+
+def test_the_command_names_the_packages_of_an_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    gym = project["optional-dependencies"]["gym"]
+    assert shlex.split(installing("gym")) == ["pip", "install", *gym]
+    learning = [each for each in project["optional-dependencies"]["learning"] if not each.startswith("batprotocol")]
+    assert shlex.split(installing("learning")) == ["pip", "install", *gym, *learning]
+    assert re.fullmatch(
+        r"pip install 'hypothesis>=[\d.]+' 'pytest>=[\d.]+'", installing("test", "hypothesis", "pytest")
+    )
+
+
+def test_the_command_where_the_source_alone_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(name: str) -> NoReturn:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", nowhere)
+    assert installing("plots") == "pip install '.[plots]'"
+    assert installing("test", "hypothesis", "pytest") == "pip install hypothesis pytest"

@@ -24,6 +24,7 @@ FLOORS = {
     "deprecation": 0,
     "distributions": 0,
     "errors": 0,
+    "extras": 0,
     "rules": 0,
     "steps": 0,
     "_schema": 0.5,
@@ -36,6 +37,7 @@ FLOORS = {
     "builder": 3,
     "": 3,  # the package itself: what it exports
     "conversation": 4,
+    "advice": 4.5,
     "files": 4.25,
     "recording": 4.5,  # it opens files, for all that is above
     "engines": 4.5,  # it starts processes, for those who run many things
@@ -133,6 +135,7 @@ CLI = {
     "terminal": 0,
     "version": 0,
     "protocols": 1,
+    "completing": 1.5,
     "inputs": 2,
     "named": 2,
     "families": 2,

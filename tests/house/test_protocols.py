@@ -127,7 +127,7 @@ def test_rules_lists_every_catalogue() -> None:
     second = 2 + len(RULES)
     assert lines[second : second + 3] == [
         "Post",
-        "rule          written   lived     what is wrong",
+        "rule          written   lived     problem",
         "turn.order    warning   error     Spoken out of turn",
     ]
     assert lines[second + 5] == "Batsim 1 to 4"

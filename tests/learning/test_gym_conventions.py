@@ -143,9 +143,7 @@ def test_rewards_that_are_metrics_of_ones_own(tmp_path: Path) -> None:
     )
     assert played(f"{mine}:busy")[0] == pytest.approx(played("utilisation")[0])
     assert played(f"{mine}:late", simulated=True)[0] == worth
-    with pytest.raises(
-        InputError, match=r"does not say whether less or more is better: write @metric\(better='less'\)"
-    ):
+    with pytest.raises(InputError, match=r"does not define which direction is better: write @metric\(better='less'\)"):
         made("Batch", reward=f"{mine}:undecided")
     with pytest.raises(InputError, match="there is no file"):
         made("Batch", reward="nowhere.py:late")
@@ -191,8 +189,8 @@ LARGE = Workload([StaticJob("1", 0.0, 9, DelayProfile(1.0)), StaticJob("2", 0.0,
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"workload": LARGE, "hosts": 4, "jobs": 1}, "job w0!1: it asks for 9 hosts, and the machine has 4"),
-        ({"jobs": 201}, "an episode has 201 jobs, and the log, or each part that is named of it, has fewer"),
+        ({"workload": LARGE, "hosts": 4, "jobs": 1}, "job w0!1: it requests 9 hosts, and the machine has 4"),
+        ({"jobs": 201}, "an episode has 201 jobs, and the log, or each given part of it, has fewer: use fewer jobs"),
         ({"jobs": 0}, "expected jobs, a whole number >= 1"),
         ({"jobs": 20.5}, "expected jobs, a whole number"),
         ({"within": [(0, 30)]}, "has fewer"),
@@ -200,14 +198,14 @@ LARGE = Workload([StaticJob("1", 0.0, 9, DelayProfile(1.0)), StaticJob("2", 0.0,
         ({"features": "waiting"}, "a list of at least one feature"),
         ({"max_queue": "a"}, "expected max_queue"),
         ({"within": [(0, 300)]}, "within the log's 200 jobs"),
-        ({"order": "f9"}, "no order of the queue 'f9'"),
+        ({"order": "f9"}, "no queue order 'f9'"),
         ({"features": ["waitin"]}, "there is no feature 'waitin': expected waiting"),
         ({"observation": "box"}, "expected observation to be one of"),
         ({"reward": "speed"}, "expected bounded_slowdown, waiting, utilisation, energy, FILE.py:NAME, or a function"),
         ({"reward_at": "day"}, "expected reward_at"),
         ({"render_mode": "human"}, "expected render_mode"),
         ({"backfilling": "conservative"}, "expected EASY or greedy backfilling"),
-        ({"backfilling": "easy", "choice": "fitting"}, "with choice='any' only"),
+        ({"backfilling": "easy", "choice": "fitting"}, "use choice='any'"),
         ({"choice": "none"}, "expected choice to be"),
         ({"workload": 5}, "expected a workload, its name or a Log, got 5"),
         ({"max_queue": 0}, "expected max_queue, a whole number >= 1"),
@@ -258,7 +256,7 @@ def test_a_vector_of_processes_takes_our_factories() -> None:
 def test_without_gymnasium_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['gymnasium'] = None; import batprotocol.gym"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert "PackageMissing: environments need the package gymnasium: pip install 'batprotocol[gym]'" in done.stderr
+    assert "PackageMissing: environments need the package gymnasium: pip install 'gymnasium>=1.1' numpy" in done.stderr
 
 
 def test_both_pictures() -> None:
@@ -266,12 +264,21 @@ def test_both_pictures() -> None:
     env.reset(seed=1)
     for _ in range(10):
         env.step(0)
-    assert "hosts are busy" in env.render()
+    lines = env.render().splitlines()
+    world = env.unwrapped.world
+    names = [world.log.job(world.first + job)[0].partition("!")[2] for job in [*world.end_jobs, *world.queue]]
+    assert lines[0].startswith(f"time {world.now:,.0f} s (")
+    assert lines[0].endswith(f"{sum(world.sizes[job] for job in world.end_jobs)} of {world.log.hosts} hosts busy")
+    assert lines[1].startswith(f"jobs: {len(world.end_jobs)} running, {len(world.queue)} waiting, ")
+    assert [line.split()[0] for line in lines if line[:12].strip().isdigit()] == names[:20]
+    assert sum("walltime" in line for line in lines) == 2  # the headings, with what is below
     env.render_mode = "rgb_array"
     image = env.render()
-    assert image.shape == (256, 512, 3)
+    assert image.shape == (540, 960, 3)
     assert image.dtype == np.uint8
-    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 3
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 5
+    # The names of the jobs are written in the picture: without them, it is another one.
+    assert (image == (32, 32, 32)).all(axis=2).sum() > 2000
 
 
 def test_rlschedulers_layout() -> None:

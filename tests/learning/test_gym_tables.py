@@ -33,7 +33,7 @@ def slowdown(row: Row) -> float:
 
     name, _, part = row.workload.partition("?jobs=")
     kind = EASY(FCFS(), spare=False, strict=True, once=True) if row.backfilling else None
-    env = Batch(log_of(name), jobs=1024, max_queue=1024, max_running=0, features=("there",), backfilling=kind)
+    env = Batch(log_of(name), jobs=1024, max_queue=1024, max_running=0, features=("present",), backfilling=kind)
     env.begin_episode(options={"first": int(part.partition("-")[0])})
     is_over = False
     while not is_over:

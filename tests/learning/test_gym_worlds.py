@@ -44,7 +44,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-FEATURES = ("fits", "start", "waiting", "f4", "there", "expansion", "requested", "area", "processors", "sjf")
+FEATURES = ("fits", "start", "waiting", "f4", "present", "expansion", "requested", "area", "processors", "sjf")
 
 
 @settings(max_examples=40, deadline=None)

@@ -253,5 +253,5 @@ def test_the_command_tells_the_fields_of_each_version() -> None:
     assert "WLOAD!JID1=MID1" in run_here("schema", "--protocol", "text-3", "J").out
     assert "content: JID1=MID1" in run_here("schema", "--protocol", "text-1", "J").out
     assert run_here("schema", "--protocol", "text-0", "R").status == 2
-    assert "no Batsim that speaks text says it" in run_here("schema", "--protocol", "text-3", "Q").out
+    assert "no Batsim that uses text sends it" in run_here("schema", "--protocol", "text-3", "Q").out
     assert run_here("schema", "--protocol", "9", "J").status == 2

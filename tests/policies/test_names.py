@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import run_here
 
+from batprotocol import policies
 from batprotocol.edc.loading import load
 from batprotocol.errors import SchedulerError
-from batprotocol.policies import EASY, PARTS, Conservative, Greedy, MeanOfLast, PolicyNameError, by_name, is_name, named
+from batprotocol.policies import (
+    EASY,
+    PARTS,
+    Allocation,
+    Conservative,
+    Greedy,
+    Last,
+    MeanOfLast,
+    Policy,
+    PolicyNameError,
+    by_name,
+    is_name,
+    named,
+    with_options,
+)
 
 WITHOUT_ENGINE = True
 
@@ -27,7 +45,7 @@ WITHOUT_ENGINE = True
 )
 def test_parts_come_in_any_order(name: str, order: str, backfilling: str, hosts: str) -> None:
     policy = named(name)()
-    assert (policy.order.name, policy.backfilling.name, policy.hosts.name) == (order, backfilling, hosts)
+    assert (policy.order.name, policy.backfilling.name, policy.allocation.name) == (order, backfilling, hosts)
     assert policy.name == name
 
 
@@ -41,7 +59,7 @@ def test_parts_take_options() -> None:
     assert policy.walltimes.count == 3
     assert (policy.keeps, policy.each, policy.resolution) == (True, True, 1.0)
     shared, depth = named("shared=3+conservative=20")(), named("conservative")().backfilling
-    assert shared.hosts.share == 3
+    assert shared.allocation.share == 3
     assert isinstance(shared.backfilling, Conservative)
     assert isinstance(depth, Conservative)
     assert (shared.backfilling.depth, depth.depth) == (20, None)
@@ -65,7 +83,7 @@ def test_parts_take_options() -> None:
         ("resolution=nan", "expected a number >= 0"),
         ("multifactor=1,2,3,4", "at most three weights"),
         ("multifactor=-1", "expected oldest > 0"),
-        ("each+each", "exclude one another"),
+        ("each+each", "each is named twice; keep one of them"),
         ("shared=0", "expected a whole number >= 1"),
         ("shared=101", "expected a share from 1 to 100, got 101"),
         ("shared+first", "exclude one another"),
@@ -75,6 +93,23 @@ def test_parts_take_options() -> None:
 def test_what_is_wrong_with_a_name_is_told(name: str, why: str) -> None:
     with pytest.raises(PolicyNameError, match=why):
         named(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("eazy", "easy"), ("easy-sfj", "sjf"), ("conservativ", "conservative"), ("easy=wpf3", "wfp3")]
+)
+def test_a_near_name_is_suggested(name: str, near: str) -> None:
+    with pytest.raises(PolicyNameError, match=rf"is not a policy: .*; did you mean '{near}'\?"):
+        named(name)
+    with pytest.raises(PolicyNameError, match=r"there is no part 'qqqq'; `batproto policies` lists all parts$"):
+        named("qqqq")
+
+
+def test_options_of_parts_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(PolicyNameError, match=r"options of 'easy' cannot be set: .* did you mean 'off'\?"):
+        with_options("easy", {"of": 60})
+    with pytest.raises(PolicyNameError, match="sjf takes no options; give it true or false"):
+        with_options("easy", {"sjf": 60})
 
 
 def test_each_policy_is_a_fresh_one() -> None:
@@ -94,6 +129,24 @@ def test_those_who_know_files_only_find_policies_in_one() -> None:
     assert load(f"{by_name.__file__}:easy-sjf")().name == "easy-sjf"
     with pytest.raises(SchedulerError):
         load(f"{by_name.__file__}:eazy")
+
+
+def test_the_old_names_of_allocations_warn() -> None:
+    with pytest.warns(
+        DeprecationWarning, match=r"batprotocol\.policies\.Place is .* batprotocol\.policies\.Allocation"
+    ):
+        assert policies.Place is Allocation
+    sys.modules.pop("batprotocol.policies.places", None)
+    with pytest.warns(DeprecationWarning, match=r"use batprotocol\.policies\.allocations instead"):
+        places = importlib.import_module("batprotocol.policies.places")
+    assert (places.Place, places.Last) == (Allocation, Last)
+    last = Last()
+    old: dict[str, Any] = {"hosts": last}
+    with pytest.warns(DeprecationWarning, match=r"'hosts' of __init__\(\) is deprecated: use 'allocation' instead"):
+        policy = Policy(**old)
+    assert policy.allocation is last
+    with pytest.warns(DeprecationWarning, match=r"Policy\.hosts is deprecated: use Policy\.allocation instead"):
+        assert policy.hosts is last
 
 
 # On the command line

@@ -127,7 +127,7 @@ def test_reservations_are_kept_in_2000_workloads() -> None:
 
 def combinations() -> Iterator[str]:
     """Each part with some others."""
-    hosts = [name for name, part in PARTS.items() if part.kind == "hosts"]
+    hosts = [name for name, part in PARTS.items() if part.kind == "allocation"]
     hosts.remove("shared")
     for number, order in enumerate(ORDERS):
         yield f"{order}+{BACKFILLINGS[number % len(BACKFILLINGS)]}+{hosts[number % len(hosts)]}"

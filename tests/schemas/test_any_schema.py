@@ -296,12 +296,12 @@ def test_a_description_gives_the_schema_back(data: st.DataObject) -> None:
         ("  x: int32", "a.txt:1: this line belongs to no table"),
         ("table Job\n  x is 3", "a.txt:2: expected 'NAME: TYPE'"),
         ("table Job\n  x: what", "a.txt:2: there is no type what"),
-        ("table Job\n  x: int32 = much", "a.txt:2: much is no int32"),
+        ("table Job\n  x: int32 = much", "a.txt:2: much is not a value of type int32"),
         ("enum E: int8\n  x", "a.txt:2: expected 'NAME = NUMBER'"),
-        ("table A\ntable A", "a.txt:2: A is there already"),
-        ("union Event\n  Nobody", "a.txt: Event is of the table Nobody, which there is not"),
-        ("without Job", "is of the table Job, which there is not"),
-        ("root Nothing", "the root is of the table Nothing"),
+        ("table A\ntable A", "a.txt:2: A is already defined: remove one of them"),
+        ("union Event\n  Nobody", "a.txt: Event refers to the table Nobody, which does not exist"),
+        ("without Job", "refers to the table Job, which does not exist"),
+        ("root Nothing", "the root refers to the table Nothing"),
     ],
 )
 def test_a_wrong_description_is_told(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +314,7 @@ def test_a_wrong_description_is_told(text: str, said: str, tmp_path: Path, monke
 
 def test_what_is_no_schema_is_told(tmp_path: Path) -> None:
     for name, data, said in (
-        ("a.bfbs", b"\0" * 100, "a.bfbs: it is no reflection schema"),
+        ("a.bfbs", b"\0" * 100, "a.bfbs: it is not a reflection schema"),
         ("b.fbs", b"table {", "b.fbs: flatc refuses it"),
         ("c.fbs", b"table A {}", "c.fbs: the schema has no root type"),
         ("d.fbs", b"struct A { x: int; } table B { a: A; } root_type B;", "d.fbs: the schema has a struct, A"),

@@ -93,5 +93,5 @@ def test_a_beginning_of_another_age_is_told() -> None:
     record = conversation(chosen()[0], "2024-10")[1][1]
     told = other_ages(Codec(age("2024-10")).encode(record), Direction.BATSIM_TO_EDC)
     assert told.startswith("it fits the schema of ")
-    assert told.endswith("and not today's: --schema 2024-10 reads it")
+    assert told.endswith("and not the current one: use --schema 2024-10 to read it")
     assert other_ages(b"nonsense") == ""

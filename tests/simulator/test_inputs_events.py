@@ -78,8 +78,8 @@ def test_external_events_survive_being_written_and_read(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "no JSON"), ("5", "expected an object"), ('{"type": "generic"}', "timestamp: it is missing"),
-        ('{"type": "x", "timestamp": 1, "data": ""}', "type: 'x' is no type"),
+        ("{", "not JSON"), ("5", "expected an object"), ('{"type": "generic"}', "timestamp: the key is missing"),
+        ('{"type": "x", "timestamp": 1, "data": ""}', "type: 'x' is not a type"),
         ('{"type": "generic", "timestamp": -1, "data": ""}', "timestamp: expected"),
         ('{"type": "generic", "timestamp": 1, "data": {}}', "data: expected a string"),
         ('{"type": "generic", "timestamp": 1, "data": ""} {}', "text follows"),

@@ -273,17 +273,17 @@ REFUSED = [
     ("", 1, "no element found"),
     ("<platform", 1, "unclosed token"),
     ("<x/>", 1, "<x> is not supported"),
-    ("<zone id='z' routing='Full'/>", 1, "cannot stand as the outermost element"),
+    ("<zone id='z' routing='Full'/>", 1, "not allowed as the outermost element"),
     ('<platform version="3"/>', 1, "version '3'"),
     ('<platform version="4.1"/>', 1, "the platform is empty"),
     ('<platform version="4.1" x="1"/>', 1, "the attribute x of <platform> is not supported"),
-    ("<platform/>", 1, "lacks the attribute version"),
-    ('<platform version="4.1">\n<zone id="z"/></platform>', 2, "lacks the attribute routing"),
+    ("<platform/>", 1, "needs the attribute version"),
+    ('<platform version="4.1">\n<zone id="z"/></platform>', 2, "needs the attribute routing"),
     ('<platform version="4.1"><config><prop id="cpu/maxmin" value="1"/></config></platform>', 1, "'cpu/maxmin'"),
     (zone("", "Wifi"), 1, "the routing 'Wifi' is not supported"),
     (zone("\n<peer id='p'/>"), 2, "<peer> is not supported"),
     (zone("text"), 1, "expected elements only"),
-    (zone(HOST + '\n<host id="n1" speed="1f"/>'), 2, "'n1' is taken"),
+    (zone(HOST + '\n<host id="n1" speed="1f"/>'), 2, "'n1' is in use"),
     (zone('\n<host id="a" speed="1f" state_file="x"/>'), 2, "host a.state_file"),
     (zone('\n<host id="a" speed="1f" core="1.5"/>'), 2, "host a.core"),
     (zone('\n<host id="a" speed="1f" core="0"/>'), 2, "at least one core"),
@@ -293,7 +293,7 @@ REFUSED = [
     (
         with_property("role", "boss"),
         2,
-        "host a.role: 'boss' is no role",
+        "host a.role: 'boss' is not a role",
     ),
     (
         with_property("sleep_pstates", "0:1:2"),
@@ -308,15 +308,15 @@ REFUSED = [
     (
         zone('<host id="master_host" speed="1f"><prop id="role" value="master"/></host>'),
         1,
-        "'master,master' is no role",
+        "'master,master' is not a role",
     ),
-    (zone('<host id="a" speed="1f"/>'), None, "exactly one host is the master.*found none"),
+    (zone('<host id="a" speed="1f"/>'), None, "expected exactly one master.*found none"),
     (zone(HOST + '<host id="b" speed="1f"><prop id="role" value="master"/></host>'), None, "found 2: master_host, b"),
     (zone('\n<link id="l" bandwidth="0" latency="0"/>'), 2, "must be > 0"),
     (zone('\n<link id="l" bandwidth="1;2" latency="0"/>'), 2, "link l.bandwidth"),
     (zone('\n<link id="l" bandwidth="1" latency_file="x"/>'), 2, "link l.latency_file"),
     (zone('\n<link id="l" bandwidth="1" sharing_policy="WIFI"/>'), 2, "link l.sharing_policy"),
-    (zone('<link id="l" bandwidth="1"/>\n<link id="l" bandwidth="1"/>'), 2, "there is a link 'l' already"),
+    (zone('<link id="l" bandwidth="1"/>\n<link id="l" bandwidth="1"/>'), 2, "a link 'l' exists already"),
     (zone(HOST + '\n<route src="n1" dst="master_host"/>'), 2, "route n1 -> master_host: the route is empty"),
     (
         zone(HOST + '<route src="n1" dst="master_host">\n<link_ctn id="l"/></route>'),
@@ -333,14 +333,14 @@ REFUSED = [
             HOST + '<link id="l" bandwidth="1"/>' + '\n<route src="n1" dst="master_host"><link_ctn id="l"/></route>' * 2
         ),
         3,
-        "there is such a route already",
+        "there is already such a route",
     ),
     (
         zone(
             HOST + '<link id="l" bandwidth="1"/>\n<route src="n1" dst="master_host"><link_ctn id="l"/></route>', "None"
         ),
         2,
-        "no routes",
+        "cannot have routes",
     ),
     (
         zone(
@@ -348,13 +348,13 @@ REFUSED = [
             "Cluster",
         ),
         2,
-        "from hosts to themselves only",
+        "only from hosts to themselves",
     ),
-    (zone(HOST + '\n<host_link id="n1" up="l" down="l"/>'), 2, "routing Cluster only"),
+    (zone(HOST + '\n<host_link id="n1" up="l" down="l"/>'), 2, "only supported in zones with the routing Cluster"),
     (zone('\n<host_link id="n1" up="l" down="l"/>', "Cluster"), 2, "host_link n1.id: there is no host 'n1'"),
     (zone(HOST + '\n<host_link id="n1" up="l" down="l"/>', "Cluster"), 2, "host_link n1.up: there is no link 'l'"),
-    (zone(HOST + '\n<zone id="y" routing="Full"/>'), 2, "holds hosts or routers"),
-    (zone('<zone id="y" routing="Full"/>\n' + HOST), 2, "holds zones"),
+    (zone(HOST + '\n<zone id="y" routing="Full"/>'), 2, "has hosts or routers"),
+    (zone('<zone id="y" routing="Full"/>\n' + HOST), 2, "contains zones"),
     (
         '<platform version="4.1"><zone id="a" routing="Full"/>\n<zone id="b" routing="Full"/></platform>',
         2,
@@ -371,11 +371,15 @@ REFUSED = [
         2,
         "cluster c.topo_parameters",
     ),
-    ('<!DOCTYPE platform [<!ENTITY a "b">]>\n<platform version="4.1"/>', 1, "defines something"),
-    ('<!DOCTYPE platform [<!ATTLIST host speed CDATA "1f">]>\n<platform version="4.1"/>', 1, "defines something"),
+    ('<!DOCTYPE platform [<!ENTITY a "b">]>\n<platform version="4.1"/>', 1, "document type with definitions"),
+    (
+        '<!DOCTYPE platform [<!ATTLIST host speed CDATA "1f">]>\n<platform version="4.1"/>',
+        1,
+        "document type with definitions",
+    ),
     ('<!DOCTYPE platform SYSTEM "x.dtd">\n<platform version="4.1">&a;</platform>', 2, "there is no entity 'a'"),
     ('<platform version="4.1">&a;</platform>', 1, "undefined entity"),
-    ('<?xml version="1.0" encoding="nonsense"?><platform version="4.1"/>', None, "unknown encoding|no XML"),
+    ('<?xml version="1.0" encoding="nonsense"?><platform version="4.1"/>', None, "unknown encoding|XML cannot be read"),
 ]
 
 
@@ -393,7 +397,7 @@ def test_what_is_not_understood_is_refused_by_name_and_line(read, text: str, lin
     ("options", "message"),
     [
         ({"roles": [("x", "storage")]}, "there is no host 'x'"),
-        ({"roles": [("n1", "storage"), ("n1", "storage")]}, "'storage,storage' is no role"),
+        ({"roles": [("n1", "storage"), ("n1", "storage")]}, "'storage,storage' is not a role"),
         ({"master": "x"}, "there is no host 'x'"),
         ({"mmax": 2}, "cannot compute on 2 hosts"),
         ({"mmax": 0}, "cannot compute on 0 hosts"),
@@ -407,7 +411,7 @@ def test_options_that_do_not_fit_are_refused(read, options: dict[str, object], m
 
 def test_entities_cannot_make_a_small_file_big(read) -> None:
     lol = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 40))
-    with pytest.raises(InputError, match="defines something"):
+    with pytest.raises(InputError, match="document type with definitions"):
         read(f'<!DOCTYPE platform [<!ENTITY l0 "lol">{lol}]><platform version="4.1">&l39;</platform>')
 
 

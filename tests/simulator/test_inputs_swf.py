@@ -71,7 +71,7 @@ def test_compressed_or_not(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 2 3\n", "18 fields, but this line has 3"),
+        ("1 2 3\n", "expected 18 fields in a job, but this line has 3"),
         (line().replace(" 10 ", " ten "), r"field 4 \(run time\): expected a number, got 'ten'"),
         (line().replace(" 10 ", " nan "), "field 4"),
         (line().replace(" 10 ", " 1e9 "), "field 4"),

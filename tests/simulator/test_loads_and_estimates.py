@@ -63,7 +63,7 @@ def test_a_load_is_that_of_the_run() -> None:
 def test_loads_that_are_not_known() -> None:
     tasks = Workload([StaticJob(str(n), 5.0 * n, 2, ParallelTaskHomogeneousProfile(1e9, 0.0)) for n in range(3)])
     assert offered_load(tasks) is None
-    with pytest.raises(InputError, match="there is no offered load that could be scaled"):
+    with pytest.raises(InputError, match="has no offered load to scale"):
         with_offered_load(tasks, 0.5)
     with pytest.raises(InputError, match="expected an offered load > 0"):
         with_offered_load(lublin_workload(16, 5), 0.0)
@@ -86,17 +86,19 @@ def test_exact_estimates_end_no_job_and_change_no_start(policy: str) -> None:
 def test_the_factor_of_estimates_has_two_names() -> None:
     workload = lublin_workload(16, 20)
     walltimes = [job.walltime for _, _, job in estimated_walltimes(workload, 2, seed=3)]
-    assert [job.walltime for _, _, job in estimated_walltimes(workload, badness=2, seed=3)] == walltimes
-    for word in ("badness", "estimate-factor"):
-        drawn = named_workload(f"lublin:16?jobs=20&{word}=2")
-        assert [job.walltime for _, _, job in drawn] == [
-            job.walltime for _, _, job in estimated_walltimes(lublin_workload(16, 20), 2)
-        ]
-    for words in ("badness=1&estimate-factor=1", "estimates=exact&badness=1", "load=1&offered-load=1"):
+    with pytest.deprecated_call(match=r"the argument 'badness' of estimated_walltimes\(\).*use 'estimate_factor'"):
+        assert [job.walltime for _, _, job in estimated_walltimes(workload, badness=2, seed=3)] == walltimes
+    expected = [job.walltime for _, _, job in estimated_walltimes(workload, 2)]
+    assert [job.walltime for _, _, job in named_workload("lublin:16?jobs=20&estimate-factor=2")] == expected
+    with pytest.deprecated_call(match="the word 'badness' of workloads is deprecated: use 'estimate-factor'"):
+        assert [job.walltime for _, _, job in named_workload("lublin:16?jobs=20&badness=2")] == expected
+    for words in ("estimates=exact&estimate-factor=1", "load=1&offered-load=1"):
         with pytest.raises(InputError, match="exclude one another"):
             named_workload(f"lublin:16?{words}")
-    with pytest.raises(InputError, match="expected an estimate factor >= 0"):
-        estimated_walltimes(workload, 1, badness=1)
+    with pytest.deprecated_call(), pytest.raises(InputError, match=r"each once at most, got 'estimate-factor'$"):
+        named_workload("lublin:16?badness=1&estimate-factor=1")
+    with pytest.raises(TypeError, match="both 'estimate_factor' and 'badness'"):
+        estimated_walltimes(workload, estimate_factor=1, badness=1)
 
 
 def test_what_a_log_lacks_is_reported(tmp_path: Path) -> None:

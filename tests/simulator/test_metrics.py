@@ -280,7 +280,7 @@ def test_energy_that_is_not_known_to_the_end() -> None:
 
 
 WRONG_ENERGY = [
-    ("", "it is no consumed_energy.csv: it does not begin with time,energy"),
+    ("", "it is not a consumed_energy.csv: it does not begin with time,energy"),
     ("time,joules\n", "it does not begin with time,energy"),
     ("time,energy,event_type,wattmin,epower\n1,x,s,0,NA\n", "consumed_energy.csv:2: .*could not convert"),
     ("time,energy,event_type,wattmin,epower\n1\n", "consumed_energy.csv:2: "),
@@ -355,7 +355,7 @@ def test_unknown_metrics_are_refused() -> None:
         metric_named("mean_slow_down")
     with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules\?"):
         metric_named("energy")
-    with pytest.raises(InputError, match=r"there is no metric 'x'; one of your own is named with its file: FILE.py:x$"):
+    with pytest.raises(InputError, match=r"there is no metric 'x'; name a metric of your own .*: FILE.py:x$"):
         metric_named("x")
 
 

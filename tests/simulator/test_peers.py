@@ -155,7 +155,7 @@ def test_a_reply_that_is_too_large_is_not_read(socket: zmq.Socket[bytes], monkey
 
 @pytest.mark.parametrize("endpoint", ["", "nonsense", "tcp://", "http://127.0.0.1:1"])
 def test_what_is_no_endpoint_is_refused(endpoint: str) -> None:
-    with pytest.raises(OSError, match="this is no endpoint"):
+    with pytest.raises(OSError, match="this is not an endpoint"):
         connect(endpoint)
 
 
@@ -185,7 +185,7 @@ def test_a_component_in_a_library_decides_as_it_does_in_process(
         ("fail", PeerGone, "batsim_edc_init of .* it returned 7"),
         ("late", PeerGone, "batsim_edc_take_decisions of .* it returned 9"),
         ("junk", DecodeError, "JSON|expected"),
-        ("large", DecodeError, "gave 4,294,967,295 bytes, and a message has 268,435,456 at most"),
+        ("large", DecodeError, "returned 4,294,967,295 bytes, but a message has at most 268,435,456"),
     ],
 )
 def test_libraries_that_fail_are_told_of(library: Path, init: str, error: type[Exception], message: str) -> None:
@@ -209,7 +209,7 @@ def test_files_that_are_no_components_are_refused(tmp_path: Path) -> None:
             load_library(path)
     (tmp_path / "empty.c").touch()
     empty = shared_library(tmp_path / "empty.so", tmp_path / "empty.c")
-    with pytest.raises(OSError, match="no decision component: it has no function batsim_edc_init"):
+    with pytest.raises(OSError, match="not a decision component: it has no function batsim_edc_init"):
         load_library(empty)
 
 

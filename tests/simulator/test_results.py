@@ -213,7 +213,7 @@ def test_rows_survive_being_written_and_read(
 
 def test_files_that_are_no_results_are_refused(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"no jobs\.csv"):
+    with pytest.raises(ValueError, match=r"not a jobs\.csv"):
         list(read_jobs(tmp_path / "jobs.csv"))
 
 
@@ -400,7 +400,7 @@ def test_the_summary_tells_numbers_and_draws_charts() -> None:
 def test_the_summary_of_nothing() -> None:
     result = Result(Statistics(), hosts=4)
     assert "jobs  0" in summary(result)
-    assert "did not come to its end" in summary(result)
+    assert "did not reach its end" in summary(result)
     assert result.consumed_joules is None
 
 

@@ -54,5 +54,5 @@ def test_differences_are_found(tmp_path: Path) -> None:
     assert list(differences("jobs.csv", "a\nb\n", "a\n"))
     assert list(differences("jobs.csv", "a\n", "b\n"))
     (tmp_path / "jobs.csv").write_text("a\n")
-    with pytest.raises(ValueError, match="lacks columns"):
+    with pytest.raises(ValueError, match="columns are missing"):
         list(read_jobs(tmp_path / "jobs.csv"))

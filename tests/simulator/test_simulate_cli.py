@@ -109,7 +109,7 @@ def test_logs_of_the_archive(tmp_path: Path) -> None:
 def test_a_part_of_a_log_without_jobs_is_told() -> None:
     part = f"{ROOT / 'examples' / 'lublin.swf.gz'}?jobs=2000-3000"
     result = run_here("simulate", "fcfs", "-w", part)
-    assert (result.status, result.err) == (0, f"batproto: {part}: no job is left of it\n")
+    assert (result.status, result.err) == (0, f"batproto: {part}: it selects no job; change the words behind the ?\n")
 
 
 @pytest.mark.parametrize("format", ["binary", "json"])
@@ -165,8 +165,8 @@ def test_wrong_platforms_are_told_with_their_place(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (("nowhere.py:X",), "there is no file 'nowhere.py'"),
-        ((FCFS, "--endpoint", "tcp://127.0.0.1:1"), "is enough"),
-        (("--library", "x", "--endpoint", "tcp://127.0.0.1:1"), "is enough"),
+        ((FCFS, "--endpoint", "tcp://127.0.0.1:1"), "give only one of"),
+        (("--library", "x", "--endpoint", "tcp://127.0.0.1:1"), "give only one of"),
         ((FCFS, "--mmax", "0"), "--mmax"),
         ((FCFS, "--rules", "x"), "there is no rule set 'x'"),
     ],
@@ -183,8 +183,8 @@ def test_wrong_usage(arguments: tuple[str, ...], sentence: str) -> None:
         ((FCFS, "-w", "/nowhere.json"), "/nowhere.json: no such file"),
         ((FCFS, "-p", "/nowhere.xml"), "/nowhere.xml: no such file"),
         (("--library", "/nowhere.so"), "/nowhere.so: it cannot be loaded"),
-        (("--endpoint", "nonsense"), "nonsense: this is no endpoint"),
-        ((FCFS, "--energy", "-w", EXAMPLE_WORKLOAD), "energy can only be measured on a platform that tells watts"),
+        (("--endpoint", "nonsense"), "nonsense: this is not an endpoint"),
+        ((FCFS, "--energy", "-w", EXAMPLE_WORKLOAD), "energy can only be measured on a platform that declares watts"),
         ((FCFS, "-o", "/dev/null/x"), "/dev/null"),
         ((FCFS, "--record", "/nowhere/run.tar.xz"), "/nowhere/run.tar.xz: no such file"),
     ],

@@ -69,7 +69,7 @@ def read_some(path: Path, names: list[str]) -> Platform:
     try:
         return read_platform(path)
     except InputError as error:
-        if "exactly one host" not in error.reason:
+        if "exactly one master" not in error.reason:
             raise
         return read_platform(path, master=names[0])
 
@@ -231,20 +231,20 @@ def cluster(topology: str, parameters: str, radical: str, more: str = "") -> str
         ("TORUS", "2,0", "0-3", "a number > 0, got '0'"),
         ("TORUS", "-2,-2", "0-3", "a number > 0, got '-2'"),
         ("TORUS", "2,9999999999999", "0-3", "a number > 0"),
-        ("TORUS", "4,3", "0-7", "radical: the topology has 12 hosts, but there are numbers for 8"),
-        ("TORUS", "1,1", "0", "there is a link 'c_link_from_0_to_0_UP' already"),
-        ("TORUS", "1000,1000,1000", "0", "stands for 3000000000 cables"),
+        ("TORUS", "4,3", "0-7", "radical: the topology has 12 hosts, but the radical has numbers for 8"),
+        ("TORUS", "1,1", "0", "a link 'c_link_from_0_to_0_UP' exists already"),
+        ("TORUS", "1000,1000,1000", "0", "describes 3000000000 cables"),
         ("TORUS", ",".join(["1"] * 1000), "0", "at most 1000 characters"),
         ("FAT_TREE", "2;2,2;1,1", "0-3", "expected levels;children;parents;cables"),
-        ("FAT_TREE", "2;2,2;1;1,1", "0-3", "2 levels, but parents of 1"),
+        ("FAT_TREE", "2;2,2;1;1,1", "0-3", "expected parents of 2 levels, got those of 1"),
         ("FAT_TREE", "0;1;1;1", "0", "the number of levels"),
         ("FAT_TREE", "1;b;1;1", "0", "children of a level"),
         ("FAT_TREE", "2;2,2;1,0;1,1", "0-3", "parents of a level"),
-        ("FAT_TREE", "1;2;99999999;1", "0-1", "stands for 199999998 cables"),
+        ("FAT_TREE", "1;2;99999999;1", "0-1", "describes 199999998 cables"),
         ("DRAGONFLY", "2,1;1,1;2,1", "0-3", "expected groups,blue"),
         ("DRAGONFLY", "2;1,1;2,1;1", "0-3", "expected groups,blue"),
-        ("DRAGONFLY", "2,0;1,1;2,1;1", "0-3", "multiplies a bandwidth"),
-        ("DRAGONFLY", "3,1;2,1;2,1;1", "0-11", "3 groups need as many blades, got 2"),
+        ("DRAGONFLY", "2,0;1,1;2,1;1", "0-3", "a factor of a bandwidth"),
+        ("DRAGONFLY", "3,1;2,1;2,1;1", "0-11", "use 3 blades or more, got 2"),
         ("HYPERCUBE", "4", "0-15", "expected one of FLAT, TORUS, FAT_TREE, DRAGONFLY"),
     ],
 )

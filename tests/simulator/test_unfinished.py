@@ -145,7 +145,7 @@ def test_a_time_out(tmp_path: Path, protocol: tuple[str, ...]) -> None:
 def test_only_at_an_endpoint_somebody_is_waited_for(arguments: tuple[str, ...]) -> None:
     told = run_here("simulate", *arguments, "--timeout", "3")
     assert (told.status, told.out) == (2, "")
-    assert told.err.startswith("batproto simulate: --timeout is how long to wait for what listens at an --endpoint")
+    assert told.err.startswith("batproto simulate: --timeout is the time to wait for the component at an --endpoint")
 
 
 @pytest.mark.slow

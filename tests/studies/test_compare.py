@@ -16,6 +16,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.policies import named
 from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, JobRow, simulate
+from batprotocol.studies import comparing
 from batprotocol.studies.comparing import Schedule, compare, read_schedule
 
 WITHOUT_ENGINE = True
@@ -98,7 +99,7 @@ def test_kinds_of_partings() -> None:
 def test_other_submissions_are_told() -> None:
     one = Schedule(name="a", jobs=(row(0, 0.0, 1.0, 5.0, "0"),), hosts=2)
     other = Schedule(name="b", jobs=(row(0, 1.0, 1.0, 5.0, "0"),), hosts=2)
-    assert "1 jobs are submitted at other times: these are not the same workloads" in compare(one, other).facts()
+    assert "1 jobs are submitted at other times: the workloads are not the same" in compare(one, other).facts()
     with pytest.raises(InputError, match="a and c have no job in common"):
         compare(one, Schedule(name="c", jobs=(row(7, 0.0, 1.0, 5.0, "0"),), hosts=2))
     with pytest.raises(InputError, match="expected a tolerance >= 0"):
@@ -129,7 +130,7 @@ def test_the_command(folder: Path) -> None:
     done = run_here("compare", "-n", "2", str(folder / "fcfs"), str(folder / "easy" / "jobs.csv"))
     assert done.status == 0
     assert "mean waiting time [s]" in done.out
-    assert "they first part at 6,318.3 s: w0!25 runs at 9657.5" in done.out
+    assert "the first difference is at 6,318.3 s: w0!25 runs at 9657.5" in done.out
     assert done.out.count("w0!") == 5
     told = json.loads(run_here("compare", "--json", str(folder / "fcfs"), str(folder / "easy")).out)
     assert told["metrics"]["mean_waiting_time"]["one"] == pytest.approx(11209, rel=1e-3)
@@ -160,9 +161,9 @@ def test_wrong_arguments(folder: Path, arguments: list[str], message: str) -> No
 def test_broken_files(tmp_path: Path, folder: Path) -> None:
     text = (folder / "easy" / "jobs.csv").read_text()
     for wrong, message in [
-        (text.replace("COMPLETED_SUCCESSFULLY", "LOST", 1), ":2: it is no jobs.csv: 'LOST'"),
+        (text.replace("COMPLETED_SUCCESSFULLY", "LOST", 1), ":2: it is not a jobs.csv: 'LOST'"),
         (text.replace("w0!delay60,", "w0!delay60,x", 1), "could not convert string to float"),
-        (text[:400], "it is no jobs.csv"),
+        (text[:400], "it is not a jobs.csv"),
         (text.replace(",17-24,", ",17_24,", 1), "expected hosts, got '17_24'"),
     ]:
         path = tmp_path / "jobs.csv"
@@ -171,7 +172,7 @@ def test_broken_files(tmp_path: Path, folder: Path) -> None:
             read_schedule(path)
     (tmp_path / "jobs.csv").write_text(text)
     (tmp_path / "schedule.json").write_text("[1]")
-    with pytest.raises(InputError, match="it holds no object"):
+    with pytest.raises(InputError, match="expected a JSON object"):
         read_schedule(tmp_path)
 
 
@@ -221,3 +222,11 @@ def test_labels_tell_of_tau(folder: Path) -> None:
         "mean bounded slowdown (tau = 60 s)",
         "mean slowdown",
     ]
+
+
+def test_old_names_of_reported_schedules_warn() -> None:
+    with pytest.warns(DeprecationWarning, match=r"TOLD_TOLERANCE is deprecated: use .*\.REPORTED_TOLERANCE instead"):
+        assert comparing.TOLD_TOLERANCE == comparing.REPORTED_TOLERANCE
+    schedule = Schedule(name="a", jobs=(), hosts=1, is_reported=True)
+    with pytest.warns(DeprecationWarning, match=r"Schedule\.is_told is deprecated: use Schedule\.is_reported instead"):
+        assert schedule.is_told

@@ -145,7 +145,7 @@ def test_wrong_metrics_are_refused(folder: Path) -> None:
     for given, message in (
         ("none.py:late", r"metrics: there is no file .none.py. with the metric .late."),
         (["mine.py:soon"], r"metrics: .*soon"),
-        (["mine.py:late", "mine.py:late"], r"metrics\[1\]: 'late' is there twice"),
+        (["mine.py:late", "mine.py:late"], r"metrics\[1\]: 'late' is named twice"),
         (3, "metrics: expected FILE.py:FUNCTION"),
     ):
         with pytest.raises(StudyError, match=message):

@@ -61,7 +61,7 @@ def test_a_notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "<img" not in shown[1]["text/html"]
     assert shown[1]["text/plain"] == "<Table of utilisation: 2 x 1 means>"
     assert shown[2]["image/png"]
-    assert shown[3]["text/plain"] == "<Comparison of easy and easy: 250 jobs, of which 0 are not scheduled alike>"
+    assert shown[3]["text/plain"] == "<Comparison of easy and easy: 250 jobs, of which 0 are scheduled differently>"
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown[4]["text/html"]
     assert "10 more" in shown[4]["text/html"]
     assert "COMPLETED_SUCCESSFULLY" in shown[5]["text/plain"]

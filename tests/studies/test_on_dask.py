@@ -58,7 +58,7 @@ def killed_again_and_again(folder: Path, *, jobs: int, seeds: int, workers: int,
     workload(folder / "jobs.json", jobs)
     study = folder / "study.toml"
     study.write_text(
-        'scheduler = ["fcfs", "easy", "sjf", "easy-saf"]\nworkload = "jobs.json"\nbadness = 2\n'
+        'scheduler = ["fcfs", "easy", "sjf", "easy-saf"]\nworkload = "jobs.json"\nestimate_factor = 2\n'
         f'seed = "0-{seeds - 1}"\n'
     )
     total = 4 * seeds

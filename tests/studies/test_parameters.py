@@ -10,7 +10,7 @@ import pytest
 from batprotocol.errors import StudyError
 from batprotocol.policies.names import PolicyNameError, with_options
 from batprotocol.simulator import EXAMPLE_WORKLOAD
-from batprotocol.studies import Progress, Study
+from batprotocol.studies import KEYS, Progress, Study
 from batprotocol.studies.comparing import table
 
 WITHOUT_ENGINE = True
@@ -106,8 +106,8 @@ def test_options_that_a_policy_has_not_are_refused(options: dict[str, object], m
     [
         (patient(hosts_an_hour=[]), r"scheduler.arguments.hosts_an_hour: an axis has at least one value"),
         ({"scheduler": "easy", "arguments": {"off": ["soon"]}}, "expected a number >= 0, got 'soon'"),
-        ([patient(hosts_an_hour=1), patient(hosts_an_hour=4)], "'patient' is there twice"),
-        (patient(hosts_an_hour=[1, 1]), "is there twice"),
+        ([patient(hosts_an_hour=1), patient(hosts_an_hour=4)], "'patient' is named twice"),
+        (patient(hosts_an_hour=[1, 1]), "is named twice"),
     ],
 )
 def test_wrong_parameters_are_refused(folder: Path, scheduler: object, message: str) -> None:
@@ -136,7 +136,7 @@ def test_masters_and_numbers_of_hosts_are_axes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"platform": "cluster.xml"}, "platform: .*exactly one host is the master"),
+        ({"platform": "cluster.xml"}, "platform: .*expected exactly one master"),
         ({"platform": {"platform": "cluster.xml", "master": "nobody"}}, "platform: .*there is no host 'nobody'"),
         ({"platform": "cluster.xml", "master": ["n0", "nobody"]}, "platform: .*there is no host 'nobody'"),
         ({"workload": "log.swf"}, "workload: .*log.swf:1"),
@@ -154,15 +154,15 @@ def test_what_cannot_run_is_refused_before_the_first_run(folder: Path, keys: dic
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"master": "n0"}, "platform: a platform without a file has a master of its own"),
+        ({"master": "n0"}, "platform: a platform without a file has its own master"),
         ({"mmax": 0}, "mmax: expected a number of hosts > 0"),
         ({"platform": {"platform": 4, "cores": 2}}, "a table has the keys platform, name, master, mmax, roles"),
         ({"platform": {"platform": 4, "roles": 2}}, r"platform.roles: expected a table of hosts and their roles"),
-        ({"badness": 1, "estimate_factor": 1}, "estimate_factor and badness exclude one another"),
+        ({"badness": 1, "estimate_factor": 1}, "estimate_factor and badness, its old name, exclude one another"),
         ({"load": 1, "offered_load": 1}, "load and offered_load exclude one another"),
-        ({"estimates": "exact", "badness": 1}, "estimates and badness exclude one another"),
+        ({"estimates": "exact", "estimate_factor": 1}, "estimates and estimate_factor exclude one another"),
         ({"estimates": "rough"}, 'expected "exact", got'),
-        ({"workload": "lublin:16?seed=3", "seed": [1, 2]}, "nothing is drawn by chance"),
+        ({"workload": "lublin:16?seed=3", "seed": [1, 2]}, "nothing is drawn at random"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(keys: dict[str, object], message: str) -> None:
@@ -181,5 +181,30 @@ def test_a_billion_runs_are_counted_and_not_listed() -> None:
     assert study.count() == 1_000_000_000
     assert study.count(["seed=1,2", "scheduler=easy", "load=0.5"]) == 1000
     assert len(study.runs(["seed=1", "load=0.5", "scheduler=easy"])) == 500
-    with pytest.raises(StudyError, match="it has 1,000,000,000 runs, and 10,000,000 is the most"):
+    with pytest.raises(StudyError, match="it has 1,000,000,000 runs, and 10,000,000 is the maximum"):
         study.runs()
+
+
+def test_the_old_name_of_estimate_factor_works_and_warns(tmp_path: Path) -> None:
+    old: dict[str, object] = {"badness": [2, 4]}
+    with pytest.warns(
+        DeprecationWarning, match="^the key badness is deprecated: use estimate_factor instead$"
+    ) as caught:
+        study = Study(scheduler="fcfs", workload=SMALL, seed=[1, 2], folder=str(tmp_path), **old)  # type: ignore[arg-type]
+    assert caught[0].filename == __file__
+    assert study.axes["estimate_factor"] == (2, 4)
+    assert "badness" not in KEYS
+    new = Study(scheduler="fcfs", workload=SMALL, seed=[1, 2], estimate_factor=[2, 4])
+    assert [run.key for run in study.runs()] == [run.key for run in new.runs()]
+    assert study.count(["badness=2"]) == 2
+    seen: list[Progress] = []
+    study.run(tmp_path / "store", on_progress=seen.append)
+    assert seen[0].notes[0] == "the key badness is deprecated: use estimate_factor instead"
+
+
+def test_the_old_names_of_progress_warn() -> None:
+    progress = Progress(total=9, completed=4, done=2)
+    with pytest.warns(DeprecationWarning, match=r"Progress\.there is deprecated: use Progress\.completed instead"):
+        assert progress.there == 4
+    with pytest.warns(DeprecationWarning, match=r"Progress\.left is deprecated: use Progress\.remaining instead"):
+        assert progress.left == progress.remaining == 3

@@ -42,6 +42,25 @@ def test_table(study: tuple[Path, Rows]) -> None:
     assert run_here("study", "table", store, "--latex").out.count("\\\\") == 3
 
 
+def test_the_ending_of_a_file_selects_the_form_of_a_table(study: tuple[Path, Rows], tmp_path: Path) -> None:
+    store, rows = study
+    found = table(rows, columns="load")
+    forms = {"csv": found.csv, "md": found.markdown, "tex": found.latex, "json": found.json, "txt": found.text}
+    for ending, form in forms.items():
+        path = tmp_path / f"table.{ending}"
+        done = run_here("study", "table", store, "--columns", "load", "-o", path)
+        assert (done.status, done.out, done.err) == (0, "", "")
+        assert path.read_text("utf-8").rstrip("\n") == form().rstrip("\n")
+    for name, option, reason in (
+        ("table.pdf", (), "name a file that ends with .csv, .md, .tex, .json or .txt, got"),
+        ("other.csv", ("--latex",), "are two formats: leave out --latex, or pick another ending"),
+    ):
+        refused = run_here("study", "table", store, "-o", tmp_path / name, *option)
+        assert refused.status == 2
+        assert reason in refused.err
+        assert not (tmp_path / name).exists()
+
+
 def test_the_runs_of_a_file(study: tuple[Path, Rows], monkeypatch: pytest.MonkeyPatch) -> None:
     store, rows = study
     monkeypatch.chdir(store.parent)

@@ -221,20 +221,20 @@ def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
     [
         ({"scheduler": []}, "scheduler: an axis has at least one value"),
         ({"scheduler": "fcfs", "seeds": [1]}, "seeds: there is no such key; did you mean seed?"),
-        ({"scheduler": ["fcfs", "fcfs"]}, "scheduler: 'fcfs' is there twice"),
-        ({"scheduler": "fcsf"}, "'fcsf' is no policy"),
+        ({"scheduler": ["fcfs", "fcfs"]}, "scheduler: 'fcfs' is named twice"),
+        ({"scheduler": "fcsf"}, "'fcsf' is not a policy"),
         ({"scheduler": "nowhere.py:Own"}, "there is no file"),
         ({"scheduler": "fcfs", "load": -1}, "load: expected a number > 0, got -1"),
         ({"scheduler": "fcfs", "load": [1, "x"]}, "load[1]: expected a number > 0"),
         ({"scheduler": "fcfs", "seed": "9-1"}, "seed: expected integers"),
-        ({"scheduler": "fcfs", "seed": "0-1"}, "seed: nothing is drawn by chance"),
+        ({"scheduler": "fcfs", "seed": "0-1"}, "seed: nothing is drawn at random"),
         ({"scheduler": "fcfs", "energy": True, "workload": SMALL}, "platform: energy can only be measured"),
         (
             {"scheduler": "fcfs", "workload": SMALL, "weeks": "shuffled"},
             "weeks: the workload 'lublin:16?jobs=15' is drawn",
         ),
         ({"scheduler": "fcfs", "workload": SMALL, "jobs": "0-9"}, "jobs: the workload 'lublin:16?jobs=15' has it in"),
-        ({"scheduler": "fcfs", "timeout": 0}, "timeout: expected seconds > 0"),
+        ({"scheduler": "fcfs", "timeout": 0}, "timeout: expected a number of seconds > 0"),
         ({"scheduler": "fcfs", "memory": "much"}, "memory: expected bytes"),
         ({"scheduler": {"scheduler": "fcfs", "argument": 1}}, "scheduler: a table has the keys"),
     ],
@@ -248,7 +248,7 @@ def test_what_cannot_be_run_is_one_sentence(keys: dict[str, Any], sentence: str,
 
 def test_toml_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("scheduler = [\n")
-    with pytest.raises(StudyError, match=r"bad\.toml: it is no TOML"):
+    with pytest.raises(StudyError, match=r"bad\.toml: it is not TOML"):
         Study.read(tmp_path / "bad.toml")
 
 
@@ -304,7 +304,7 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("")
     for writes in (False, True):
-        with pytest.raises(StudyError, match="it is no store of runs"):
+        with pytest.raises(StudyError, match="it is not a store of runs"):
             Store(tmp_path / "full", writes=writes)
     Study(scheduler="fcfs", workload=SMALL).run(tmp_path / "store")
     import sqlite3

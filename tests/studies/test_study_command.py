@@ -47,8 +47,8 @@ def test_a_study_on_the_command_line(study: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("4 runs: 4 done, 0 failed; ")
     again = run_here("study", "run", path, "-j", "1")
-    assert again.out.startswith("6 runs: 2 done, 0 failed, 4 were there; ")
-    assert run_here("study", "run", path).out == "6 runs: 0 done, 0 failed, 6 were there; nothing to do\n"
+    assert again.out.startswith("6 runs: 2 done, 0 failed, 4 were in the store; ")
+    assert run_here("study", "run", path).out == "6 runs: 0 done, 0 failed, 6 were in the store; nothing to do\n"
     dry = run_here("study", "run", path, "-n")
     assert [line.split()[1] for line in dry.out.splitlines()] == ["done"] * 6
     store = str(study.with_name("study.runs"))
@@ -59,7 +59,7 @@ def test_a_study_on_the_command_line(study: Path) -> None:
     mean = f"{listed[0]['metrics']['mean_waiting_time']:g}"
     assert re.search(rf"^mean_waiting_time +{re.escape(mean)}$", shown.out, re.MULTILINE)
     merged = run_here("study", "merge", str(study.with_name("other.runs")), store)
-    assert merged.out == f"{store}: 6 runs are taken over\n"
+    assert merged.out == f"{store}: 6 runs copied\n"
     assert len(run_here("study", "list", str(study.with_name("other.runs"))).out.splitlines()) == 6
 
 
@@ -75,7 +75,7 @@ def test_failures_are_told_once(study: Path) -> None:
     first, again, hint = done.err.splitlines()
     assert "scheduler=own.py:Own: KeyError: 'no', at simulated time " in first
     assert "3 x KeyError" in again
-    assert hint.endswith("--failed lists what failed, and show tells why")
+    assert hint.endswith("lists failed runs, and batproto study show prints the reasons")
     listed = run_here("study", "list", str(study), "--failed").out
     assert listed.count("KeyError") == 3
     shown = run_here("study", "show", str(study), listed.split()[0]).out
@@ -91,10 +91,10 @@ def test_failures_are_told_once(study: Path) -> None:
         (["run", "nowhere.toml"], 1, "batproto: nowhere.toml: no such file or directory"),
         (["run", "{}", "--only", "seed=9"], 1, "batproto: seed has no value '9'; it has 0, 1, 2"),
         (["run", "{}", "--only", "what=9"], 1, "batproto: expected AXIS=VALUE with one of the axes"),
-        (["run", "{}", "--in-process"], 2, "batproto study run: --in-process is about a Batsim: give --batsim, too"),
+        (["run", "{}", "--in-process"], 2, "batproto study run: --in-process is for a real Batsim: give --batsim, too"),
         (["run", "{}", "--batsim", "no-such-program"], 1, "batproto: batsim: there is no program 'no-such-program'"),
         (["run", "{}", "--batsim", "'"], 2, "batproto study run: --batsim: no closing quotation"),
-        (["run", "{}", "--dask", "tcp://x", "-j", "2"], 2, "batproto study run: --processes are of this machine"),
+        (["run", "{}", "--dask", "tcp://x", "-j", "2"], 2, "batproto study run: --processes is for this machine"),
         (["list", "nothing.runs"], 1, "batproto: nothing.runs: there is no such store"),
         (["show", "{}", "0"], 1, "study.runs: there is no such store"),
         (["merge", "here.runs", "nothing"], 1, "batproto: nothing: there is no such store"),
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    found = re.search(r"interrupted; (\d+) of 200 runs are there, and stay there\n$", said)
+    found = re.search(r"interrupted; (\d+) of 200 runs are in the store, and the same command goes on\n$", said)
     assert found, said
     assert 3 <= int(found[1]) < 200
     with Store(study.with_name("study.runs"), writes=True) as store:
@@ -218,11 +218,11 @@ def test_a_log_says_how_far_a_study_is(study: Path, monkeypatch: pytest.MonkeyPa
 def test_a_dry_run_of_very_many_runs_prints_their_number(study: Path) -> None:
     study.write_text(STUDY.replace("0-2", "0-999999") + f"load = {[n / 1000 for n in range(1, 501)]}")
     dry = run_here("study", "run", str(study), "--dry-run")
-    assert dry.out == "1,000,000,000 runs: too many to list them; --only AXIS=VALUE lists some\n"
+    assert dry.out == "1,000,000,000 runs: too many to list; --only AXIS=VALUE lists some\n"
     assert run_here("study", "run", str(study), "-n", "--only", "seed=7", "--only", "load=0.5").out.count("\n") == 2
     refused = run_here("study", "run", str(study))
     assert refused.status == 1
-    assert "it has 1,000,000,000 runs, and 10,000,000 is the most" in refused.err
+    assert "it has 1,000,000,000 runs, and 10,000,000 is the maximum" in refused.err
 
 
 @pytest.mark.slow

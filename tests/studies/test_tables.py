@@ -113,10 +113,10 @@ def test_text() -> None:
     assert re.fullmatch(r"my_<b>&%\.py:SAF +\+0\.1\d* \[-[\d.]+, \+[\d.]+\] n\.s\. \(n=6\)", lines[3])
     assert lines[4] == (
         "paired differences to fcfs over 5 to 6 seeds, with 95% bootstrap intervals; n.s.: may be chance; bold: better "
-        "than fcfs, by more than chance; 2 comparisons, not corrected for their number; n: how many runs there were, "
+        "than fcfs, by more than chance; 2 comparisons, not corrected for their number; n: the number of runs, "
         "where some are missing"
     )
-    assert lines[5:] == ["intervals of 3 to 5 draws are rough: take 10 or more"]
+    assert lines[5:] == ["intervals of 3 to 5 draws are rough: use 10 or more"]
 
 
 def test_forms() -> None:
@@ -199,7 +199,7 @@ def test_rows_without_an_axis_are_shown_as_such() -> None:
     ("options", "message"),
     [
         ({"rows": "policy"}, "there is no axis 'policy', only scheduler, seed"),
-        ({"columns": "scheduler"}, "cannot be that of the rows and that of the columns"),
+        ({"columns": "scheduler"}, "cannot be both in the rows and in the columns"),
         ({"columns": "seed", "metric": ["makespan", "utilisation"]}, "expected one metric"),
         ({"metric": []}, "expected one metric"),
         ({"metric": "mean_wait"}, "there is no metric 'mean_wait'"),
@@ -223,7 +223,7 @@ def pooled(count: int = 10) -> list[PlainRow]:
         level = chance.lognormvariate(2.0, 0.5)
         for factor in (0, 1, 2, 4, 8):
             for scheduler, less in (("fcfs", 0.0), ("easy", 1.0)):
-                axes = {"scheduler": scheduler, "badness": factor, "seed": seed}
+                axes = {"scheduler": scheduler, "estimate_factor": factor, "seed": seed}
                 value = level + chance.gauss(0, 0.1) - less
                 found.append(PlainRow(axes, {"mean_bounded_slowdown": value}))
     return found
@@ -245,7 +245,7 @@ def test_whole_seeds_are_resampled_and_never_what_was_chosen(baseline: str | Non
         assert (cell.draws, cell.count) == (10, 50)
         assert cell.mean == pytest.approx(np.mean(means))
         assert (cell.low, cell.high) == pytest.approx(interval(means, resamples=999))
-    assert "over 10 seeds, each the mean over 5 values of badness" in found.caption
+    assert "over 10 seeds, each the mean over 5 values of estimate_factor" in found.caption
 
 
 def test_wide_intervals_of_pooled_rows() -> None:
@@ -308,8 +308,8 @@ def kept(drawn: tuple[str, ...], count: int = 10, same: bool = False, **metrics:
         (("weeks",), "10 draws of the weeks of one log", False),
         (("weeks", "estimates"), "10 draws of the weeks and the estimates of one log", False),
         (("workload",), "10 draws of the workload", False),
-        (("scheduler",), "10 draws of the scheduler's own chance, one workload", True),
-        (("workload", "scheduler"), "10 draws of the workload and of the scheduler's own chance", False),
+        (("scheduler",), "10 draws of the scheduler's random numbers, one workload", True),
+        (("workload", "scheduler"), "10 draws of the workload and of the scheduler's random numbers", False),
         ((), "10 seeds", False),
     ],
 )
@@ -371,7 +371,7 @@ def test_comparisons_are_counted_and_corrected_on_request() -> None:
         assert corrected == pytest.approx(running)
     assert "n.s." in str(holm)
     assert str(holm).count("n.s.") >= str(plain).count("n.s.")
-    with pytest.raises(InputError, match="expected a correction that is holm or none, got 'bonferroni'"):
+    with pytest.raises(InputError, match="expected holm or None as the correction, got 'bonferroni'"):
         table(rows, correction="bonferroni")  # type: ignore[arg-type]
 
 

@@ -399,7 +399,7 @@ except ImportError as error:
     print(error)
 """
     assert run(code).strip() == (
-        "batprotocol.testing.strategies needs hypothesis, which its extra `test` has: pip install 'batprotocol[test]'"
+        "batprotocol.testing.strategies needs the package hypothesis: pip install 'hypothesis>=6.100' 'pytest>=8'"
     )
 
 

@@ -1,1 +1,1 @@
-"""The sources of figures that are made of tables, in Graphviz's language. `draw` makes figures of them."""
+"""The sources of figures that are generated from tables, in Graphviz's language. `draw` makes figures of them."""

@@ -1,7 +1,7 @@
 """The automata of the conversation as sources for Graphviz, from the tables that the rules use.
 
-What Batsim says is in the letters' colour with solid arrows, what the decision component says in the links' with dashed
-ones. Names of events are links to their pages, written as from `docs/figures/`.
+Events of Batsim have the colour of letters and solid arrows, those of the decision component the colour of links and
+dashed arrows. Names of events are links to their pages, relative to `docs/figures/`.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ KINDS: Final = {
     "simulation": "inputs",
     "events": "not yet",  # there is nothing to judge them by
 }
-"""What an event is about, by the module that judges it, in the order in which it is shown."""
+"""The topics of events, by the module that judges them, in the order in which the figure shows them."""
 
 _SILENT: Final = (
     (Phase.INIT, Phase.HELLO, "the initialization data", True),
     (Phase.END, Phase.OVER, "the last reply", False),
 )
-"""The steps that no event makes: from, to, what does, and whether Batsim says it."""
+"""The steps without an event: from, to, their cause, and whether it comes from Batsim."""
 
 _LOOKS: Final = {
     Phase.RUN: f'group=spine penwidth=2 color="{_BRAND}"',
     Phase.STOP: "",
     Phase.OVER: "group=spine peripheries=2",
 }
-_ANSWERS: Final = {Phase.END: "the EDC may answer, in vain"}
+_ANSWERS: Final = {Phase.END: "a reply has no effect"}
 
 
 class _Repeated(Enum):
-    """Calls and probes have no table: they are there or not."""
+    """The states of calls and probes, which have no table."""
 
     NONE = "not asked for, or over"
     CALL = "to come, once or more often"
@@ -81,7 +81,7 @@ def sources() -> dict[str, str]:
 # The pieces
 
 
-def _says_batsim(event: EventType) -> bool:
+def _from_batsim(event: EventType) -> bool:
     return event in BATSIM_TO_EDC
 
 
@@ -92,7 +92,7 @@ def _colour(batsim: bool) -> str:
 def _name(event: EventType) -> str:
     """A cell with an event's name, which leads to its page."""
     name = event.__name__
-    return _text(name.removesuffix("Event"), _colour(_says_batsim(event)), f'HREF="../reference/events/{name}.md"')
+    return _text(name.removesuffix("Event"), _colour(_from_batsim(event)), f'HREF="../reference/events/{name}.md"')
 
 
 def _text(text: str, colour: str = _PALE, more: str = "") -> str:
@@ -110,18 +110,18 @@ def _table(rows: Iterable[str], padding: int = 1) -> str:
 
 
 def _state(state: Enum, more: Sequence[str] = (), look: str = "", width: int = 34) -> str:
-    """A state: its name, what it means, and rows of three columns of what else there is to say."""
+    """A state: its name, its meaning, and more rows of three columns."""
     span = 'COLSPAN="3"' if more else ""
     meaning = [_text(line, _PALE, span) for line in wrap(state.value, width)]
     return f"{state.name} [label=<{_table([_bold(state.name, _INK, span), *meaning, *more], 3 if more else 1)}> {look}]"
 
 
 def _arrows(table: Table) -> Iterator[tuple[Any, Any, bool, list[EventType]]]:
-    """From where to where, who says it, and which events."""
+    """The arrows of a table: source, target, whether Batsim sends the events, and the events."""
     for source, steps in table.items():
         found: dict[tuple[Any, bool], list[EventType]] = {}
         for event, target in steps.items():
-            found.setdefault((target, _says_batsim(event)), []).append(event)
+            found.setdefault((target, _from_batsim(event)), []).append(event)
         yield from ((source, target, batsim, events) for (target, batsim), events in found.items())
 
 
@@ -148,7 +148,7 @@ def automaton(table: Table, direction: str) -> str:
 
 
 def calls() -> str:
-    """What becomes of calls and of probes: two of a kind."""
+    """The automaton of calls and probes, which are alike."""
     none, arrows = _Repeated.NONE, []
     for there, asked, comes, stopped, which in (
         (_Repeated.CALL, CallMeLaterEvent, RequestedCallEvent, StopCallMeLaterEvent, "a periodic one"),
@@ -164,7 +164,7 @@ def calls() -> str:
 
 
 def phases() -> str:
-    """The conversation: what leads from phase to phase is on arrows, what may be said without leaving one is in it."""
+    """The conversation: events between phases are on arrows, and events within a phase are in its box."""
     states = [_state(phase, list(_kept(phase)), _LOOKS.get(phase, "group=spine")) for phase in Phase]
     arrows = [
         _arrow(source, target, batsim, [_name(event) for event in events])
@@ -178,16 +178,16 @@ def phases() -> str:
 
 
 def _kept(phase: Phase) -> Iterator[str]:
-    """What may be said without leaving a phase, as rows: what it is about, Batsim's events, those of the other side."""
+    """The events within a phase, as rows: topic, Batsim's events, events of the other side."""
     events = [event for event, target in PHASES[phase].items() if target is phase]
     if events:
         yield _LINE
-        batsim = _bold("Batsim says") if any(map(_says_batsim, events)) else "<TD></TD>"
-        yield "<TD></TD>" + batsim + _bold(_ANSWERS.get(phase, "the EDC answers"), _BRAND)
+        batsim = _bold("Batsim sends") if any(map(_from_batsim, events)) else "<TD></TD>"
+        yield "<TD></TD>" + batsim + _bold(_ANSWERS.get(phase, "the EDC replies with"), _BRAND)
     for kind, title in KINDS.items():
         about = [event for event in events if EVENTS[event].judge.__module__.rpartition(".")[2] == kind]
         if about:
             yield _LINE
-        theirs, ours = ([event for event in about if _says_batsim(event) is batsim] for batsim in (True, False))
+        theirs, ours = ([event for event in about if _from_batsim(event) is batsim] for batsim in (True, False))
         for number, row in enumerate(zip_longest(theirs, ours)):
             yield _text("" if number else title) + "".join(_name(event) if event else "<TD></TD>" for event in row)

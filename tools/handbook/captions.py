@@ -1,6 +1,6 @@
-"""Blocks of code that are files, by a comment `<!-- file: NAME -->` above them, have the name as their caption.
+"""A block of code with a comment `<!-- file: NAME -->` above it is a file. The site shows the name as its caption.
 
-Whoever reads the site sees no comments, and has to know what to save.
+Readers of the site do not see comments, and need the name to save the file.
 """
 
 from __future__ import annotations

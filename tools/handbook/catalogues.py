@@ -1,4 +1,4 @@
-"""Tables of what has names in simulations and studies: policies, metrics, words of workloads, keys, failures."""
+"""Tables of the names in simulations and studies: policies, metrics, words of workloads, keys, failures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from handbook.markdown import capitalised, code, prose, table, target
 __all__ = ["failures", "keys", "metric_names", "metrics", "policies", "words"]
 
 _KEY_KINDS: Final[Mapping[str, str]] = {
-    "input": "What is run",
-    "change": "What is made of the workload",
-    "machine": "Which hosts are used",
-    "option": "How it is simulated",
-    "metrics": "What is measured",
+    "input": "Inputs",
+    "change": "Changes of the workload",
+    "machine": "Hosts",
+    "option": "Simulation",
+    "metrics": "Measuring",
 }
 _WORDS: Final = {"files": FILE_WORDS, "model": MODEL_WORDS}
 _METRICS_PAGE: Final = "reference/metrics"
@@ -40,7 +40,7 @@ def policies(page: str, kind: str) -> str:
         for part in PARTS.values()
         if part.kind == kind
     )
-    return _without_empty(("name", "what it does", "source"), rows)
+    return _without_empty(("name", "effect", "source"), rows)
 
 
 def requests(page: str, which: str) -> str:
@@ -54,7 +54,7 @@ def requests(page: str, which: str) -> str:
 
 
 def words(page: str, which: str) -> str:
-    """What may be said behind the `?` of a workload's name: of `files` or of the `model`."""
+    """The words behind the `?` of a workload's name: of `files` or of the `model`."""
     rows = (
         (
             ", ".join(code(f"{name}={value}") for value in word.value.split(", ")),
@@ -64,7 +64,7 @@ def words(page: str, which: str) -> str:
         )
         for name, word in _WORDS[which].items()
     )
-    return _without_empty(("behind the `?`", "what it is", "in Python", "source"), rows)
+    return _without_empty(("behind the `?`", "meaning", "in Python", "source"), rows)
 
 
 def keys(page: str, argument: str) -> str:
@@ -73,17 +73,17 @@ def keys(page: str, argument: str) -> str:
     parts = []
     for kind, title in _KEY_KINDS.items():
         rows = [(code(name), prose(key.expected), prose(key.meaning)) for name, key in KEYS.items() if key.kind == kind]
-        parts += [f"### {title}", table(("key", "value", "what it is"), rows)]
+        parts += [f"### {title}", table(("key", "value", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"
 
 
 def failures(page: str, argument: str) -> str:
-    """Why runs of studies fail."""
-    return table(("kind", "what happened"), ((code(kind), prose(meaning)) for kind, meaning in FAILURES.items())) + "\n"
+    """The kinds of failures of runs of studies."""
+    return table(("kind", "meaning"), ((code(kind), prose(meaning)) for kind, meaning in FAILURES.items())) + "\n"
 
 
 def _family(metric: Metric) -> str:
-    """What metrics that are statistics of the same have in common: `bounded_slowdown`."""
+    """The common name of metrics that are statistics of one quantity: `bounded_slowdown`."""
     return metric.path.partition(".")[0]
 
 
@@ -102,7 +102,7 @@ def metrics(page: str, which: str) -> str:
     if which == "statistics":
         of_jobs = next(found for _, found in families if len(found) > 1)
         rows = [(code(each.name.partition("_")[0]), prose(each.definition.rpartition("; ")[2])) for each in of_jobs]
-        return table(("statistic", "what it says"), rows) + "\n"
+        return table(("statistic", "meaning"), rows) + "\n"
     assert which in {"jobs", "machine"}
     return "\n\n".join(_metric(name, found) for name, found in families if (len(found) > 1) == (which == "jobs")) + "\n"
 

@@ -1,6 +1,6 @@
-"""Whether all links of the site lead somewhere: pages, anchors and files of its own, and nothing loaded from elsewhere.
+"""A check of all links of the site: pages, anchors and files exist, and no page loads files from elsewhere.
 
-It looks at what was built, so that it does not matter what made a link.
+It reads the pages that were built, so every kind of link is checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LOADED = {"img": "src", "script": "src", "source": "src", "iframe": "src", "obj
 
 
 class _Page(HTMLParser):
-    """The anchors of a page, and what it links to and loads."""
+    """The anchors of a page, its links, and the files that it loads."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class _Page(HTMLParser):
 
 
 def problems(site: Path) -> list[str]:
-    """What is wrong with the links of a site, a sentence for each, in the order of its pages."""
+    """The wrong links of a site, a sentence for each, in the order of its pages."""
     pages = {path.relative_to(site).as_posix(): _Page(path) for path in sorted(site.rglob("*.html"))}
     there = {path.relative_to(site).as_posix() for path in site.rglob("*")}
     return [f"{name}: {text}" for name in pages for text in _wrong(name, pages, there)]
@@ -50,13 +50,13 @@ def _wrong(name: str, pages: dict[str, _Page], there: set[str]) -> Iterator[str]
         if urlsplit(link).scheme not in {"", "data"} or link.startswith("//"):
             yield f"loads {link} from elsewhere"
         elif not urlsplit(link).scheme and _meant(name, link)[0] not in there:
-            yield f"loads {link}, which is not there"
+            yield f"loads {link}, which does not exist"
     for link in page.links:
         if urlsplit(link).scheme:
             continue
         target, anchor = _meant(name, link)
         if target not in there:
-            yield f"links to {link}, which is not there"
+            yield f"links to {link}, which does not exist"
         elif target in pages and unquote(anchor) not in pages[target].anchors:
             yield f"links to {link}, but that page has no such anchor"
 

@@ -1,4 +1,4 @@
-"""The commands of `batproto`: what click knows of them, which is what `--help` prints."""
+"""The commands of `batproto`, from the data of click that `--help` prints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def all_commands() -> Mapping[str, click.Command]:
 
 @cache
 def names() -> Mapping[str, tuple[str, str]]:
-    """The page and place of each command, by its whole name. Which page it is, the pages themselves say."""
+    """The page and place of each command, by its whole name. Markers on the pages decide the page."""
     having: dict[str, tuple[str, str]] = {NAME: ("reference/commands/index", "")}
     for page, kind, name in marked("reference/commands", "command", "subcommands"):
         for each in _members(name) if kind == "subcommands" else [name] if name else []:
@@ -42,7 +42,7 @@ def names() -> Mapping[str, tuple[str, str]]:
 
 
 def place(text: str) -> tuple[str, str] | None:
-    """Where a command with whatever arguments leads: that of most words."""
+    """The place of a command with any arguments: of the longest name that fits."""
     words = text.split()
     if words[:1] != [NAME]:
         return None
@@ -55,7 +55,7 @@ def _anchor(name: str) -> str:
 
 
 def _overview(name: str) -> Mapping[str, Mapping[str, str]]:
-    """The commands of a family for each thing that people want, with their sentences."""
+    """The commands of a family by purpose, with their sentences."""
     group = all_commands()[name]
     assert isinstance(group, click.Group)
     if isinstance(group, Family):
@@ -69,12 +69,12 @@ def _members(name: str) -> list[str]:
 
 
 def commands(page: str, argument: str) -> str:
-    """All commands in a table for each thing that people want, as the overview of `--help` has them; or of a family."""
+    """All commands, or those of a family, in a table for each purpose, as in the overview of `--help`."""
     before = f"{NAME} {argument}".strip()
     parts = []
     for title, sentences in _overview(before).items():
         rows = [(code(f"{before} {name}"), prose(sentence)) for name, sentence in sentences.items()]
-        parts += [f"**{title}**", table(("command", "what it is for"), rows)]
+        parts += [f"**{title}**", table(("command", "purpose"), rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -82,7 +82,7 @@ def command(page: str, name: str) -> str:
     """A command, with its help and its parameters. Without a name, `batproto` itself, without a heading."""
     whole = f"{NAME} {name}".strip()
     parts = [f"{target(_anchor(whole))}\n## {code(whole)}"] if name else []
-    return "\n\n".join([*parts, *_told(whole)]) + "\n"
+    return "\n\n".join([*parts, *_described(whole)]) + "\n"
 
 
 def subcommands(page: str, name: str) -> str:
@@ -90,7 +90,7 @@ def subcommands(page: str, name: str) -> str:
     return "\n".join(command(page, each) for each in _members(name))
 
 
-def _told(whole: str) -> Iterator[str]:
+def _described(whole: str) -> Iterator[str]:
     each = all_commands()[whole]
     context = click.Context(each, info_name=whole)
     yield literal(f"{whole} {' '.join(each.collect_usage_pieces(context))}")
@@ -100,13 +100,13 @@ def _told(whole: str) -> Iterator[str]:
 
 
 def _meaning(text: str) -> str:
-    """What click says of an option: its help, and its default in brackets."""
-    said, bracket, default = text.partition("  [")
-    return f"{prose(said)} [{prose(default[:-1])}]" if bracket else prose(said)
+    """The text of click on an option: its help, and its default in brackets."""
+    meaning, bracket, default = text.partition("  [")
+    return f"{prose(meaning)} [{prose(default[:-1])}]" if bracket else prose(meaning)
 
 
 def _help(text: str) -> Iterator[str]:
-    """The paragraphs of a help; what click is told not to wrap is a block, with its first line as its title."""
+    """The paragraphs of a help. A paragraph that click does not wrap is a block, with its first line as its title."""
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text).partition("\f")[0]):
         if not paragraph.startswith("\b"):
             yield prose(" ".join(paragraph.split()))

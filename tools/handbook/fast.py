@@ -1,4 +1,4 @@
-"""The messages of FaST, of the tables that its codec goes by: what travels where, and the keys of each."""
+"""The messages of FaST, from the tables of its codec: the topics of messages, and the keys of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _anchor(name: str) -> str:
 
 
 def routes(page: str, argument: str) -> str:
-    """What travels where."""
+    """The table of messages and topics."""
     assert not any(route.retained for route in ROUTES), "the page says that nothing is retained"
     heads = ("message", "`task`", "topic", "from", "to", "QoS")
     return (
@@ -57,13 +57,13 @@ def _message(name: str) -> str:
     cls = class_of(name)
     task = task_of(cls)
     found = list(keys(cls))
-    told = [_key(each) for each in found]
+    items = [_key(each) for each in found]
     if task:
-        told.insert(0, (f"{code('task')} {', '.join((code(task.kind), *task.notes))}", "What the message is."))
+        items.insert(0, (f"{code('task')} {', '.join((code(task.kind), *task.notes))}", "The kind of the message."))
     parts = [f"{target(_anchor(name))}\n### {code(name)}", prose(title(cls))]
-    return "\n\n".join([*parts, definitions(told) if told else "No keys."])
+    return "\n\n".join([*parts, definitions(items) if items else "It has no keys."])
 
 
-def _key(told: Told) -> tuple[str, str]:
-    assert told.meaning, f"no docstring says what {told.name} means"
-    return f"{code(told.name)} {', '.join((told.kind, *told.notes))}", prose(capitalised(told.meaning))
+def _key(key: Told) -> tuple[str, str]:
+    assert key.meaning, f"no docstring documents {key.name}"
+    return f"{code(key.name)} {', '.join((key.kind, *key.notes))}", prose(capitalised(key.meaning))

@@ -1,7 +1,7 @@
 """Drawings as a part of the page that shows them, so that they follow its theme and their links lead to pages.
 
 A drawing is an SVG in `docs/figures/`, whose colours are `var(--color-foreground-primary, #222)` and the like:
-elsewhere, where there is no theme, the second one counts. Its links are written as from that folder, to `.md` files.
+without a theme, the second one counts. Its links are relative to that folder, and lead to `.md` files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Drawings(Transform):
                 continue
             drawing = drawing[drawing.index("<svg") :]
             drawing = self._linked(path.parent, drawing)
-            role = "group" if "<a " in drawing else "img"  # of an image, nobody would be told the links
+            role = "group" if "<a " in drawing else "img"  # screen readers do not read the links of an image
             drawing = re.sub(r"^<svg", f'<svg role="{role}" aria-label="{escape(image.get("alt", ""))}"', drawing)
             image.replace_self(nodes.raw("", f'<figure class="drawn">{drawing}</figure>', format="html"))
 

@@ -1,6 +1,6 @@
-"""Links made of names: inline code that is the name of something with a page of its own leads there.
+"""Links made of names: inline code that is the name of a thing with a place in the handbook becomes a link to it.
 
-So that nobody writes such links by hand, in prose or in what is generated.
+So authors write no such links by hand, and generated parts need none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOURCES: Final[list[Callable[[], Mapping[str, tuple[str, str]]]]] = [
     older.names,
     fast.names,
 ]
-"""What gives names, each with the page that it leads to and the anchor there (else "")."""
+"""The sources of names, each name with its page and its anchor there (else "")."""
 
 
 @cache
@@ -40,7 +40,7 @@ def targets() -> dict[str, tuple[str, str]]:
 
 
 class Names(Transform):
-    """Makes links of names, but at the place that they lead to, in headings, and in what is a link already."""
+    """Makes links of names, except at their own place, in headings, and within links."""
 
     default_priority = 400
 
@@ -70,9 +70,9 @@ class Names(Transform):
 
 
 class Types(Transform):
-    """Makes links of the types in signatures, also of those that have a page of their own; others are shown short.
+    """Makes links of the types in signatures, also of those with a page of their own, and shortens other types.
 
-    Sphinx would look for the end of each name among all names of the handbook, and complain where there are several.
+    Sphinx would look for the end of each name among all names of the handbook, and warn where there are several.
     """
 
     default_priority = 5  # before Sphinx resolves what it can
@@ -83,11 +83,11 @@ class Types(Transform):
             if wanted.get("refdomain") != "py" or wanted["reftype"] == "mod":
                 continue
             name = wanted["reftarget"].removeprefix("typing.")
-            room = wanted.get("py:module")
+            module = wanted.get("py:module")
             shown = find_pending_xref_condition(wanted, "resolved")
             text = nodes.inline("", "", *(shown if shown is not None else wanted).children)
             short = name.rpartition(".")[2]
-            target = (api.place(self.env, f"{room}.{name}", self.env.docname) if room else None) or (
+            target = (api.place(self.env, f"{module}.{name}", self.env.docname) if module else None) or (
                 api.place(self.env, name, self.env.docname)
                 or (known.get(short) if short in api.public(model.__name__) else None)
             )

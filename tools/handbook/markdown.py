@@ -1,4 +1,4 @@
-"""Words, tables and lists as Markdown, for whatever makes parts of pages. It knows none of them."""
+"""Texts, tables and lists as Markdown, for all modules that make parts of pages. It knows none of them."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from collections.abc import Iterable, Sequence
 __all__ = ["capitalised", "code", "definitions", "listed", "literal", "prose", "table", "target"]
 
 _CODE = re.compile(r"(`+)(?:.|\n)+?\1|\"(?P<said>batproto[^\"]*)\"")
-"""What is code: between backticks, and commands between quotes."""
+"""Code: texts between backticks, and commands between quotes."""
 _NAME = re.compile(
     r"(?<![\w.`/<-])"
     r"(?:[a-z]\w*_\w+(?:\(\))?|[A-Z][A-Z0-9]*_[A-Z_]+|[A-Z]\w*[a-z](?:Event|Profile)|--[a-z][\w-]*\w|-[a-zA-Z](?![\w-])"
     r"|\{[a-z_]+\})"
     r"(?![\w`/>])"
 )
-"""What is a name wherever it stands: with an underscore in it, of an event or a profile, options, and `{endpoint}`."""
+"""Names in any text: with an underscore, of an event or a profile, options, and `{endpoint}`."""
 _SPECIAL = re.compile(r"([\\*_\[\]<>])")
 
 
 def code(text: str) -> str:
-    """Inline code, whatever is in it."""
+    """Inline code, for any text."""
     ticks = "`" * (max((len(found) for found in re.findall("`+", text)), default=0) + 1)
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{space}{text}{space}{ticks}"
 
 
 def capitalised(text: str) -> str:
-    """With a capital at its beginning, and nothing else changed."""
+    """The text with a capital letter at its beginning."""
     return text[:1].upper() + text[1:]
 
 
 def prose(text: str) -> str:
-    """A sentence of the code's: what is code in it stays that, names become code, and nothing else is Markdown."""
+    """A sentence from the code: code in it stays code, names become code, and nothing else is Markdown."""
     parts: list[str] = []
     place = 0
     for found in _CODE.finditer(text):
@@ -67,7 +67,7 @@ def _cell(text: str) -> str:
 
 
 def definitions(items: Iterable[tuple[str, str]]) -> str:
-    """A list of terms with what they mean, which may be several paragraphs; both are Markdown."""
+    """A list of terms with their meanings of one or more paragraphs; both are Markdown."""
     return "\n\n".join(f"{term}\n{_indented(meaning)}" for term, meaning in items)
 
 
@@ -82,5 +82,5 @@ def literal(text: str, language: str = "text") -> str:
 
 
 def target(name: str) -> str:
-    """A place that links lead to, in front of a heading."""
+    """An anchor for links, in front of a heading."""
     return f"({name})="

@@ -1,6 +1,6 @@
 """The markers of pages: lines `<!-- generated: NAME ARGUMENT -->`, in place of which something is generated.
 
-It must not know what that is.
+It must not know these parts.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["marked", "replaced"]
 _DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 _MARKER: Final = re.compile(r"^<!-- generated: (?P<name>[a-z-]+)(?: (?P<argument>.+?))? -->$", re.MULTILINE)
 _MEANT: Final = re.compile(r"^.*<!-{1,}\s*generated\b.*$", re.MULTILINE | re.IGNORECASE)
-"""What is written like a marker, whether it is one or not."""
+"""Lines that look like markers, right or wrong."""
 
 
 def replaced(text: str, made: Callable[[str, str], str]) -> str:
-    """A page with what is made of the name and the argument (else "") of each marker in its place.
+    """A page with each marker replaced by the part that `made` returns for its name and its argument (else "").
 
     Raises:
-        ValueError: a line is written like a marker, and is none.
+        ValueError: a line looks like a marker, and is not one.
     """
     for line in _MEANT.findall(text):
         if not _MARKER.fullmatch(line):

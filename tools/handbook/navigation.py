@@ -1,7 +1,7 @@
 """The list of all pages beside each page, made of their titles alone.
 
-For it, the theme asks for everything that any page has a heading for, on each page anew, and throws away all but the
-titles. With a thousand headings of rules, commands and classes, that is most of what building takes.
+For each page, the theme collects all headings of all pages, and uses only the titles. With a thousand headings of
+rules, commands and classes, that takes most of the time of a build.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TITLES = "handbook_titles"
 def titles_only(
     app: Sphinx, page: str, template: str, context: dict[str, Any], document: nodes.document | None
 ) -> None:
-    """Called by Sphinx before it writes a page, and before the theme is."""
+    """Called by Sphinx before it writes a page, and before it calls the theme."""
     whole = context.get("toctree")
     if whole is None:
         return
@@ -42,7 +42,7 @@ def titles_only(
 
 
 def _titles(table: nodes.bullet_list) -> nodes.bullet_list:
-    """The contents of a page without its headings, but with where it leads to other pages."""
+    """The contents of a page without its headings, but with its links to other pages."""
     short = table.deepcopy()
     for item in list(short.findall(nodes.list_item))[1:]:
         if item.parent is not None and not any(item.findall(addnodes.toctree)):

@@ -108,7 +108,7 @@ def _stamp_parts(stamp: Stamp) -> Iterator[str]:
     yield f"{target(_stamp_anchor(stamp))}\n### {code(stamp.letter)}"
     yield _sentence(title(stamp.value))
     since = f", since text-{stamp.since}" if stamp.since > VERSIONS[0] else ""
-    facts = [("Said by", f"{sides(stamp)}{since}{'' if stamp.is_said else ', but no Batsim ever said it'}")]
+    facts = [("Said by", f"{sides(stamp)}{since}{'' if stamp.is_sent else ', but no Batsim ever said it'}")]
     facts.append(("Behind it", code(stamp.content) if stamp.content else "nothing"))
     facts.append(("In Python", code(_text_class(stamp))))
     facts.append(("Today", _today({name for name in TODAY if stamp in stamps(name)})))

@@ -1,6 +1,6 @@
-"""The generated parts of pages: which function makes which, and putting them into the pages.
+"""The generated parts of pages: the function that makes each, and their places in the pages.
 
-It must not know what is in them.
+It must not know their contents.
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "subcommands": commands.subcommands,
     "workload-words": catalogues.words,
 }
-"""What makes each generated part: Markdown, for a page and the argument of the marker (else "")."""
+"""The functions of generated parts: Markdown, for a page and the argument of the marker (else "")."""
 
 _ROOT: Final = Path(__file__).resolve().parent.parent.parent
 _SOURCES: Final = ("batprotocol", "docs/reference", "generated", "schema", "tests/data", "tools/handbook")
-"""The folders of what parts are made of, and of what makes them."""
+"""The folders of the sources of parts, and of the modules that make them."""
 
 
 def completed(page: Page, text: str) -> str:
     """A page with its generated parts in it.
 
     Raises:
-        ValueError: a marker is none, or nothing can be made of it.
+        ValueError: a marker is wrong, or its part cannot be generated.
     """
 
     def made(name: str, argument: str) -> str:
         if name not in GENERATORS:
-            raise ValueError(f"nothing is called {name!r} that can be generated, only {', '.join(GENERATORS)}")
+            raise ValueError(f"no part is called {name!r}; use one of {', '.join(GENERATORS)}")
         try:
             return GENERATORS[name](page, argument)
         except Exception as error:
-            raise ValueError(f"nothing can be made of '{name} {argument}': {type(error).__name__}: {error}") from error
+            raise ValueError(f"'{name} {argument}' cannot be generated: {type(error).__name__}: {error}") from error
 
     return replaced(text, made)
 
@@ -87,9 +87,10 @@ def complete(app: Sphinx, page: Page, source: list[str]) -> None:
 def outdated(
     app: Sphinx, environment: BuildEnvironment, added: set[Page], changed: set[Page], removed: set[Page]
 ) -> Sequence[Page]:
-    """Called by Sphinx before it reads pages: which to read again that have not changed themselves.
+    """Called by Sphinx before it reads pages: the unchanged pages to read again.
 
-    All, if pages came or went, which makes links of what was none, or if something has changed that makes pages.
+    All of them, if pages were added or removed, because links may change, or if a source of generated parts has
+    changed.
     """
     others = sorted(environment.found_docs - added - changed)
     if added or removed:

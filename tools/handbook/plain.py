@@ -1,6 +1,6 @@
 """All pages as plain text, beside them and in one file, and `llms.txt`, which lists them: for programs that read.
 
-`llms.txt` is as https://llmstxt.org has it: a title, a sentence, and links by section.
+`llms.txt` has the form of https://llmstxt.org: a title, a sentence, and links by section.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 __all__ = ["write"]
 
 _SENTENCE = (
-    "The protocol between Batsim, the simulator of batch schedulers, and the schedulers that it drives: what each "
-    "event means, what Batsim does with it, and a library for it in Python."
+    "The protocol between Batsim, the simulator of batch schedulers, and the schedulers that it drives: the meaning of "
+    "each event, the reaction of Batsim to it, and a library for it in Python."
 )
 _SECTIONS = {"start": "Start", "howto": "How to", "reference": "Reference", "explanation": "Explanation"}
 

@@ -10,7 +10,7 @@ from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation.rules import CATALOGUE as LEGACY
 from batprotocol.rules import Catalogue, Rule
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
-from batprotocol.testing.conformance.rules import CONFORMANCE_RULES
+from batprotocol.testing.rules import CONFORMANCE_RULES
 from handbook.events.places import EVENTS, SPEAKERS
 from handbook.events.rules import general, own
 from handbook.markdown import code, prose, target

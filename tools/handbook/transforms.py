@@ -1,4 +1,4 @@
-"""What all changes of pages have in common that come after these were read: they make links to other pages."""
+"""The base of all changes of pages after these were read: they make links to other pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Transform(SphinxPostTransform):
 
     @property
     def builder(self) -> Builder:
-        """What writes the page. Since Sphinx 9, which will do without `app` here, only the environment has it."""
+        """The builder of the page. Since Sphinx 9, which will remove `app` here, only the environment has it."""
         return self.env._app.builder if hasattr(self.env, "_app") else self.app.builder
 
     def address(self, page: str) -> str:

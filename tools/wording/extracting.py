@@ -7,11 +7,10 @@ which are messages and help. This module must not know what good prose is.
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
-from collections.abc import Iterator
+from bisect import bisect_right
 from pathlib import Path
+from typing import NamedTuple
 
 CODE = "x"
 """The character that replaces each character of code within a sentence."""
@@ -29,7 +28,15 @@ _EXAMPLE = re.compile(r"^[ \t]*(?:>>> |\$ |\\b$).*(?:\n[ \t]*\S.*)*", re.MULTILI
 _REPLACED = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|%\([a-z_]+\)[sdrf]|%[sdrf]")
 _ESCAPE = re.compile(r"\\[nt]")
 _WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]{2,}[,;:]? [a-z`(]")
-_QUOTES = re.compile(r"^([A-Za-z]*)(\"\"\"|'''|\"|')")
+_TEXT = re.compile(
+    r"""\#[^\n]* |
+    (?P<prefix>(?<![A-Za-z0-9_])[bfruBFRU]{0,2})
+    (?: \"{3}(?P<long>(?:[^"\\]|\\.|"(?!""))*)\"{3} | '{3}(?P<other>(?:[^'\\]|\\.|'(?!''))*)'{3}
+      | "(?P<short>(?:[^"\\\n]|\\.)*)" | '(?P<single>(?:[^'\\\n]|\\.)*)' )""",
+    re.DOTALL | re.VERBOSE,
+)
+"""A comment or a string of Python. Read in their order, neither begins within the other."""
+_SPACE = re.compile(r"\s*\n\s*\n\s*|[ \t]{2,}")
 
 
 def _blank(text: str, filler: str = " ") -> str:
@@ -58,29 +65,24 @@ def of_text(text: str) -> str:
 
 def of_python(source: str) -> str:
     """The prose of a module: docstrings, and texts that have three words or more."""
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    kept = list(_blank(source))
-    for begin, end in _texts(source, starts):
-        token = source[begin:end]
-        quotes = _QUOTES.match(token)
-        if quotes is None:
-            continue
-        inner = token[quotes.end() : len(token) - len(quotes.group(2))]
-        if len(quotes.group(2)) == 3:
+    kept: list[str] = []
+    place = 0
+    for found in _TEXT.finditer(source):
+        group = found.lastgroup
+        if group is None or group == "prefix":
+            continue  # a comment
+        inner = found[group]
+        if group in {"long", "other"}:
             prose = of_text(_without(_indented_example(inner), inner))
         elif _WORDS.search(inner):
-            prose = of_text(inner)
-            prose = _without(_ESCAPE, prose)
-            if "f" in quotes.group(1).lower():
+            prose = _without(_ESCAPE, of_text(inner))
+            if "f" in found["prefix"].lower():
                 prose = _without(_REPLACED, prose, CODE)
         else:
             continue
-        place = begin + quotes.end()
-        kept[place : place + len(prose)] = prose
-        kept[place + len(prose)] = END
-    return "".join(kept)
+        kept += [_blank(source[place : found.start(group)]), prose, END]
+        place = found.end(group) + 1
+    return "".join([*kept, _blank(source[place:])])
 
 
 def _indented_example(text: str) -> re.Pattern[str]:
@@ -90,24 +92,41 @@ def _indented_example(text: str) -> re.Pattern[str]:
     return re.compile(rf"^ {{{depth + 4},}}\S.*$", re.MULTILINE)
 
 
-def _texts(source: str, starts: list[int]) -> Iterator[tuple[int, int]]:
-    """Where texts begin and end. From Python 3.12 on, one with replacements has several tokens."""
-    opened: list[int] = []
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        begin = starts[token.start[0] - 1] + token.start[1]
-        end = starts[token.end[0] - 1] + token.end[1]
-        kind = tokenize.tok_name[token.type]
-        if kind == "FSTRING_START":
-            opened.append(begin)
-        elif kind == "FSTRING_END":
-            first = opened.pop()
-            if not opened:
-                yield first, end
-        elif kind == "STRING" and not opened:
-            yield begin, end
-
-
 def prose_of(path: Path) -> str:
     """The prose of a file, by its ending: Markdown or Python."""
     text = path.read_text(encoding="utf-8")
     return of_python(text) if path.suffix == ".py" else of_markdown(text)
+
+
+class Compact(NamedTuple):
+    """A prose with its runs of spaces made short, and the places of its characters in the prose before that.
+
+    Most of the prose of a module is spaces, which checks need not read.
+    """
+
+    text: str
+    begins: list[int]
+    """The places in the short text from which on characters have moved."""
+    moved: list[int]
+    """How far."""
+
+    def before(self, place: int) -> int:
+        """The place of a character in the prose before that."""
+        number = bisect_right(self.begins, place) - 1
+        return place + (self.moved[number] if number >= 0 else 0)
+
+
+def compact(prose: str) -> Compact:
+    """The prose with one space for several, and one empty line for several."""
+    parts: list[str] = []
+    begins: list[int] = []
+    moved: list[int] = []
+    place = length = 0
+    for run in _SPACE.finditer(prose):
+        short = "\n\n" if "\n" in run.group() else " "
+        parts += [prose[place : run.start()], short]
+        length += run.start() - place + len(short)
+        place = run.end()
+        begins.append(length)
+        moved.append(place - length)
+    return Compact("".join([*parts, prose[place:]]), begins, moved)

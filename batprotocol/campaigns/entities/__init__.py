@@ -1,8 +1,12 @@
-"""The entities of the specification, each a module: they decide upon values, without any I/O.
+"""The entities of the specification, each a module. They decide upon values, without any I/O.
 
-`updator` takes in what the clusters said, with `failures`, which knows what the end of a job means. Then `cycle` asks
-`forecasting`, which keeps the rows of what `predictor` calculates; `metascheduler`, which launches each campaign's own
-`scheduler` on the clusters, by what `regulators` allow (the predictor, `taps`, or a `controller`), in jobs of one task
-or, by `grouping`, of several; `runner`, which tells what to submit; and `nikita`, which wipes. `hindrances` tells for
-whom campaigns wait.
+`updator` reads the answers of the clusters. `failures` defines the effect of the end of a job. Then `cycle` calls:
+
+1. `forecasting`, which makes the rows of forecasts with the numbers of `predictor`;
+2. `metascheduler`, which launches the `scheduler` of each campaign on the clusters, within the limits of `regulators`
+   (the predictor, `taps` or a `controller`). A job has one task, or several by `grouping`;
+3. `runner`, which selects the tasks to submit;
+4. `nikita`, which wipes jobs.
+
+`hindrances` lists the reasons why campaigns wait.
 """

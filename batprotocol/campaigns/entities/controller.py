@@ -1,7 +1,7 @@
-"""A PI controller: it keeps a small number of jobs waiting, by how many more or fewer it submits.
+"""A PI controller: it submits more or fewer jobs, so that a small number of them waits.
 
 The law is that of the published controllers for CiGri: `submitted += Kp * error + Ki * (sum of errors)`, where the
-error is how many jobs should wait minus how many do.
+error is the number of jobs that should wait minus the number of jobs that wait.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ __all__ = ["step"]
 
 
 def step(state: ControllerState, waiting: int, settings: ControllerSettings) -> ControllerState:
-    """What the controller remembers after it saw how many jobs wait.
+    """The next state of the controller.
 
-    Where the result is cut off, at 0 or at the maximum, the sum does not grow further that way: a long time in which
-    nothing could be submitted is not made up for by a flood.
+    If the result is limited, to 0 or to the maximum, the sum does not grow further in that direction. So there is no
+    flood after a long time in which nothing could be submitted.
 
     >>> step(ControllerState(campaign=1, cluster="a"), 0, ControllerSettings()).submitted
     2.2

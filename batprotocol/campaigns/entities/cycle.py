@@ -1,7 +1,7 @@
-"""One cycle of the grid: the entities decide one after the other, in the order that the specification's note demands.
+"""One cycle of the grid: the entities decide one after the other, in the order of the specification's note.
 
-updator (before this: what it found out is in the grid already), predictor, metascheduler with the campaign schedulers,
-runner, nikita. All is one function of values; only the tasks to do are asked for, when it is known how many.
+The order is: updator (its findings are in the grid already), predictor, metascheduler with the campaign schedulers,
+runner, nikita. The cycle is one function of values. It reads waiting tasks only when it knows how many it needs.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = ["decide"]
 
 
 def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
-    """All that is to be done in a cycle, after the updator.
+    """The decisions of a cycle, after the updator.
 
     Args:
-        grid: what is known.
-        settings: how the grid is run.
-        tasks: gives the first tasks of a campaign that wait, for a cluster.
+        grid: the state of the grid.
+        settings: the settings of the grid.
+        tasks: returns the first waiting tasks of a campaign for a cluster.
     """
     every_job, grid = grid.jobs, msgspec.structs.replace(grid, jobs=heads(grid.jobs))
     expected = forecasts(grid, settings)
@@ -98,7 +98,7 @@ def _awaits_epilogue(couple: Couple) -> bool:
 
 
 def _preparations(grid: Grid, couples: Sequence[Couple]) -> Iterator[Submission]:
-    """The prologues and epilogues that are due and not on their way."""
+    """The prologues and epilogues that are due and have no job yet."""
     under_way = {(job.campaign, job.cluster, job.tag) for job in grid.jobs}
     due = (("prologue", _starts), ("epilogue", _awaits_epilogue))
     for couple in couples:
@@ -108,7 +108,7 @@ def _preparations(grid: Grid, couples: Sequence[Couple]) -> Iterator[Submission]
 
 
 def _sizes(grid: Grid, settings: Settings) -> Callable[[Couple, int, float], int]:
-    """How many tasks a job does, by what the campaign's jobs there took so far."""
+    """The function for the number of tasks in a job, by the durations of the campaign's jobs on the cluster."""
     durations = {(each.campaign, each.cluster): each.durations for each in grid.progress}
 
     def size(couple: Couple, remaining: int, offer: float) -> int:
@@ -126,7 +126,7 @@ def _sizes(grid: Grid, settings: Settings) -> Callable[[Couple, int, float], int
 
 
 def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
-    """Where a test campaign has had its job."""
+    """The campaigns and clusters where a test has had its job."""
     tests = {each.campaign.id for each in grid.campaigns if each.campaign.type is CampaignType.TEST}
     return frozenset(
         (each.campaign, each.cluster) for each in grid.progress if each.campaign in tests and each.durations.count
@@ -136,7 +136,7 @@ def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
 def _copies(
     active: Sequence[Job], couples: Sequence[Couple], left: dict[str, float], settings: Settings
 ) -> Iterator[Submission]:
-    """Copies of the last tasks of campaigns, on what is left over; not of those that a cluster has yet to take."""
+    """Copies of the last tasks of campaigns on idle resources, except of tasks that a cluster has not accepted yet."""
     jobs: dict[int, list[Job]] = {}
     unsettled = {job.task for job in active if job.kill is not None or job.state in _ON_THE_WAY}
     for job in active:
@@ -158,7 +158,7 @@ def _copies(
 def _with_submitted(
     expected: Sequence[Forecast], orders: Sequence[Order], offered: dict[str, float]
 ) -> tuple[Forecast, ...]:
-    """The forecasts with what was submitted by them: by these numbers, the next cycle adjusts its ratios."""
+    """The forecasts with the numbers of jobs that were submitted: the next cycle adjusts its ratios by them."""
     submitted = {(order.campaign, order.cluster): order.jobs for order in orders}
     return tuple(
         each

@@ -1,8 +1,7 @@
-"""What the end of a job means: for the job, its task, and the cluster it ran on. CiGri 3 calls who knows this Colombo.
+"""The effect of the end of a job on the job, its task, and its cluster. CiGri 3 calls this Colombo.
 
-A job that was killed, or asks for it by exit code 66, is run again before the others; with exit code 67, after them.
-Any other failure is its user's business: an event says what happened, and keeps the campaign off that cluster until the
-user has closed it.
+The task of a job that was killed, or ended with exit code 66, runs again before the others; with exit code 67, after
+them. Any other failure makes an event, which keeps the campaign off that cluster until its user closes it.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from batprotocol.campaigns.model import (
     TaskPriority,
     TaskState,
     Verdict,
-    said_of_exit,
+    exit_text,
 )
 from batprotocol.campaigns.ruby import as_ruby
 
 __all__ = ["KILLED", "blacklist_event", "judge", "refused"]
 
 KILLED = frozenset({"EXTERMINATE", "WALLTIME", "BESTEFFORT_KILL", "FRAG_JOB_REQUEST", "LOST"})
-"""What a resource manager tells of a job that was killed; `LOST` is ours: the cluster knows nothing of it any more."""
+"""The events of a job that was killed. `LOST` is the campaigns' own: the cluster does not know the job any more."""
 
 _TOLD = KILLED | {"WORKING_DIRECTORY", "RESUBMIT_JOB_AUTOMATICALLY", "REFUSED"}
 _AGAIN = {
     66: ("RESUBMIT", TaskPriority.RESUBMITTED),
     67: ("RESUBMIT_END", TaskPriority.END),
 }
-"""The exit codes that ask for another run: the code of the event, and where in the bag the task goes."""
+"""The exit codes that request another run: the code of the event, and the priority of the task in the bag."""
 
 _EXIT_ERRORS = {"prologue": "PROLOG_EXIT_ERROR", "epilogue": "EPILOG_EXIT_ERROR"}
 _NEW_ID = re.compile(r"new id = ([0-9]{1,19})\)")
@@ -49,15 +48,15 @@ _AFTER_KILL: dict[KillReason, tuple[TaskState | None, int]] = {
     KillReason.REPLICA: (None, 0),
     KillReason.USER: (TaskState.CANCELLED, 0),
 }
-"""What becomes of the task of a job that we had killed, and how its affinity to the cluster changes."""
+"""The new state of the task of a job that was killed on request, and the change of its affinity to the cluster."""
 
 
 def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
-    """What it means that a job ended as its cluster says.
+    """The effect of the end of a job.
 
     Args:
         job: the job.
-        remote: what the cluster says; its state is `TERMINATED`.
+        remote: the report of its cluster, in the state `TERMINATED`.
         now: seconds of the grid's clock.
 
     >>> job = Job(id=1, campaign=1, task=5, cluster="a")
@@ -79,7 +78,7 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
     if told is not None and told.type in KILLED:
         return _again(job, now, "RESUBMIT", told.type, TaskPriority.RESUBMITTED)
     if remote.exit_code:
-        message = f"The job exited with {said_of_exit(remote.exit_code)};"
+        message = f"The job exited with {exit_text(remote.exit_code)};"
         if remote.errors:
             message += f"\nLast lines of stderr_file:\n{remote.errors[-_MESSAGE_CHARACTERS:]}"
         return _failed(job, now, _EXIT_ERRORS.get(job.tag or "", "EXIT_ERROR"), message)
@@ -97,7 +96,7 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
 
 
 def _as_wanted(job: Job, reason: KillReason) -> Verdict:
-    """We had it killed, and told why when we did."""
+    """The job was killed on request: the event was recorded then."""
     task, affinity = _AFTER_KILL[reason]
     if job.task is None:
         return Verdict(state=JobState.EVENT)
@@ -106,7 +105,7 @@ def _as_wanted(job: Job, reason: KillReason) -> Verdict:
 
 
 def _again(job: Job, now: float, code: str, cause: str, priority: TaskPriority) -> Verdict:
-    """The task goes back into the bag. A prologue or epilogue has none, and comes again by itself."""
+    """The task goes back into the bag. A prologue or epilogue has no task; the next cycle submits it again."""
     events = [_event(job, now, code, f"Resubmit cause: {cause}")]
     affinity = -1
     if cause == "WALLTIME":
@@ -124,14 +123,14 @@ def _again(job: Job, now: float, code: str, cause: str, priority: TaskPriority) 
 
 
 def _failed(job: Job, now: float, code: str, message: str) -> Verdict:
-    """The user must look at it."""
+    """The user must close the event."""
     event = msgspec.structs.replace(_event(job, now, code, message), blacklists=True)
     task = None if job.task is None else TaskState.EVENT
     return Verdict(state=JobState.EVENT, task=task, affinity=-1, events=(event,))
 
 
 def _goes_on(job: Job, now: float, remote_id: str) -> Verdict:
-    """The resource manager itself runs the job again, under another name."""
+    """The resource manager runs the job again, with another id."""
     message = f"OAR did an automatic resubmission so we change the remote_id from {job.remote_id} to {remote_id};"
     event = msgspec.structs.replace(_event(job, now, "OAR_AUTO_RESUBMIT", message), state=EventState.CLOSED)
     return Verdict(state=JobState.EVENT, affinity=-1, events=(event,), remote_id=remote_id)
@@ -150,15 +149,15 @@ def _event(job: Job, now: float, code: str, message: str) -> Event:
 
 
 def _shown(events: tuple[RemoteEvent, ...]) -> str:
-    """Events as CiGri's messages show them."""
+    """Events in the notation of CiGri's messages."""
     pairs = [{"type": event.type, "description": event.description} for event in events]
     return as_ruby(pairs)[:_MESSAGE_CHARACTERS]
 
 
 def refused(job: Job, message: str, now: float = 0.0) -> Verdict:
-    """What it means that a cluster does not take a job at all (`REFUSED`): its campaign is kept off that cluster.
+    """The effect if a cluster refuses a job (`REFUSED`): its campaign must not use that cluster.
 
-    The task goes back to the bag as it was, for other clusters.
+    The task goes back to the bag unchanged, for other clusters.
     """
     event = msgspec.structs.replace(_event(job, now, "RUNNER_SUBMIT_ERROR", message), blacklists=True)
     task = None if job.task is None else TaskState.PENDING
@@ -166,11 +165,11 @@ def refused(job: Job, message: str, now: float = 0.0) -> Verdict:
 
 
 def blacklist_event(event: Event, parent: int) -> Event:
-    """The event that keeps a campaign, or all, off a cluster, until its parent is closed.
+    """The event that keeps a campaign, or all campaigns, off a cluster until its parent is closed.
 
     Args:
-        event: what happened; its `blacklists` is true.
-        parent: its number, now that it is stored.
+        event: the parent, whose `blacklists` is true.
+        parent: the number of the parent, which is stored already.
     """
     return Event(
         class_="cluster" if event.class_ == "cluster" else "campaign",

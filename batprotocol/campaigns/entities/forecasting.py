@@ -1,4 +1,4 @@
-"""The rows of the table `forecasts`: the predictor, asked for each campaign on each cluster, and for each campaign."""
+"""The rows of the table `forecasts`: the predictor for each campaign on each cluster, and for each campaign."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = ["forecasts", "initial_ratio"]
 
 
 def initial_ratio(properties: ClusterProperties) -> float:
-    """The ratio before anything is known: one resource for a job, or as many as its JDL asks for."""
+    """The first ratio: one resource for a job, or as many as its JDL requests."""
     return 1 / read_resources(properties.resources).weight
 
 
 def forecasts(grid: Grid, settings: Settings) -> tuple[Forecast, ...]:
-    """What is expected of each campaign in treatment, on each of its clusters and as a whole."""
+    """The forecasts for each campaign in treatment, on each of its clusters and as a whole."""
     seen = _Seen(grid)
     found: list[Forecast] = []
     for status in grid.campaigns:
@@ -47,7 +47,7 @@ def forecasts(grid: Grid, settings: Settings) -> tuple[Forecast, ...]:
 
 
 class _Seen:
-    """The grid, ordered by what is asked of it."""
+    """The grid, indexed for the forecasts."""
 
     def __init__(self, grid: Grid) -> None:
         self.now = grid.now
@@ -82,13 +82,13 @@ def _on_cluster(status: CampaignStatus, properties: ClusterProperties, seen: _Se
 
 
 def _so_far(jobs: Iterable[Job], now: float) -> Durations:
-    """How long the jobs that have not ended have taken so far, their waiting included where they have not begun."""
+    """The durations so far of the jobs that have not ended. A job that has not begun counts from its submission."""
     begun = (job.submission_time if job.start_time is None else job.start_time for job in jobs)
     return Durations.of(*(max(0.0, now - time) for time in begun))
 
 
 def _ratio(properties: ClusterProperties, progress: Progress, seen: _Seen, settings: Settings) -> float:
-    """The new ratio, or the old one where there is no reason for another."""
+    """The new ratio, or the old one if it does not change."""
     old = seen.old.get((progress.campaign, progress.cluster))
     status = seen.statuses.get(progress.cluster)
     if old is None or old.ratio is None:

@@ -1,7 +1,7 @@
-"""Temporal grouping: tasks that a cluster runs as one, one after the other, as each of them is short.
+"""Temporal grouping: a cluster runs short tasks one after the other, as one job.
 
-A group is a job in all that is decided: it takes the resources of one, waits as one and is wiped as one. How each of
-its tasks ends is told for itself, so a task that fails is its own failure. It must not know how groups are run.
+All decisions treat a group as one job: it takes the resources of one job, waits as one and is wiped as one. The end of
+each task is reported on its own, so a failure counts for its task only. This module must not know how groups run.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["group_size", "heads", "whole_groups"]
 def group_size(
     properties: ClusterProperties, durations: Durations, *, remaining: int, places: int, settings: Settings
 ) -> int:
-    """How many tasks a job does: as many as take the seconds of the settings, by the mean of those that have ended.
+    """The number of tasks in a job: as many as take `group_seconds`, by the mean duration of those that have ended.
 
-    Before one has ended it is 1; and never so many that places would stay empty.
+    Before the first end it is 1. It is never so large that resources would stay idle.
 
     Args:
-        properties: what the campaign says of the cluster: only `temporal_grouping` makes groups.
-        durations: of the campaign's jobs there that ended well.
-        remaining: how many tasks there are to do.
-        places: how many jobs the cluster has room for.
-        settings: how the grid is run.
+        properties: the keys of the campaign for the cluster: without `temporal_grouping`, there are no groups.
+        durations: the durations of the campaign's jobs on the cluster that ended well.
+        remaining: how many tasks have not been ordered yet.
+        places: how many jobs the cluster can run.
+        settings: the settings of the grid.
 
     >>> grouped = ClusterProperties(cluster="a", exec_file="x", temporal_grouping=True)
     >>> group_size(grouped, Durations.of(0.5, 1.5), remaining=1000, places=10, settings=Settings(group_seconds=30))
@@ -40,7 +40,7 @@ def group_size(
 
 
 def heads(jobs: Iterable[Job]) -> tuple[Job, ...]:
-    """These jobs with one for each group, its first."""
+    """These jobs, but of each group only the first one."""
     found: dict[int, Job] = {}
     for job in jobs:
         found.setdefault(job.id if job.group is None else job.group, job)
@@ -48,7 +48,7 @@ def heads(jobs: Iterable[Job]) -> tuple[Job, ...]:
 
 
 def whole_groups(chosen: Iterable[Job], jobs: Iterable[Job]) -> list[Job]:
-    """These jobs, and all that are in their groups."""
+    """These jobs, and all jobs of their groups."""
     groups: Mapping[int, list[Job]] = _by_group(jobs)
     return [each for job in chosen for each in (groups[job.group] if job.group is not None else (job,))]
 

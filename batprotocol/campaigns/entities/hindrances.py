@@ -1,6 +1,6 @@
-"""What keeps campaigns from going on, and so for whom they wait: a user who has to look, or an administrator.
+"""The reasons why campaigns wait, for a user or for an administrator.
 
-A cluster that only has not answered yet, or asks to be spared, is no hindrance: it passes by itself.
+A cluster that has not answered yet, or is under stress, is not a hindrance, as nobody needs to act.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from batprotocol.campaigns.model import Campaign, CampaignState, Cluster, Grid, 
 __all__ = ["Hindrance", "Obstacle", "hindrances"]
 
 Obstacle: TypeAlias = Literal["failed", "away", "disabled", "unknown"]
-"""What keeps a campaign off a cluster: its own open events, a cluster that does not answer, one that is not to be used,
-or one that nobody has made known."""
+"""The reason why a campaign cannot use a cluster: open events of the campaign, or a cluster that does not answer, is
+disabled, or is not registered."""
 
 
 class Hindrance(Record, frozen=True, kw_only=True):
-    """What keeps a campaign from going on, or off some of its clusters.
+    """The reasons why a campaign does not go on, or not on some of its clusters.
 
     Args:
         campaign: the campaign.
         paused: whether its user has paused it.
-        obstacles: its clusters that it cannot use, and why.
-        waits: whether nothing of it goes on until somebody has done something.
+        obstacles: the clusters that it cannot use, each with the reason.
+        waits: whether nothing of it goes on until a person acts.
     """
 
     campaign: Campaign
@@ -33,7 +33,7 @@ class Hindrance(Record, frozen=True, kw_only=True):
 
 
 def hindrances(grid: Grid) -> tuple[Hindrance, ...]:
-    """What keeps the campaigns from going on that have something left to do."""
+    """The hindrances of the campaigns that have tasks to run."""
     clusters = {each.name: each for each in grid.clusters}
     banned = {(each.campaign, each.cluster) for each in grid.blacklist}
     busy = {job.campaign for job in grid.jobs}

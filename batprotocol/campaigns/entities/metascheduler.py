@@ -1,12 +1,12 @@
-"""The metascheduler: it launches the schedulers of campaigns on the clusters that have something to offer.
+"""The metascheduler: it launches the schedulers of campaigns on the clusters that offer resources.
 
     while (there is a test campaign to be scheduled on the available resources)
         launch scheduler of the test campaign on involved clusters
     while (there is a default campaign to be scheduled on the available resources)
         launch scheduler of the campaign on involved clusters
 
-Both loops go by number (FIFO). Another strategy is another order of the couples of campaign and cluster; what a
-campaign orders is no longer offered to the next one.
+Both loops are in the order of the campaigns' numbers (FIFO). Other strategies order the couples of campaign and cluster
+in another way. Resources that a campaign orders are not offered to the next one.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Couple(Record, frozen=True):
     """A campaign and one of the clusters that it may use now.
 
     Args:
-        status: the campaign, and how far it is.
-        properties: what it says of the cluster.
+        status: the campaign with its progress.
+        properties: its keys for the cluster.
         cluster: the cluster.
-        place: the place of the cluster in the campaign's JDL.
-        priority: that of the campaign's user on the cluster.
-        turn: the place of the cluster among all, in the order in which the campaigns first name them.
+        place: the position of the cluster in the JDL of the campaign.
+        priority: the priority of the campaign's user on the cluster.
+        turn: the position of the cluster among all, in the order in which the campaigns first name them.
     """
 
     status: CampaignStatus
@@ -92,15 +92,15 @@ STRATEGIES: dict[str, Callable[[Couple], tuple[float, ...]]] = {
     "affinity": _affinity,
     "priority": _priority,
 }
-"""How couples are ordered: those with the smallest key come first, tests before all others.
+"""The keys by which couples are ordered: the smallest key comes first, and tests come before all others.
 
-`fifo`: campaigns by number, each on its clusters by the JDL's priority, then by power. `affinity`: likewise, but first
-where the campaign's user has an affinity to the cluster. `priority`: cluster by cluster, on each the campaigns by the
-priority of their users there, then by number, as CiGri 3 does it."""
+`fifo`: campaigns by number, each on its clusters by the JDL's priority, then by power. `affinity`: likewise, but
+couples with an affinity of the campaign's user to the cluster come first. `priority`: cluster by cluster, and on each
+the campaigns by the priority of their users, then by number, as in CiGri 3."""
 
 
 def couples(grid: Grid, settings: Settings) -> list[Couple]:
-    """The campaigns that are in treatment, on each of the clusters that they may use, in the order of the strategy."""
+    """The campaigns in treatment, on each of the clusters that they may use, in the order of the strategy."""
     clusters = {each.name: each for each in grid.clusters}
     answering = {status.cluster for status in grid.gridstatus}
     priorities = {(each.user, each.cluster): each.priority for each in grid.priorities}
@@ -126,13 +126,13 @@ def couples(grid: Grid, settings: Settings) -> list[Couple]:
 
 
 def _with_tests_first(couple: Couple, key: tuple[float, ...], everywhere: bool) -> tuple[float, ...]:
-    """Tests come before all others; where clusters are gone through one by one, on each of them."""
+    """The key with tests before all others; if the order is cluster by cluster, on each cluster."""
     test = not is_test(couple.campaign, couple.properties)
     return (test, *key) if everywhere else (key[0], test, *key)
 
 
 def launches(ordered: Iterable[Couple]) -> tuple[Launch, ...]:
-    """Whose schedulers are launched on which clusters: a campaign's couples that follow each other are one launch."""
+    """The launches of schedulers: consecutive couples of a campaign are one launch."""
     return tuple(
         Launch(campaign, tuple(couple.cluster.name for couple in together))
         for campaign, together in groupby(ordered, key=lambda couple: couple.campaign.id)
@@ -140,7 +140,7 @@ def launches(ordered: Iterable[Couple]) -> tuple[Launch, ...]:
 
 
 def offers(grid: Grid, settings: Settings) -> dict[str, float]:
-    """What each cluster has to offer: what is free, but for our jobs on their way there; and what may still wait."""
+    """The resources that each cluster offers: free ones, minus those of jobs that come, plus those for jobs to wait."""
     coming: dict[str, int] = {}
     waiting: dict[str, int] = {}
     for job in grid.jobs:
@@ -163,15 +163,15 @@ def orders(
     tested: Set[tuple[int, str]] = frozenset(),
     sizes: Callable[[Couple, int, float], int] = lambda couple, remaining, offer: 1,
 ) -> tuple[Order, ...]:
-    """What the campaigns' schedulers order, one after the other: what one takes, the next ones are not offered.
+    """The orders of the campaigns' schedulers, one after the other. Ordered resources are not offered to the next one.
 
     Args:
-        ordered: the couples, in the order in which they come.
-        offered: what each cluster has to offer; what is ordered is taken off.
-        limits: how many jobs each couple may get.
+        ordered: the couples, in their order.
+        offered: the resources that each cluster offers; ordered resources are subtracted.
+        limits: the limit of jobs for each couple.
         active: how many jobs each couple has that have not ended.
-        tested: the couples of test campaigns which have had their job.
-        sizes: how many tasks a job of a couple does, by how many remain, and what is offered.
+        tested: the couples of test campaigns that have had their job.
+        sizes: returns the number of tasks in a job of a couple, by the remaining tasks and the offered resources.
     """
     remaining = {couple.campaign.id: couple.status.pending for couple in ordered}
     found = []

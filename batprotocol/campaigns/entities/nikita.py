@@ -1,7 +1,7 @@
-"""Nikita wipes jobs: those that wait beyond what is allowed, wait for too long, or run longer than they may.
+"""Nikita wipes jobs: those that wait in excess of the allowed number, wait for too long, or run for too long.
 
-It decides upon what the clusters said in this cycle, so what was submitted since then does not count. A job is only
-marked; whether it was killed or had ended by then, its cluster tells the updator. A job that ended is not killed.
+It uses the answers of the clusters in this cycle, so jobs that were submitted since then do not count. It only marks
+jobs. The cluster reports to the updator whether a job was killed or had ended before. Jobs that ended are not killed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _EVENTS = {
         "Killed because it has reached its walltime and its cluster does not seem to care",
     ),
 }
-"""The code and the message of the event that tells why a job was wiped. CiGri 2 has one code for both that waited."""
+"""The code and the message of the event of a wiped job. CiGri 2 has one code for both reasons to wipe waiting jobs."""
 
 
 def overflow(waiting: Iterable[Job], allowed: int) -> list[Job]:
-    """The jobs that wait beyond what is allowed on a cluster, the newest first.
+    """The jobs that wait on a cluster in excess of the allowed number, the newest first.
 
     Args:
-        waiting: the jobs of ours that wait there.
-        allowed: how many may.
+        waiting: the jobs that wait there.
+        allowed: how many jobs may wait.
 
     >>> waiting = [Job(id=i, campaign=1, task=i, cluster="a") for i in (1, 2, 3)]
     >>> [job.id for job in overflow(waiting, 1)]
@@ -43,18 +43,18 @@ def overflow(waiting: Iterable[Job], allowed: int) -> list[Job]:
 
 
 def stale(waiting: Iterable[Job], now: float, limit: float) -> list[Job]:
-    """The jobs that have waited for longer than so many seconds."""
+    """The jobs that have waited for longer than the limit in seconds."""
     return [job for job in waiting if now - job.submission_time > limit]
 
 
 def overtime(running: Iterable[Job], now: float, walltimes: Mapping[tuple[int, str], float], grace: float) -> list[Job]:
-    """The jobs that have run for longer than their walltime and some seconds of grace.
+    """The jobs that have run for longer than their walltime plus the time of grace.
 
     Args:
         running: the jobs that run.
         now: seconds of the grid's clock.
-        walltimes: seconds, by campaign and cluster; those of campaigns that have ended may be missing.
-        grace: the seconds of grace.
+        walltimes: the walltimes in seconds, by campaign and cluster. Campaigns that have ended may be missing.
+        grace: the time of grace, in seconds.
     """
     return [
         job
@@ -65,7 +65,7 @@ def overtime(running: Iterable[Job], now: float, walltimes: Mapping[tuple[int, s
 
 
 def wipes(grid: Grid, settings: Settings) -> tuple[Wipe, ...]:
-    """All jobs to be killed in this cycle, each once."""
+    """All jobs to kill in this cycle, without duplicates."""
     alive = [job for job in grid.jobs if job.kill is None]
     running = [job for job in alive if job.state is JobState.RUNNING]
     found: dict[int, Wipe] = {}

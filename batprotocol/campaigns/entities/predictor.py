@@ -1,13 +1,14 @@
-"""The predictor: how many jobs there are for a free resource, how fast a campaign goes, and when it should end.
+"""The predictor: the ratio of jobs to resources, the throughput of a campaign, and its expected end.
 
 It runs after the updator in each cycle, for each campaign on each cluster. The *ratio* (jobs for each resource: the
-inverse of what a job needs) is adjusted by what became of the jobs that the last ratio submitted:
+inverse of the resources of a job) is adjusted by the outcome of the jobs that the last ratio submitted:
 
     if (number of jobs waiting > allowed) reduce job_ratio
     else increase job_ratio
 
-How it is reduced and increased, a table tells. In it, S is what was submitted: the column nsub, or old ratio x free
-resources then; R is how many of these run, W how many jobs wait on the cluster; E = W - allowed is the excess.
+A table defines how it is reduced and increased. S is the number of submitted jobs: the column `nsub`, or the old ratio
+times the old number of free resources. R is the number of these that run. W is the number of jobs that wait on the
+cluster. E = W - allowed is the excess.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ __all__ = ["ALGORITHMS", "Algorithm", "Situation", "adjusted", "allowed", "end_a
 
 INITIAL_RATIO = 1.0
 LARGEST_RATIO = 1e6
-"""Where doubling ends: no cluster has more resources, and products with them stay finite."""
+"""The greatest ratio: no cluster has more resources, and products with it stay finite."""
 
 
 class Situation(Record, frozen=True, kw_only=True):
-    """What a ratio is adjusted by.
+    """The numbers by which a ratio is adjusted.
 
     Args:
-        ratio: the old ratio; None before the first: it is 1.
-        free: how many resources of the cluster were free when the old ratio was used; below 0 where more were taken
-            than there are.
-        nsub: how many jobs were submitted by it; None if nobody counted: S is then what the ratio allowed.
-        waiting: how many of our jobs wait on the cluster.
-        running: how many run there.
+        ratio: the old ratio; None before the first one, which is 1.
+        free: how many resources of the cluster were free when the old ratio was used; below 0 if more were taken than
+            there are.
+        nsub: how many jobs were submitted by it; None if it is unknown: S is then the number that the ratio allowed.
+        waiting: how many of the campaigns' jobs wait on the cluster.
+        running: how many of them run there.
         resources: how many resources the cluster has.
         allowed: how many jobs may wait there.
     """
@@ -54,24 +55,24 @@ class Situation(Record, frozen=True, kw_only=True):
 
     @property
     def submitted(self) -> float:
-        """S, how many jobs the old ratio submitted."""
+        """S, the number of jobs that the old ratio submitted."""
         return self.old * self.free if self.nsub is None else self.nsub
 
     @property
     def excess(self) -> int:
-        """E, how many jobs wait beyond what is allowed."""
+        """E, the number of jobs that wait in excess of the allowed number."""
         return self.waiting - self.allowed
 
 
 def _double(now: Situation) -> float:
-    """Exponential up, JR = OLD_JR * 2: from 0, there is one job for all that is free."""
+    """Exponential up, JR = OLD_JR * 2; from 0: one job for all free resources."""
     return now.old * 2 if now.old else 1 / max(now.free, 1)
 
 
 def _adapt_up(now: Situation) -> float:
-    """Adaptive up, JR = S / R: after 0 it begins anew, and it doubles where S or R says nothing.
+    """Adaptive up, JR = S / R: from 0 it starts again at 1, and it doubles if S or R is 0.
 
-    Where the cluster has less than nothing free, as its own users have taken more since, there is nothing to grow into.
+    It does not grow if the cluster has less than 0 free resources, as its own users have taken more since.
     """
     if not now.old:
         return INITIAL_RATIO
@@ -83,12 +84,12 @@ def _adapt_up(now: Situation) -> float:
 
 
 def _one_job(now: Situation) -> float:
-    """Down to nearly 0, JR = 1 / MAX_RESOURCES: a single job for a cluster that is all free."""
+    """Down to nearly 0, JR = 1 / MAX_RESOURCES: a single job for a cluster without other jobs."""
     return 1 / max(now.resources, 1)
 
 
 def _adapt_down(now: Situation) -> float:
-    """Adaptive down, JR = OLD_JR * (S - E) / S: in proportion to what did not wait too much."""
+    """Adaptive down, JR = OLD_JR * (S - E) / S: in proportion to the jobs that are not in excess."""
     if now.submitted <= 0:
         return 0.0
     return now.old * max(0.0, now.submitted - now.excess) / now.submitted
@@ -98,8 +99,8 @@ class Algorithm(NamedTuple):
     """A prediction algorithm of the specification.
 
     Attributes:
-        up: the new ratio where no more jobs wait than are allowed.
-        down: the new ratio where more do.
+        up: returns the new ratio if no more jobs wait than are allowed.
+        down: returns the new ratio if more jobs wait.
     """
 
     up: Callable[[Situation], float]
@@ -138,10 +139,10 @@ def next_ratio(now: Situation, algorithm: str = "two-way") -> float:
 
 
 def adjusted(now: Situation, finished: int, algorithm: str = "two-way") -> float | None:
-    """The ratio of the next cycle, or None where there is no reason for another one than the old.
+    """The ratio of the next cycle, or None if it does not change.
 
-    There is none before a job of the campaign has finished. And it grows only after it was used: where nothing was
-    submitted, there is nothing to learn.
+    It does not change before a job of the campaign has finished. It grows only after jobs were submitted, as there is
+    nothing to learn otherwise.
     """
     if not finished or (now.nsub == 0 and now.excess <= 0 and now.old):
         return None
@@ -149,7 +150,7 @@ def adjusted(now: Situation, finished: int, algorithm: str = "two-way") -> float
 
 
 def throughput(window: Window, now: float) -> float | None:
-    """Finished jobs in a second, since the earliest of them was submitted; None if none finished lately.
+    """Finished jobs per second, since the first of them was submitted; None if none has finished lately.
 
     >>> throughput(Window(10, since=3000.0), 3600.0) * 60
     1.0
@@ -162,17 +163,17 @@ def throughput(window: Window, now: float) -> float | None:
 def end_after(
     *, waiting: int, running: int, durations: Durations, window: Window, age: float, now: float
 ) -> tuple[float, str] | None:
-    """In how many seconds a campaign should have ended, and by which method that was found.
+    """The expected time to the end of a campaign, in seconds, and the method of this forecast.
 
-    A young campaign (less than two mean durations old, or nothing finished yet) is judged by the mean duration of its
-    jobs, an older one by its throughput. None if that says nothing: of a young one nothing runs, or nothing has ever
-    finished; of an older one nothing has finished lately.
+    For a young campaign (younger than two mean durations, or without finished jobs), the method is the mean duration
+    of its jobs, for an older one its throughput. It is None if there is no forecast: nothing of a young campaign runs,
+    or no job has ever finished; or no job of an older campaign has finished lately.
 
     Args:
-        waiting: how many of its tasks still wait, in the bag or on clusters.
-        running: how many jobs run: they count as half done.
-        durations: of the jobs to take the mean of.
-        window: what finished lately.
+        waiting: how many of its tasks wait, in the bag or on clusters.
+        running: how many of its jobs run. They count as half completed.
+        durations: the durations of the jobs, for the mean.
+        window: the jobs that finished lately.
         age: seconds since the campaign was submitted.
         now: seconds of the grid's clock.
 

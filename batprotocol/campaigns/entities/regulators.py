@@ -1,8 +1,8 @@
-"""What regulates the flow of jobs to the clusters: the predictor's ratio, CiGri 3's taps, or a controller.
+"""The regulators of the flow of jobs to the clusters: the predictor's ratio, CiGri 3's taps, or a controller.
 
-Each says how many jobs a couple of campaign and cluster may get. A ratio allows every campaign something, by what it is
-offered. Taps and controllers know nothing of what is free: they look at the jobs that wait, and let one campaign at a
-time use a cluster, the first that they let through.
+Each limits the number of jobs that a couple of campaign and cluster may get. A ratio allows jobs for every campaign, by
+the resources that it is offered. Taps and controllers do not use the free resources, but the jobs that wait. They let
+one campaign at a time use a cluster: the first one that they allow jobs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ __all__ = ["REGULATORS", "Regulation", "limit_by_tap", "taps_after"]
 
 
 class Regulation(Record, frozen=True, kw_only=True):
-    """What a regulator allows in this cycle.
+    """The limits of a regulator in this cycle.
 
     Args:
-        served: the couples that may order something, in their order.
-        limits: how many jobs each of them may get.
-        taps: the taps as they are turned now.
-        controllers: what the controllers remember now.
+        served: the couples that may order jobs, in their order.
+        limits: the limit of jobs for each of them.
+        taps: the new taps.
+        controllers: the new states of the controllers.
     """
 
     served: tuple[Couple, ...]
@@ -47,14 +47,14 @@ class Regulation(Record, frozen=True, kw_only=True):
 
 
 def limit_by_tap(rate: int, *, max_jobs: int | None = None, active: int = 0, queued: int = 0, ahead: int = 1) -> int:
-    """How many jobs of a campaign a cluster may still get, by its tap; below 0 if it has more than it may.
+    """How many more jobs of a campaign a cluster may get, by its tap; below 0 if it has too many.
 
     Args:
         rate: the rate of the tap.
-        max_jobs: how many jobs the campaign may have there at once; None: any number.
-        active: how many it has there.
+        max_jobs: how many jobs the campaign may have there at once; None: no limit.
+        active: how many jobs it has there.
         queued: how many of its tasks are in the cluster's queue.
-        ahead: how many cycles' worth are queued: CiGri 3 queues ten.
+        ahead: for how many cycles jobs are queued: CiGri 3 queues for ten.
 
     >>> limit_by_tap(3, ahead=10), limit_by_tap(3, ahead=10, max_jobs=4, active=9)
     (30, -5)
@@ -119,7 +119,7 @@ def _active(grid: Grid) -> Counter[tuple[int, str]]:
 
 
 def _room(couple: Couple, active: Counter[tuple[int, str]]) -> int:
-    """How many more jobs a campaign has for a cluster, and may have there."""
+    """How many more jobs a campaign has for a cluster and may have there."""
     properties = couple.properties
     most = 1 if is_test(couple.campaign, properties) else properties.max_jobs
     return couple.status.pending if most is None else min(couple.status.pending, most - active[couple.key])
@@ -144,13 +144,13 @@ REGULATORS: dict[Regulator, Callable[[Grid, Settings, Sequence[Couple], Sequence
 def taps_after(
     turned: Sequence[Tap], orders: Sequence[Order], settings: Settings, old: Sequence[Tap]
 ) -> tuple[Tap, ...]:
-    """The taps after the orders are submitted, those that have changed since the last cycle.
+    """The taps that have changed since the last cycle, after the orders were submitted.
 
     Args:
         turned: the taps before the orders.
-        orders: what was ordered.
-        settings: how the grid is run.
-        old: the taps as the last cycle left them.
+        orders: the orders.
+        settings: the settings of the grid.
+        old: the taps after the last cycle.
     """
     submitted: Mapping[tuple[int, str], int] = {(order.campaign, order.cluster): order.jobs for order in orders}
     before = set(old)

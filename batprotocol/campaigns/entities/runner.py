@@ -1,6 +1,6 @@
-"""The runner: what is submitted to the clusters, and in which order. The submitting itself is the clusters' part.
+"""The runner: it selects the tasks to submit to the clusters, and their order. The loop submits them.
 
-Where taps regulate, a cluster serves one campaign at a time, as CiGri 3 does: the first whose tap lets jobs through.
+With taps, a cluster serves one campaign at a time, as in CiGri 3: the first one whose tap is open.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from batprotocol.campaigns.model import Campaign, Order, Record, Submission, Tap
 __all__ = ["Run", "TaskSource", "serve", "submission", "submissions"]
 
 TaskSource: TypeAlias = Callable[[int, str, int], Sequence[Task]]
-"""Asks for the first tasks of a campaign that wait, for a cluster: `tasks(campaign, cluster, how_many)`.
+"""Returns the first waiting tasks of a campaign for a cluster: `tasks(campaign, cluster, how_many)`.
 
-They come by priority (the greatest first), then by their affinity to the cluster (likewise), then by number."""
+They are ordered by priority (the greatest first), then by affinity to the cluster (likewise), then by number."""
 
 
 class Run(Record, frozen=True):
-    """Some jobs of one campaign that follow each other in the queue of a cluster.
+    """Consecutive jobs of one campaign in the queue of a cluster.
 
     Args:
         campaign: the number of the campaign.
-        jobs: how many.
+        jobs: the number of jobs.
     """
 
     campaign: int
@@ -37,16 +37,16 @@ class Run(Record, frozen=True):
 def serve(
     queue: Iterable[Run], turned: Mapping[int, Tap], banned: Set[int], now: float, settings: TapSettings
 ) -> Run | None:
-    """Whose jobs a cluster gets in this cycle, and how many at most: those of one campaign, up to the rate of its tap.
+    """The campaign whose jobs a cluster gets in this cycle, and their number: at most the rate of its tap.
 
     A tap that was closed a short time ago blocks the cluster, so that the jobs that wait there may start first.
 
     Args:
-        queue: what is in the cluster's queue, in its order.
+        queue: the queue of the cluster, in its order.
         turned: the tap of each campaign on this cluster.
         banned: the campaigns that must not use this cluster.
         now: seconds of the grid's clock.
-        settings: how taps are turned.
+        settings: the settings of taps.
     """
     for run in queue:
         tap = turned[run.campaign]
@@ -60,7 +60,7 @@ def serve(
 def submission(
     campaign: Campaign, cluster: str, tasks: Iterable[int], *, replica: bool = False, group: int = 1
 ) -> Submission:
-    """Tasks for a cluster, by number, with what the campaign says of it. Copies always give way to other jobs."""
+    """A submission of tasks, by number, with the campaign's keys for the cluster. Copies are always best effort."""
     properties = next(each for each in campaign.clusters if each.cluster == cluster)
     return Submission(
         campaign=campaign,
@@ -76,12 +76,12 @@ def submission(
 def submissions(
     ordered: Sequence[Order], campaigns: Mapping[int, Campaign], tasks: TaskSource
 ) -> tuple[Submission, ...]:
-    """What was ordered, with the tasks to do. The clusters draw them in turn.
+    """The submissions for the orders. The clusters draw tasks in turn.
 
     Args:
-        ordered: what the campaigns' schedulers ordered.
+        ordered: the orders of the campaigns' schedulers.
         campaigns: the campaigns by number.
-        tasks: gives the tasks that wait.
+        tasks: returns the waiting tasks.
     """
     wanted = {(order.campaign, order.cluster): order.jobs * order.group for order in ordered}
     groups = {(order.campaign, order.cluster): order.group for order in ordered}

@@ -1,8 +1,8 @@
-"""The campaign schedulers: how many jobs of a campaign a cluster gets of what it offers, and with which tasks.
+"""The campaign schedulers: they decide how many jobs of a campaign a cluster gets, and with which tasks.
 
-A policy is chosen for each campaign on each cluster: *test* gives one job to each cluster, *workqueue* fills what is
-offered, by the ratio of jobs to resources, and *finalize* copies the last tasks of a campaign to what is left over. The
-first copy of a task that ends well ends the others: that is the updator's part.
+Each campaign has a policy on each cluster. *test* gives one job to each cluster. *workqueue* fills the offered
+resources, by the ratio of jobs to resources. *finalize* copies the last tasks of a campaign to idle resources. When the
+first copy of a task has ended well, the updator ends the others.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["POLICIES", "Limit", "Share", "draw", "finalize", "resources_for", "t
 
 
 class Limit(Record, frozen=True, kw_only=True):
-    """What the regulator allows a campaign on a cluster. One of both is None.
+    """The limit of the regulator for a campaign on a cluster. One of both is None.
 
     Args:
-        ratio: jobs for each resource that is offered.
-        jobs: how many jobs, whatever is offered.
+        ratio: jobs for each offered resource.
+        jobs: the number of jobs, for any number of offered resources.
     """
 
     ratio: float | None = None
@@ -29,17 +29,17 @@ class Limit(Record, frozen=True, kw_only=True):
 
 
 class Share(Record, frozen=True, kw_only=True):
-    """What a campaign's scheduler decides upon, for one cluster.
+    """The input of a campaign's scheduler, for one cluster.
 
     Args:
-        offer: how many resources the metascheduler offers it there.
-        remaining: how many of its tasks nobody has ordered yet.
-        limit: what the regulator allows.
-        active: how many jobs it has there that have not ended.
-        max_jobs: how many it may have there; None: as many as it likes.
-        weight: how many resources its JDL asks for, for each job.
+        offer: how many resources the metascheduler offers it.
+        remaining: how many of its tasks are not ordered yet.
+        limit: the limit of the regulator.
+        active: how many jobs it has on the cluster that have not ended.
+        max_jobs: how many jobs it may have there; None: no limit.
+        weight: how many resources its JDL requests for each job.
         tested: whether a job of it has ended well there.
-        group: how many tasks a job does.
+        group: how many tasks a job runs.
     """
 
     offer: float
@@ -53,7 +53,7 @@ class Share(Record, frozen=True, kw_only=True):
 
 
 def test(share: Share) -> int:
-    """One job on each cluster, and the next one only where that failed.
+    """One job on each cluster, and another one only if the first one failed.
 
     >>> test(Share(offer=10, remaining=5, limit=Limit(ratio=1)))
     1
@@ -64,9 +64,9 @@ def test(share: Share) -> int:
 
 
 def workqueue(share: Share) -> int:
-    """As many jobs as fill what is offered, by the ratio; or as many as the regulator allows.
+    """As many jobs as fill the offered resources, by the ratio; or as many as the regulator allows.
 
-    A ratio above 0 gives one job at least, as slow start wants it.
+    A ratio above 0 gives one job at least, as slow start requires.
 
     >>> workqueue(Share(offer=10, remaining=100, limit=Limit(ratio=0.5)))
     5
@@ -88,7 +88,7 @@ POLICIES: dict[Policy, Callable[[Share], int]] = {"test": test, "workqueue": wor
 
 
 def resources_for(jobs: int, share: Share) -> float:
-    """How many of the offered resources so many jobs should take: for each its weight, or more if the ratio says so."""
+    """How many of the offered resources the jobs take: for each its weight, or `1 / ratio` if that is more."""
     each = max(share.weight, 1 / share.limit.ratio) if share.limit.ratio else share.weight
     return min(share.offer, jobs * each)
 
@@ -96,14 +96,14 @@ def resources_for(jobs: int, share: Share) -> float:
 def draw(
     wanted: Mapping[tuple[int, str], int], candidates: Mapping[tuple[int, str], Sequence[Task]]
 ) -> dict[tuple[int, str], tuple[Task, ...]]:
-    """Which tasks each cluster gets: the clusters draw one by one, in turn, and no task is drawn twice.
+    """The tasks for each cluster: the clusters draw one by one, in turn, and no task is drawn twice.
 
-    Each draws its own first task of its first campaign, and of the next one when that has nothing more for it.
+    Each draws its first task of its first campaign; if that campaign has no more tasks for it, of the next one.
 
     Args:
         wanted: how many tasks each couple of campaign and cluster gets; a cluster draws from campaigns in this order.
-        candidates: the tasks of each couple, in the order in which the cluster draws them. For all to get what they
-            want, there must be as many as all clusters together want of that campaign.
+        candidates: the tasks of each couple, in the order in which the cluster draws them. For all to get enough, there
+            must be as many as all clusters together want of that campaign.
 
     >>> tasks = [Task(number, 1, str(number), str(number)) for number in range(5)]
     >>> got = draw({(1, "a"): 2, (1, "b"): 9}, {(1, "a"): tasks, (1, "b"): tasks})
@@ -135,14 +135,14 @@ def draw(
 def finalize(
     active: Iterable[Job], offer: float, weight: int, settings: Settings, copied: Mapping[int, int]
 ) -> list[int]:
-    """Which tasks of a campaign are copied, when none waits any more and resources are left over.
+    """The tasks of a campaign that are copied to idle resources, when none waits any more.
 
-    Those that have been on their way for the longest come first, and none gets more copies than the settings allow.
+    The tasks that were submitted first come first. No task gets more copies than the settings allow.
 
     Args:
         active: the jobs of the campaign that have not ended, on all clusters.
-        offer: how many resources are left over.
-        weight: how many of them a job takes.
+        offer: how many resources are idle.
+        weight: how many resources a job takes.
         settings: how many copies a task may have.
         copied: how many copies of each task other clusters have just got.
     """

@@ -1,8 +1,8 @@
 """CiGri 3's rate control: a tap for each campaign on each cluster.
 
-It is turned up while its jobs start, and closed when they wait. A closed tap stays as it is for a time of grace, in
-which the jobs that wait may start. After each cycle in which the tap was open and its jobs were submitted, the rate
-grows; once it was closed for longer than the grace, it falls.
+A tap is closed while its jobs wait. Its rate stays unchanged for a time of grace, in which these jobs may start. It
+falls if the tap was closed for longer than that. It grows after each cycle in which the tap was open and its jobs were
+submitted.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["after", "close", "decrease", "in_grace", "increase", "open_", "reset
 
 
 def in_grace(tap: Tap, now: float, settings: TapSettings) -> bool:
-    """Whether it was closed so short a time ago that its rate stays."""
+    """Whether the tap was closed within the time of grace, so that its rate stays."""
     return tap.close_date is not None and now - tap.close_date < settings.grace
 
 
 def increase(tap: Tap, settings: TapSettings) -> Tap:
-    """A tap that lets more through; above the maximum, nothing grows.
+    """The tap with a greater rate; from the maximum on, it does not grow.
 
     >>> increase(Tap(campaign=1, cluster="a", rate=9), TapSettings()).rate
     13
@@ -31,7 +31,7 @@ def increase(tap: Tap, settings: TapSettings) -> Tap:
 
 
 def decrease(tap: Tap, now: float, settings: TapSettings) -> Tap:
-    """A tap that lets less through, though not less than in the beginning; none does during the time of grace.
+    """The tap with a smaller rate, but not below the first one. In the time of grace, it is unchanged.
 
     >>> decrease(Tap(campaign=1, cluster="a", rate=13), 0.0, TapSettings()).rate
     8
@@ -42,30 +42,30 @@ def decrease(tap: Tap, now: float, settings: TapSettings) -> Tap:
 
 
 def open_(tap: Tap) -> Tap:
-    """A tap that lets jobs through."""
+    """The tap, open."""
     return msgspec.structs.replace(tap, state=TapState.OPEN)
 
 
 def close(tap: Tap, now: float) -> Tap:
-    """A tap that lets nothing through. One that was closed already keeps its date."""
+    """The tap, closed. If it was closed already, it keeps its date."""
     if tap.state is TapState.CLOSED:
         return tap
     return msgspec.structs.replace(tap, state=TapState.CLOSED, close_date=now)
 
 
 def reset(tap: Tap, settings: TapSettings) -> Tap:
-    """A tap with the rate that all begin with, open or closed as it was."""
+    """The tap with its first rate, open or closed as before."""
     return msgspec.structs.replace(tap, rate=settings.rate)
 
 
 def turn(tap: Tap, *, waiting: bool, now: float, settings: TapSettings) -> Tap:
-    """The tap before jobs are submitted: closed while jobs of its campaign wait on its cluster, else opened.
+    """The tap before jobs are submitted: closed while jobs of its campaign wait on its cluster, else open.
 
     Args:
-        tap: the tap as the last cycle left it.
+        tap: the tap after the last cycle.
         waiting: whether any of its campaign's jobs wait there.
         now: seconds of the grid's clock.
-        settings: how taps are turned.
+        settings: the settings of taps.
     """
     if tap.state is TapState.CLOSED:
         tap = decrease(tap, now, settings)
@@ -73,6 +73,6 @@ def turn(tap: Tap, *, waiting: bool, now: float, settings: TapSettings) -> Tap:
 
 
 def after(tap: Tap, submitted: int, settings: TapSettings) -> Tap:
-    """The tap after jobs were submitted: it is turned up where its rate was nearly used."""
+    """The tap after jobs were submitted: its rate grows if it was nearly used."""
     used = tap.state is TapState.OPEN and tap.rate < submitted * settings.factor + 1
     return increase(tap, settings) if used else tap

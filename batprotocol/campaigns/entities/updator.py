@@ -1,8 +1,9 @@
-"""The updator: what the clusters said becomes snapshots of their resources, and new states of jobs, tasks and events.
+"""The updator: from the answers of the clusters, it makes snapshots of resources, and new states of jobs and tasks.
 
-It alone ends jobs. What a cluster does not know any more was lost, and is run again; what a cluster never heard of is
-submitted again under its old number. Of several copies of a task, the first that ends well ends the task, and the
-others are wiped. A cluster that does not answer is not used until it does; its jobs stay as they are.
+It also opens and closes events. Only the updator ends jobs. A job that its cluster does not know any more is lost, and
+runs again. A job that its cluster never got is submitted again under its old number. If a task has several copies, the
+first one that ends well ends the task, and the others are wiped. A cluster that does not answer is not used, and its
+jobs are unchanged.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ __all__ = ["lifted", "update"]
 def update(
     jobs: Sequence[Job], observations: Iterable[Observation], *, now: float, open_events: Sequence[Event] = ()
 ) -> Update:
-    """What the clusters' answers mean.
+    """The changes that follow from the answers of the clusters.
 
     Args:
         jobs: all jobs that have not ended.
-        observations: what the clusters said, each once; one that is missing here was not asked.
+        observations: the answers of the clusters, one for each. A cluster that is missing was not asked.
         now: seconds of the grid's clock.
-        open_events: all events that are open.
+        open_events: all open events.
     """
     findings = _Findings(jobs, now)
     closed = []
@@ -72,15 +73,15 @@ AUTOFIXED = frozenset(
         "TIMEOUT",
     }
 )
-"""The events of clusters that are over when the cluster answers again."""
+"""The events of clusters that are closed when the cluster answers again."""
 
 
 def lifted(open_events: Iterable[Event], closed: Iterable[EventChange] = ()) -> tuple[EventChange, ...]:
-    """The blacklists that end, as the event that they follow from is closed.
+    """The blacklists that end, as the events that caused them are closed.
 
     Args:
-        open_events: all events that are open.
-        closed: those of them that are closed right now.
+        open_events: all open events.
+        closed: those of them that are closed now.
     """
     events = list(open_events)
     still_open = {each.id for each in events} - {each.event for each in closed}
@@ -94,7 +95,7 @@ def _unreachable(seen: Observation, now: float) -> Event:
 
 
 class _Findings:
-    """What is found out, cluster by cluster, and then told as an `Update`."""
+    """The findings, cluster by cluster, for an `Update`."""
 
     def __init__(self, jobs: Sequence[Job], now: float) -> None:
         self.now = now
@@ -112,7 +113,7 @@ class _Findings:
         self._outputs: list[JobOutput] = []
 
     def look(self, seen: Observation) -> None:
-        """Take in the answer of a cluster."""
+        """Read the answer of a cluster."""
         self._statuses.append(GridStatus(cluster=seen.cluster, time=self.now, max=seen.max, free=seen.free))
         known = {each.job: each for each in seen.jobs}
         for job in self._on.get(seen.cluster, ()):
@@ -125,7 +126,7 @@ class _Findings:
                 self._changes.append(_change(job, remote, remote.state))
 
     def _unknown(self, job: Job, seen: Observation) -> None:
-        """A job that its cluster does not know: it has never heard of it, or has lost it."""
+        """Handle a job that its cluster does not know: the cluster never got it, or has lost it."""
         if job.state is JobState.TO_LAUNCH and job.kill is None:
             self._relaunch.append(job.id)
         elif job.state is JobState.TO_LAUNCH or job.submission_time < seen.time:
@@ -133,12 +134,12 @@ class _Findings:
             self._ended.append((job, lost))
 
     def update(self, event_changes: tuple[EventChange, ...]) -> Update:
-        """All that was found."""
+        """All findings."""
         tasks: dict[int, TaskChange] = {}
         wipes: list[Wipe] = []
-        for job, remote in sorted(self._ended, key=lambda pair: pair[1].exit_code != 0):  # what ended well comes first
+        for job, remote in sorted(self._ended, key=lambda pair: pair[1].exit_code != 0):  # well ended ones first
             verdict = judge(job, remote, self.now)
-            self.events += (_told(event) for event in verdict.events)
+            self.events += (_stored(event) for event in verdict.events)
             if verdict.remote_id is not None:
                 again = msgspec.structs.replace(remote, remote_id=verdict.remote_id, exit_code=None, stop_time=None)
                 self._changes.append(_change(job, again, JobState.SUBMITTED))
@@ -170,8 +171,8 @@ class _Findings:
         )
 
 
-def _told(event: Event) -> Event:
-    """An event as it is stored: what is run again is settled with that."""
+def _stored(event: Event) -> Event:
+    """The event to store: it is closed already if the task runs again."""
     return event if event.blacklists else msgspec.structs.replace(event, state=EventState.CLOSED)
 
 
@@ -181,7 +182,7 @@ def _task_change(job: Job, task: int, verdict: Verdict) -> TaskChange:
 
 
 def _news(job: Job, remote: RemoteJob) -> bool:
-    """Whether a job that goes on is not as we know it."""
+    """Whether the report of a job that goes on has news."""
     return job.state is not remote.state or (remote.remote_id is not None and remote.remote_id != job.remote_id)
 
 

@@ -1,7 +1,8 @@
-"""Campaigns out of texts.
+"""Reads campaigns.
 
-`campaigns` reads either system's JDL: `cigri3` JSON, `cigri2` blocks; `admission` rules may rewrite or refuse it; what
-it asks of a cluster, `resources` reads, and its `tasks`; what of it is `idle` is told; `environment` is what jobs find.
+`campaigns` reads the JDL of either system: `cigri3` JSON or `cigri2` blocks. `admission` rules may rewrite or refuse
+it. `resources` reads the resources of a job, and `tasks` the tasks. `idle` finds keys without effect. `environment`
+makes the variables of a job.
 """
 
 from batprotocol.campaigns.jdl.admission import Rules, load_rules

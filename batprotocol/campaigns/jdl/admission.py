@@ -1,13 +1,13 @@
-"""Admission rules: Python functions in a file, which see each JDL before it is submitted, and may rewrite or refuse it.
+"""Admission rules: Python functions in a file. Each gets the JDL before its submission, and may change or refuse it.
 
     def no_more_than_a_day(jdl, user):
         for cluster in jdl["clusters"].values():
             if cluster["walltime"] > "24:00:00":
                 raise ValueError("a job may run for 24 hours")
 
-Each function that the file defines is a rule, but for those whose name begins with `_`; they come in the order of the
-file. A rule is given the expanded JDL, a dict, and the user's name. It may change the dict or return another one; what
-it raises refuses the campaign. The file is the administrator's own code, and may do whatever Python can.
+Each function of the file is a rule, except those whose name begins with `_`. The rules run in the order of the file. A
+rule gets the expanded JDL, a dict, and the name of the user. It may change the dict, return another one, or raise an
+exception to refuse the campaign. The file is the administrator's code, and may do anything that Python can.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Rules(Record, frozen=True):
     rules: tuple[tuple[str, Rule], ...] = ()
 
     def admit(self, jdl: Jdl, user: str) -> Jdl:
-        """The JDL as the rules leave it.
+        """The JDL after all rules.
 
         Raises:
-            JdlError: a rule refuses it; the error's `rule` is its name.
+            JdlError: a rule refuses it; the `rule` of the error is its name.
         """
         for name, rule in self.rules:
             copy = msgspec.json.decode(msgspec.json.encode(jdl))
@@ -51,7 +51,7 @@ class Rules(Record, frozen=True):
                 raise JdlError(f"the admission rule {name} refuses it: {reason}", rule=name) from error
             jdl = copy if returned is None else returned
             if not isinstance(jdl, dict) or not isinstance(jdl.get("clusters"), dict):
-                raise JdlError(f"the admission rule {name} made no JDL of it, but {shown(jdl)}", rule=name)
+                raise JdlError(f"the admission rule {name} returned {shown(jdl)}: return a JDL or nothing", rule=name)
         return jdl
 
 
@@ -60,7 +60,7 @@ def load_rules(source: str, file: str = "rules") -> Rules:
 
     Args:
         source: the text of the file; it is executed.
-        file: its name, for errors.
+        file: the name of the file, for errors.
 
     Raises:
         InputError: it cannot be executed.

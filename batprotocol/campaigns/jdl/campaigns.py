@@ -1,4 +1,4 @@
-"""Campaigns out of texts: either system's JDL, completed, seen by the admission rules, and made values of."""
+"""Reads campaigns: the JDL of either system, with defaults, after the admission rules, as values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Submitted", "properties_from", "read_jdl", "rows_of"]
 
 
 class Submitted(Record, frozen=True, kw_only=True):
-    """What a JDL asks for.
+    """The content of a JDL.
 
     Args:
-        campaign: the campaign; it has no number yet.
-        parameters: those of each task, in their order. The first word of each is the task's name.
+        campaign: the campaign, without a number yet.
+        parameters: the parameters of each task, in order. Their first word is the name of the task.
         jdl: the expanded JDL, as JSON.
-        warnings: what was dropped or does nothing, one sentence each.
+        warnings: the parts that were ignored or have no effect, one sentence each.
     """
 
     campaign: Campaign
@@ -44,13 +44,13 @@ def read_jdl(
     type: str | None = None,
     rules: Rules | None = None,
 ) -> Submitted:
-    """What a JDL asks for: CiGri 3's JSON, or CiGri 2's blocks, told apart by how they begin.
+    """Read a JDL: CiGri 3's JSON or CiGri 2's blocks. The first character decides which.
 
     Args:
         text: the JDL.
-        user: whose campaign it will be.
-        clusters: the clusters that there are; None: any.
-        read_file: reads a file of parameters, and raises OSError or ValueError if it cannot; None: there are none.
+        user: the user who submits it.
+        clusters: the known clusters; None: accept any.
+        read_file: reads a file of parameters, and raises OSError or ValueError if it cannot; None: files are refused.
         type: `default` or `test`; None: default.
         rules: the admission rules.
 
@@ -68,7 +68,7 @@ def read_jdl(
     jdl = parse_blocks(text, clusters, warnings) if blocks else expand(parse(text), clusters)
     if rules is not None:
         jdl = rules.admit(jdl, user)
-    if not blocks:  # those of blocks are told with their lines
+    if not blocks:  # those of blocks have warnings with their lines
         warnings += unknown_keys(jdl)
     warnings += idle_keys(jdl["clusters"])
     parameters = parameters_of(jdl, read_file, blocks=blocks)
@@ -104,7 +104,7 @@ _FLAGS = ("test_mode", "temporal_grouping", "dimensional_grouping")
 
 
 def _properties(name: str, cluster: Mapping[str, Any]) -> ClusterProperties:
-    """What a cluster's part of an expanded JDL says. Keys that nobody knows are ignored."""
+    """The properties of a cluster in an expanded JDL. Unknown keys are ignored."""
     rows: dict[str, str] = {}
     for key, value in cluster.items():
         path = f"clusters.{name}.{key}"
@@ -129,10 +129,10 @@ def _properties(name: str, cluster: Mapping[str, Any]) -> ClusterProperties:
 
 
 def properties_from(cluster: str, rows: Mapping[str, str]) -> ClusterProperties:
-    """What a campaign says of a cluster, out of the rows of the table `campaign_properties`.
+    """The properties of a campaign on a cluster, from the rows of the table `campaign_properties`.
 
     Raises:
-        InputError: a number is none.
+        InputError: a number cannot be read.
     """
     values: dict[str, Any] = dict(rows)
     for key in _NUMBERS:

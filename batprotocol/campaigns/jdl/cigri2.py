@@ -1,7 +1,7 @@
 """CiGri 2's JDL: blocks `NAME{ key = value ; }`, one of them DEFAULT, the others clusters; `#` begins a comment.
 
-What comes out is the same dict as of CiGri 3's JSON, so that all that follows knows one form. CiGri 2 silently drops
-what it does not understand; here each such place is told as a warning.
+The result is a dict of the same form as for CiGri 3's JSON. CiGri 2 silently drops text that it cannot read; here each
+such place causes a warning.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _OTHERS = {"data_to_transfer", "transfer_timeout"}
 
 
 def parse_blocks(text: str, clusters: Collection[str] | None, warnings: list[str]) -> Jdl:
-    """The JDL of a text of blocks.
+    """The JDL in a text of blocks.
 
     Args:
         text: the text.
-        clusters: the clusters that there are, or None: any.
-        warnings: what was dropped is added to it, with its line.
+        clusters: the known clusters; None: accept any.
+        warnings: a warning for each dropped text is added, with its line.
 
     Raises:
-        JdlError: a block has no name, a cluster is unknown, or something is missing.
+        JdlError: a block has no name, a cluster is unknown, or a key is missing.
 
     >>> warnings = []
     >>> jdl = parse_blocks("DEFAULT{ name = n ; nbJobs = 2 ; } a{ execFile = ~/x ; execFile = x ; }", None, warnings)
@@ -70,12 +70,12 @@ def parse_blocks(text: str, clusters: Collection[str] | None, warnings: list[str
 
 
 def unreadable(path: str) -> str:
-    """Why a campaign has no parameters: its file cannot be read, and it does not say how many jobs it has."""
+    """The message for a campaign without parameters: its file cannot be read, and it has no `nbJobs`."""
     return f"I can't read the param file {path} or the nbJobs variable"
 
 
 def lines_of(text: str) -> list[str]:
-    """The parameters in a file: a line each, without its comment.
+    """The parameters in a file: one line for each task, without comments.
 
     >>> lines_of("one 1 # the first\\n\\n# all\\ntwo 2\\n")
     ['one 1 ', 'two 2']
@@ -85,9 +85,9 @@ def lines_of(text: str) -> list[str]:
 
 
 def _blocks(text: str, warnings: list[str]) -> dict[str, dict[str, str]]:
-    """The blocks by name, the settings of each by key; blocks of the same name are one, and empty ones are none.
+    """The blocks by name, with their settings by key. Blocks of the same name are merged, and empty ones are ignored.
 
-    Whatever else there is between the blocks is dropped, with a warning, and so is a brace that is missing at the end.
+    Other text between the blocks is dropped with a warning. A missing brace at the end causes a warning, too.
     """
     plain = "\n".join(line.partition("#")[0] for line in text.split("\n"))
     found: dict[str, dict[str, str]] = {}
@@ -139,7 +139,7 @@ def _cluster(name: str, block: dict[str, str], warnings: list[str]) -> Jdl:
 
 
 def _warn_of_unknown(name: str, block: dict[str, str], known: set[str], warnings: list[str]) -> None:
-    warnings += (f"{name}.{key} is ignored: nobody knows it" for key in block if key not in known)
+    warnings += (f"{name}.{key} is ignored: the key is unknown" for key in block if key not in known)
 
 
 def _whole(path: str, value: object) -> int:

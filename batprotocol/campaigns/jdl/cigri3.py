@@ -1,6 +1,6 @@
-"""CiGri 3's JDL: one JSON object. Its keys are completed, and copied to the clusters, until each says all of its own.
+"""CiGri 3's JDL: one JSON object. Defaults are added, and the common keys are copied to each cluster.
 
-What comes out is the *expanded* JDL, as plain dicts: admission rules work upon it, and `campaigns` makes values of it.
+The result is the *expanded* JDL, as plain dicts. Admission rules work on it, and `campaigns` makes values from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from batprotocol.errors import JdlError, shown
 __all__ = ["Jdl", "expand", "parse"]
 
 Jdl: TypeAlias = dict[str, Any]
-"""A JDL, as the JSON object that it is."""
+"""A JDL, as a JSON object."""
 
 _OF_THE_CAMPAIGN = {"name", "clusters", "param_file", "nb_jobs", "jobs_type", "params"}
 _DEFAULTS = {
@@ -36,15 +36,15 @@ _DEFAULTS = {
 
 
 def _given(value: object) -> bool:
-    """Whether a key says something: null and false do not, as in Ruby."""
+    """Whether a key has a value: null and false have none, as in Ruby."""
     return value is not None and value is not False
 
 
 def parse(text: str | bytes) -> Jdl:
-    """The JDL of a text, with its keys in lower case, and all that must be there.
+    """The JDL in a text, with keys in lower case. All required keys are present.
 
     Raises:
-        JdlError: it is no JSON, or something is missing.
+        JdlError: it is not JSON, or a key is missing.
 
     >>> parse('{"Name": "n", "nb_jobs": 2, "clusters": {"a": {"exec_file": "run.sh"}}}')["name"]
     'n'
@@ -86,14 +86,14 @@ def _is_desktop(jdl: Jdl) -> bool:
 
 
 def expand(jdl: Jdl, clusters: Collection[str] | None) -> Jdl:
-    """The JDL with all defaults, and what is said for all clusters copied to each that says nothing of its own.
+    """The JDL with all defaults. Each cluster gets a copy of the common keys that it does not set itself.
 
     Args:
-        jdl: what `parse` read; it is left as it is.
-        clusters: the clusters that there are, or None: any. Others are dropped.
+        jdl: the JDL of `parse`; it is not changed.
+        clusters: the known clusters; unknown ones are dropped. None: accept any.
 
     Raises:
-        JdlError: none of its clusters is left, or it wants volunteers' computers.
+        JdlError: none of its clusters is known, or it requests volunteers' computers.
     """
     known = {name: each for name, each in jdl["clusters"].items() if clusters is None or name in clusters}
     if not known:
@@ -126,7 +126,7 @@ _MACROS = {
     ),
 }
 _MACROS["epilogue"] = _MACROS["prologue"]
-"""What stands for something else, and where: a backslash keeps the cluster's shell from replacing it too early."""
+"""The macros and the keys that have them. A backslash prevents the cluster's shell from replacing them too early."""
 
 
 def _with_macros(key: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The variables that a job's command finds in its environment, each with the aliases of the specification."""
+"""The variables in the environment of a job, each with the aliases of the specification."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def environment(
 
     Args:
         campaign: its campaign.
-        properties: what that says of the cluster.
+        properties: its keys for the cluster.
         job: the job.
         task: its task; None for a prologue or epilogue.
         workdir: the directory in which it runs.
-        node_file: a file with the names of its nodes, one a line; "" if there is none.
+        node_file: a file with the names of its nodes, one per line; "" if there is none.
 
     >>> properties = ClusterProperties(cluster="a", exec_file="x", walltime="0:10")
     >>> job = Job(id=7, campaign=3, task=1, cluster="a")

@@ -1,4 +1,4 @@
-"""What a job asks for, as OAR writes it: `/nodes=1/cpu=2`, `resource_id=2`; and how long, `1:30:00`."""
+"""Reads the resources of a job in OAR's notation, `/nodes=1/cpu=2` or `resource_id=2`, and walltimes, `1:30:00`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WALLTIME = re.compile(r"([0-9]{1,7})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 
 
 class Level(Record, frozen=True):
-    """One level of the hierarchy: so many of these in each of those above.
+    """One level of the hierarchy: a number of resources in each resource of the level above.
 
     Args:
-        name: what it is: `nodes`, `cpu`, `core`, `resource_id`.
-        count: how many; None: all there are.
+        name: the name of the level: `nodes`, `cpu`, `core`, `resource_id`.
+        count: the number of resources; None: all.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Level(Record, frozen=True):
 
 
 class Resources(Record, frozen=True):
-    """The resources that a job asks for.
+    """The resources that a job requests.
 
     Args:
         levels: from the outermost to the innermost.
@@ -38,7 +38,7 @@ class Resources(Record, frozen=True):
 
     @property
     def weight(self) -> int:
-        """How many of the cluster's resources that is, where a resource is one of the innermost level.
+        """The number of resources of the innermost level.
 
         >>> read_resources("/nodes=2/cpu=4").weight
         8
@@ -54,7 +54,7 @@ def read_resources(text: str) -> Resources:
     """Read a request for resources. The leading slash may be missing.
 
     Raises:
-        InputError: it is no hierarchy of names and numbers.
+        InputError: it is not a hierarchy of names and numbers.
 
     >>> read_resources("resource_id=2")
     Resources(levels=(Level(name='resource_id', count=2),))
@@ -69,10 +69,10 @@ def read_resources(text: str) -> Resources:
 
 
 def seconds_of(walltime: str) -> float:
-    """The seconds of a walltime, `hours:minutes:seconds`; what is left out is 0, so that `2` is two hours, as in OAR.
+    """The seconds of a walltime, `hours:minutes:seconds`. Missing parts are 0: `2` is two hours, as in OAR.
 
     Raises:
-        InputError: it is no such time.
+        InputError: it is not such a time.
 
     >>> seconds_of("01:00:00"), seconds_of("1:30"), seconds_of("2")
     (3600.0, 5400.0, 7200.0)

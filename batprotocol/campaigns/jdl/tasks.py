@@ -1,6 +1,6 @@
-"""The tasks of a JDL: the parameters of each, however they are given, and the names that these begin with.
+"""The tasks of a JDL: their parameters, and their names, which are the first words of the parameters.
 
-There may be a million, so what need not be kept is not.
+There may be a million of them, so the module keeps as little as possible in memory.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from batprotocol.errors import InputError, JdlError, shown
 __all__ = ["MAX_TASKS", "Counting", "as_text", "names_of", "parameters_of", "params_as_json", "text_of"]
 
 MAX_TASKS = 1_000_000
-"""More tasks are refused, so that a slip of the finger does not fill the store."""
+"""The greatest number of tasks, so that a mistake does not fill the store."""
 
 PIECE = 10_000
-"""So many texts are put into JSON at a time."""
+"""How many texts are written as JSON at a time."""
 
 
 class Counting(Sequence[str]):
-    """Numbers as the parameters of tasks: texts, each made when it is asked for.
+    """Numbers as the parameters of tasks. Each text is made when it is read.
 
     Args:
         numbers: the numbers.
@@ -59,7 +59,7 @@ class Counting(Sequence[str]):
 
 
 def parameters_of(jdl: Jdl, read_file: Callable[[str], str] | None, *, blocks: bool) -> Sequence[str]:
-    """The parameters of all tasks: `params` wins, then `nb_jobs`, then `param_file`; in blocks a file that is there."""
+    """The parameters of all tasks, by `params`, else by `nb_jobs`, else by `param_file`; in blocks first by a file."""
     found: Sequence[str]
     if jdl.get("params") not in (None, False):
         given = jdl["params"]
@@ -79,10 +79,10 @@ def parameters_of(jdl: Jdl, read_file: Callable[[str], str] | None, *, blocks: b
         text = _read(text_of("param_file", jdl.get("param_file")), read_file)
         found = [line.strip() for line in text.removesuffix("\n").split("\n")] if text else []
     if len(found) > MAX_TASKS:
-        raise JdlError(f"a campaign has at most {MAX_TASKS} tasks: make several of it")
+        raise JdlError(f"a campaign has at most {MAX_TASKS} tasks: submit several campaigns")
     if isinstance(found, Counting):
         return found
-    hashes = sorted(map(hash, _names(found)))  # a million names would take much more room
+    hashes = sorted(map(hash, _names(found)))  # a million names would need much more memory
     if any(one == other for one, other in pairwise(hashes)):
         _refuse_twins(found)
     return tuple(found)
@@ -93,7 +93,7 @@ def _refuse_twins(parameters: Iterable[str]) -> None:
     for place, name in enumerate(_names(parameters)):
         if name in seen:
             raise JdlError(
-                f"two tasks have the name {shown(name)}: the first word of each must differ",
+                f"two tasks have the name {shown(name)}: use different first words",
                 f"params[{place}]",
                 code=-4,
             )
@@ -101,7 +101,7 @@ def _refuse_twins(parameters: Iterable[str]) -> None:
 
 
 def _numbered(number: object) -> Counting:
-    """As many parameters as `nb_jobs` says."""
+    """The parameters for `nb_jobs` tasks."""
     if not isinstance(number, int | float) or isinstance(number, bool):
         raise JdlError(f"expected a number, found {shown(number)}", "nb_jobs")
     if number < 0:
@@ -113,7 +113,7 @@ def _read(path: str, read_file: Callable[[str], str] | None) -> str:
     try:
         if read_file is not None:
             return read_file(path)
-    except InputError:  # it says why
+    except InputError:  # it has the reason
         raise
     except (OSError, ValueError):
         pass
@@ -134,19 +134,19 @@ def _names(parameters: Iterable[str]) -> Iterator[str]:
 
 
 def text_of(path: str, value: object) -> str:
-    """This text, or a JdlError at that path."""
+    """The value if it is a text, else a JdlError with that path."""
     if not isinstance(value, str):
         raise JdlError(f"expected a text, found {shown(value)}", path)
     return value
 
 
 def as_text(value: object) -> str:
-    """A scalar of JSON as the tables hold it."""
+    """A scalar of JSON as a text for the tables."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def params_as_json(parameters: Sequence[str]) -> str:
-    """The parameters as a list in JSON, never with all of them as values at a time.
+    """The parameters as a list in JSON, made in pieces.
 
     >>> params_as_json(Counting(range(2)))
     '["0","1"]'

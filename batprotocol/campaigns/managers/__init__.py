@@ -1,8 +1,8 @@
-"""Resource managers: what runs the jobs of campaigns on a cluster.
+"""Resource managers, which run the jobs of campaigns on clusters.
 
-`interface` says what one is, `local` runs processes on this machine, `dask` (with `dask_remote`, which travels there)
-uses whatever Dask runs on, `opening` opens one or the other, and `asking` asks all side by side. Simulated clusters are
-in `simulation`.
+`interface` defines them. `local` runs processes on this machine. `dask` uses the workers of a Dask scheduler, and sends
+the code of `dask_remote` to them. `opening` opens the resource manager of a cluster, and `asking` asks all clusters in
+parallel. Simulated clusters are in `simulation`.
 """
 
 from batprotocol.campaigns.managers.dask import DaskCluster

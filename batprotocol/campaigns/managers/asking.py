@@ -1,8 +1,8 @@
-"""Asks clusters side by side, so that one that does not answer keeps no other waiting.
+"""Asks clusters in parallel, so that a cluster that does not answer does not delay the others.
 
-Each cluster has a thread of its own, in which it is asked one thing at a time. What has not come back within the
-patience of a cycle is taken up in a later one, and until then the cluster is left alone. A cluster that fails is asked
-again after a second, then after two, four... up to a minute. It must not know what is asked for.
+Each cluster has its own thread, which answers one question at a time. If an answer takes longer than the patience of a
+cycle, a later cycle uses it, and the cluster gets no question until then. A cluster that fails is asked again after a
+second, then after two, four... up to a minute. This module must not know the meaning of the questions.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Answer = TypeVar("Answer")
 
 FIRST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 60.0
-"""After how long a cluster is asked again that has failed: at first, and at most."""
+"""The pause before a cluster that has failed is asked again: the first one, and the longest one."""
 
 
 class Station:
-    """A cluster, and the thread in which it is asked."""
+    """A cluster, and the thread that asks it."""
 
     def __init__(self, manager: ResourceManager, threaded: bool) -> None:
         self.manager = manager
-        self.asked: Future[Any] | None = None  # what has not been taken up
+        self.asked: Future[Any] | None = None  # a question whose answer has not been taken
         self.kind = ""
         self.retry_at = 0.0
         self._pause = 0.0
@@ -40,11 +40,11 @@ class Station:
 
     @property
     def busy(self) -> bool:
-        """Whether it has been asked something that it has not answered."""
+        """Whether it has a question that it has not answered."""
         return self.asked is not None and not self.asked.done()
 
     def ask(self, kind: str, question: Callable[[], Any]) -> Future[Any]:
-        """Ask it, now or in its thread."""
+        """Ask the cluster, now or in its thread."""
         asked: Future[Any] = Future()
         self.asked, self.kind = asked, kind
         if not self._threaded:
@@ -57,22 +57,22 @@ class Station:
         return asked
 
     def take(self) -> Any:
-        """What it answered; raises what was raised there."""
+        """Take its answer. An exception of the question is raised here."""
         assert self.asked is not None
         asked, self.asked = self.asked, None
         return asked.result()
 
     def failed(self, now: float) -> None:
-        """It did not answer: leave it alone for a while."""
+        """Record that it did not answer: it is not asked again before a pause."""
         self._pause = min(max(FIRST_SECONDS, 2 * self._pause), LONGEST_SECONDS)
         self.retry_at = now + self._pause
 
     def answered(self) -> None:
-        """It is there."""
+        """Record that it has answered."""
         self._pause = self.retry_at = 0.0
 
     def close(self) -> None:
-        """Let its thread end, if it is not in the middle of something."""
+        """Let its thread end, after the question that it has."""
         if self._thread is not None:
             self._questions.put(None)
 
@@ -84,17 +84,17 @@ class Station:
 def _answer(asked: Future[Any], question: Callable[[], Any]) -> None:
     try:
         asked.set_result(question())
-    except BaseException as error:  # whoever asked is told
+    except BaseException as error:  # `take` raises it
         asked.set_exception(error)
 
 
 class Clusters:
-    """All clusters that may be asked.
+    """All clusters.
 
     Args:
         managers: their resource managers.
-        patience: how many seconds to wait for those that take long; None: as long as it takes, one after the other
-            and in this thread.
+        patience: how many seconds to wait for slow clusters; None: without a limit, one cluster after the other in this
+            thread.
     """
 
     def __init__(self, managers: Iterable[ResourceManager], patience: float | None) -> None:
@@ -107,14 +107,14 @@ class Clusters:
     def ask(
         self, kind: str, questions: Mapping[str, Callable[[ResourceManager], Answer]], now: float
     ) -> tuple[dict[str, Answer], list[ClusterError]]:
-        """Ask clusters by their names: the answers that have come by the end of the patience, and what failed.
+        """Ask clusters by their names; return the answers that came within the patience, and the errors.
 
-        A cluster that has yet to answer what it was asked before is not asked anything else, and neither is one that
-        has failed a short time ago. An answer may so be to a question of this kind that was asked earlier.
+        A cluster that has not answered its last question, or that has just failed, gets no question. So an answer may
+        belong to an earlier question of this kind.
 
         Args:
             kind: the kind of the questions.
-            questions: what to ask of each; one that is not known is left out.
+            questions: the question for each cluster, by name; unknown names are ignored.
             now: seconds of the grid's clock.
         """
         answers: dict[str, Answer] = {}
@@ -132,20 +132,20 @@ class Clusters:
         return answers, errors
 
     def tend(self) -> None:
-        """Let the clusters do what they have to do between two cycles, but for those that are busy."""
+        """Let the clusters do the work that is due between two cycles, except those that are busy."""
         for station in self._stations.values():
             if not station.busy:
                 station.manager.tend()
 
     def close(self) -> None:
-        """Wait for what was asked, not for longer than the patience, and let the threads end."""
+        """Wait for the answers, for the patience at most, and let the threads end."""
         asked = [station.asked for station in self._stations.values() if station.asked is not None]
         wait(asked, self._patience)
         for station in self._stations.values():
             station.close()
 
     def _taken(self, now: float, errors: list[ClusterError]) -> dict[str, tuple[str, Any]]:
-        """The kinds of what has been answered, and the answers."""
+        """The new answers by cluster, each with the kind of its question."""
         found: dict[str, tuple[str, Any]] = {}
         for name, station in self._stations.items():
             if station.asked is None or station.busy:

@@ -1,7 +1,7 @@
-"""A cluster that is a Dask scheduler, at its address: a campaign runs on whatever Dask runs on.
+"""A cluster whose resource manager is a Dask scheduler: campaigns run on the workers of Dask.
 
-What is sent there is in `dask_remote`. The package `distributed` comes with `batprotocol[dask]`, and is imported when
-it is used. It must not know why a job is run.
+The code that runs in Dask is in `dask_remote`. The package `distributed` comes with `batprotocol[dask]`, and is
+imported at its first use. This module must not know why a job is run.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["DaskCluster"]
 Answer = TypeVar("Answer")
 
 PRIORITY: Final = -10
-"""Of what is best-effort: other work of the Dask cluster has 0 and goes first."""
+"""The priority of best-effort jobs. Other work of the Dask cluster has 0, and goes first."""
 
-RESTARTED: Final = "the Dask scheduler was started anew and has forgotten its jobs: those that had ended may run again"
+RESTARTED: Final = "the Dask scheduler was restarted and has lost its jobs: jobs that had ended may run again"
 
 CAUSES: Final = {event.type: event for event in (KILLED, LOST, NO_DIRECTORY, TIME_OVER)}
 
@@ -44,13 +44,13 @@ class DaskCluster:
     `dask worker --resources slots=4`.
 
     Args:
-        name: of the cluster.
-        address: of the scheduler, `tcp://host:8786`.
-        mark: what the names of all jobs begin with that are given to it.
-        timeout: how many seconds the scheduler has to answer.
+        name: the name of the cluster.
+        address: the address of the scheduler, `tcp://host:8786`.
+        mark: the prefix of the names of all jobs that are submitted to it.
+        timeout: how many seconds to wait for an answer of the scheduler.
 
     Raises:
-        ClusterError: `distributed` is missing, or nobody answers there.
+        ClusterError: `distributed` is missing, or nobody answers at the address.
     """
 
     def __init__(self, name: str, address: str, mark: str = "cigri", timeout: float = 10.0) -> None:
@@ -59,12 +59,12 @@ class DaskCluster:
         self._mark = f"{mark}."
         self._timeout = timeout
         self._client: Any = None
-        self._life: str | None = None  # of the register that was there last
+        self._life: str | None = None  # the id of the last register
         self._ask(lambda client: client.scheduler_info())
 
     def look(self) -> Observation:
         found = self._ask(lambda client: self._call(client, "look", mark=self._mark))
-        jobs = tuple(_told(int(job["name"][len(self._mark) :]), job) for job in found["jobs"])
+        jobs = tuple(_remote_job(int(job["name"][len(self._mark) :]), job) for job in found["jobs"])
         before, self._life = self._life, found["life"]
         return Observation(
             cluster=self.name,
@@ -98,31 +98,35 @@ class DaskCluster:
                 priority=PRIORITY if first.best_effort else 0,
                 resources={"slots": first.weight} if first.weight > 1 else None,
             )
-        until = time.monotonic() + self._timeout  # Dask sends them by and by
+        until = time.monotonic() + self._timeout  # Dask sends them with a delay
         while self._call(client, "announce", groups=groups):
             if time.monotonic() > until:
-                raise TimeoutError("it has not taken the jobs")
+                raise TimeoutError("it has not accepted the jobs")
             time.sleep(0.005)
 
     def kill(self, jobs: Iterable[int]) -> None:
         names = [self._name(job) for job in jobs]
         if names:
-            self._ask(lambda client: self._end(client, names))
+            self._ask(lambda client: self._kill(client, names))
 
-    def _end(self, client: Any, names: list[str]) -> None:
+    def _kill(self, client: Any, names: list[str]) -> None:
         from batprotocol.campaigns.managers.dask_remote import kill_commands
 
-        for name in names:  # said first: a job that waits does not begin any more
-            self._call(client, "end", name=name, exit_code=None, cause=KILLED.type)
-        client.run(kill_commands, names)
+        begun = self._call(client, "kill", names=names, cause=KILLED.type)  # the others never begin
+        if begun:
+            client.run(kill_commands, begun)
 
     def forget(self, jobs: Iterable[int]) -> None:
         names = [self._name(job) for job in jobs]
         if names:
-            self._ask(lambda client: self._call(client, "forget", names=names))
+            self._ask(lambda client: self._forget(client, names))
+
+    def _forget(self, client: Any, names: list[str]) -> None:
+        self._kill(client, names)
+        self._call(client, "forget", names=names)
 
     def tend(self) -> None:
-        """Dask goes on by itself."""
+        """Do nothing: Dask starts jobs."""
 
     def close(self) -> None:
         if self._client is not None:
@@ -136,12 +140,12 @@ class DaskCluster:
         from batprotocol.campaigns.managers.dask_remote import MARK
 
         answer = client.sync(getattr(client.scheduler, f"{MARK}-{handler}"), **arguments)
-        if answer is None and handler != "forget":  # a scheduler to which the client has connected again by itself
-            raise OSError("it was started anew")
+        if answer is None:  # the client has connected again, to another scheduler, which has no register
+            raise OSError("it was restarted")
         return answer
 
     def _connected(self) -> Any:
-        """The client; made anew when the scheduler was away, which then may be another one without a register."""
+        """The client. After a failure, it is a new one, as there may be another scheduler, without a register."""
         if self._client is None:
             self._client = connect(self._address, self._timeout, _with_register)
         return self._client
@@ -166,14 +170,14 @@ def _with_register(client: Any) -> None:
 
 
 def _by_value(module: Any) -> None:
-    """Let functions of this module travel with their code, so that Dask's side need not have batprotocol."""
+    """Send functions of this module with their code, so that Dask's workers do not need batprotocol."""
     import cloudpickle
 
     cloudpickle.register_pickle_by_value(module)
 
 
-def _told(number: int, job: dict[str, Any]) -> RemoteJob:
-    """A job of the register as the campaigns see it."""
+def _remote_job(number: int, job: dict[str, Any]) -> RemoteJob:
+    """A job of the register, as a `RemoteJob`."""
     started, stopped, node = job.get("started"), job.get("ended"), job.get("node")
     if stopped is None:
         state = JobState.RUNNING if "worker" in job else JobState.REMOTE_WAITING

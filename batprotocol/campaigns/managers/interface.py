@@ -1,8 +1,9 @@
-"""What a resource manager is to the campaigns: resources, and jobs that carry numbers.
+"""The interface of resource managers: a cluster's resources, and jobs that carry the campaigns' own numbers.
 
-It never runs a job twice: submitting a number that it has is submitting nothing, and it tells of every number that it
-was given, ended ones too, until it is told to forget it. On this the store relies: what the loop meant to do when it
-was interrupted, it finds done or does again. A resource manager must not know of ratios or of the store.
+A resource manager never runs a job twice. If a number is submitted again, nothing happens. It reports every job that
+was submitted to it, also jobs that have ended, until `forget` is called. The store relies on this: after an
+interruption, the loop repeats its last requests, and the resource manager skips those that it has carried out already.
+A resource manager must not know of ratios or of the store.
 """
 
 from __future__ import annotations
@@ -30,39 +31,39 @@ __all__ = [
     "text_of_output",
 ]
 
-# Why a job has ended without an exit code, in OAR's words where it has one.
-KILLED: Final = RemoteEvent("FRAG_JOB_REQUEST", "It was killed as asked.")
-LOST: Final = RemoteEvent("EXTERMINATE", "There is no end of it: its process was killed, or what it ran on.")
-NO_DIRECTORY: Final = RemoteEvent("WORKING_DIRECTORY", "There is no such directory.")
-REFUSED: Final = RemoteEvent("REFUSED", "It asks for more resources than there are.")
+# Why a job has ended without an exit code, by OAR's names where it has one.
+KILLED: Final = RemoteEvent("FRAG_JOB_REQUEST", "It was killed by request.")
+LOST: Final = RemoteEvent("EXTERMINATE", "Nobody recorded its end: its process or its node was killed.")
+NO_DIRECTORY: Final = RemoteEvent("WORKING_DIRECTORY", "Its directory does not exist.")
+REFUSED: Final = RemoteEvent("REFUSED", "It requests more resources than the cluster has.")
 TIME_OVER: Final = RemoteEvent("WALLTIME", "It took longer than its walltime.")
 
 
 KEPT_BYTES: Final = 10_000
-"""So many of the last bytes are kept of what a job prints that does not end well."""
+"""How many bytes are kept of the output of a job that does not end well: the last ones."""
 
 DIRECTORY: Final = "{directory}"
 NODES: Final = "{nodes}"
-"""What stands in a request's environment for what only the resource manager knows."""
+"""The values in a request's environment that the resource manager replaces, as only it knows them."""
 
 
 class Request(Record, frozen=True, kw_only=True):
-    """A job to be started.
+    """A job to start.
 
     Args:
-        job: our number of it.
+        job: the campaigns' number of the job.
         command: the line for the shell.
-        environment: what the command finds in its environment, besides; `DIRECTORY` stands for where it is started, and
-            `NODES` for a file with the names of its nodes, one a line for each resource.
+        environment: the variables that are added to the environment of the command. The value `DIRECTORY` is replaced
+            by the directory of the job, `NODES` by a file with the names of its nodes: one line for each resource.
         campaign: the number of its campaign.
-        parameters: of its task.
-        directory: where it is started; `~` and `$HOME` are the home of whoever runs it.
-        weight: how many resources it asks for, at least 1.
-        properties: which resources, in OAR's words; empty: any.
-        walltime: seconds that it may take, > 0.
+        parameters: the parameters of its task.
+        directory: the directory in which it is started; `~` and `$HOME` are the home directory of the user who runs it.
+        weight: how many resources it requests, at least 1.
+        properties: which resources it requests, in OAR's notation; empty: any.
+        walltime: the requested time in seconds, > 0.
         best_effort: whether the cluster's own jobs may kill it.
-        group: the number of the first of the jobs with which it is to be run on the same resources, one after the
-            other, in the order in which they are submitted; None: it is alone. They are submitted together.
+        group: the number of the first job of its group; None: the job is alone. The jobs of a group are submitted
+            together, and run one after the other on the same resources, in the order of their submission.
     """
 
     job: int
@@ -78,38 +79,42 @@ class Request(Record, frozen=True, kw_only=True):
     group: int | None = None
 
     def variables(self, *, directory: str, nodes: str) -> dict[str, str]:
-        """The environment, with what only the resource manager knows."""
+        """The environment, with the values that only the resource manager knows."""
         known = {DIRECTORY: directory, NODES: nodes}
         return {name: known.get(value, value) for name, value in self.environment.items()}
 
 
 @runtime_checkable
 class ResourceManager(Protocol):
-    """What runs the jobs of a cluster. When it cannot be reached, it raises `ClusterError`, and can be asked again.
+    """Runs the jobs of a cluster. It raises `ClusterError` if it cannot be reached; callers may try again.
 
     Attributes:
-        name: of its cluster.
+        name: the name of its cluster.
     """
 
     name: str
 
     def look(self) -> Observation:
-        """What there is at this moment, with all jobs that it was given and has not been told to forget."""
+        """Observe the cluster: its resources, and all jobs that were submitted and not forgotten."""
 
     def submit(self, requests: Sequence[Request], /) -> None:
-        """Put these jobs into the queue. A number that is known already changes nothing."""
+        """Put these jobs into the queue. A job whose number is known already is skipped."""
 
     def kill(self, jobs: Iterable[int], /) -> None:
-        """End these jobs, whether they wait or run. One that is unknown or has ended is left alone."""
+        """Kill these jobs, whether they wait or run. A job that is unknown or has ended is skipped.
+
+        The jobs are killed as one: none of them begins because another one has ended by this, and none begins after
+        this has returned. In a group, all are marked before the first one is killed.
+        """
 
     def forget(self, jobs: Iterable[int], /) -> None:
-        """Nobody will ask for these jobs again; those that still run are killed."""
+        """Drop these jobs: nobody asks for them again. Jobs that wait or run are killed as by `kill`."""
 
     def tend(self) -> None:
-        """Do what is to be done between two looks. Called often; must be quick."""
+        """Do the work that is due between two observations. The loop calls it often; it must be quick."""
 
     def close(self) -> None:
-        """Let go of the cluster. What runs goes on."""
+        """Disconnect from the cluster. Jobs that run go on."""
 
 
 def ended(
@@ -124,7 +129,7 @@ def ended(
     output: str = "",
     errors: str = "",
 ) -> RemoteJob:
-    """A job that has ended with this exit code, or because of this."""
+    """A job that has ended with this exit code, or because of this event."""
     return RemoteJob(
         job=job,
         state=JobState.TERMINATED,
@@ -140,11 +145,11 @@ def ended(
 
 
 def text_of_output(printed: bytes, *, whole: bool = True) -> str:
-    r"""What a job has printed as text that every store can keep.
+    r"""The output of a job, as text that every store can keep.
 
     Args:
-        printed: the end of it.
-        whole: whether that is all of it; else the line that it begins in is left out if it can be.
+        printed: the end of the output.
+        whole: whether this is the whole output. If not, the first line is removed, unless it is the only one.
 
     >>> text_of_output(b"half a line\nand a \xff\0", whole=False)
     'and a \ufffd\ufffd'

@@ -1,4 +1,4 @@
-"""The resource manager of a cluster, by what the store says of where it is."""
+"""Opens the resource manager of a cluster, by its entry in the store."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def _dask(name: str, address: str, resources: int | None, mark: str) -> Resource
 
 
 MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManager]]] = {"local": _local, "dask": _dask}
-"""How the resource managers are opened, by what they are called: `local` processes, `dask`."""
+"""The functions that open resource managers, by their names: `local` processes, `dask`."""
 
 
 def open_manager(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:
-    """The resource manager of a cluster.
+    """Open the resource manager of a cluster.
 
     Args:
-        name: of the cluster.
-        batch: what it is: one of `MANAGERS`.
-        address: where it is: a folder, the address of a scheduler.
-        resources: how many resources it is to have, where that can be chosen; None: as many as there are.
-        mark: what our jobs are called by.
+        name: the name of the cluster.
+        batch: the kind of the resource manager: one of `MANAGERS`.
+        address: its address: a folder, or the address of a scheduler.
+        resources: how many resources to use, for `local`; None: all.
+        mark: the prefix of the names of the jobs.
 
     Raises:
-        ClusterError: it cannot be reached, or there is none of this kind.
+        ClusterError: it cannot be reached, or the kind is unknown.
     """
     if batch not in MANAGERS:
         raise ClusterError(f"expected a resource manager of {' or '.join(MANAGERS)}, got {batch!r}", name)

@@ -1,9 +1,15 @@
-"""The values of campaigns, in the specification's words: plain, immutable, comparable.
+"""The values of campaigns, with the specification's names: plain, immutable, comparable.
 
-They know nothing of who decides. On `record` and `words` stand `campaigns` (what is to be done, and its tasks),
-`clusters` (where, and what is free there), `jobs` (a task on a cluster), `events` (what went wrong), `forecasts` and
-`rates` (what is expected, and how fast to go), `decisions` (what is to be done now), `grid` (all that a cycle decides
-upon) and `settings` (how).
+They do not depend on the entities. All of them are based on `record` and `words`:
+
+- `campaigns`: campaigns and tasks;
+- `clusters`: clusters, their free resources, and the jobs that they report;
+- `jobs`: a task on a cluster;
+- `events`: failures;
+- `forecasts` and `rates`: the forecasts, and the rates of the regulators;
+- `decisions`: the decisions of a cycle;
+- `grid`: the input of a cycle;
+- `settings`: the settings of the grid.
 """
 
 from batprotocol.campaigns.model.campaigns import *
@@ -28,6 +34,7 @@ from batprotocol.campaigns.model.settings import *
 from batprotocol.campaigns.model.settings import __all__ as _settings
 from batprotocol.campaigns.model.words import *
 from batprotocol.campaigns.model.words import __all__ as _words
+from batprotocol.deprecation import old_names
 
 __all__ = [
     *_campaigns,
@@ -42,3 +49,5 @@ __all__ = [
     *_settings,
     *_words,
 ]
+
+__getattr__ = old_names(__name__, {"said_of_exit": "exit_text"})

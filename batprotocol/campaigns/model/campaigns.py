@@ -1,4 +1,4 @@
-"""Campaigns: one program to be run many times, each time with other parameters, on any of several clusters."""
+"""Campaigns: one program that runs many times, each time with other parameters, on several clusters."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ __all__ = ["Campaign", "ClusterProperties", "Task", "TaskPriority"]
 
 
 class ClusterProperties(Record, frozen=True, kw_only=True):
-    """What a campaign says of one of its clusters, in the words of the JDL.
+    """The keys of a campaign for one of its clusters, with the names of the JDL.
 
     Args:
-        cluster: the cluster's name.
-        exec_file: the command; a task's parameters are appended to it.
-        exec_directory: where it is run.
-        walltime: `hours:minutes:seconds`, after which a job is killed.
-        resources: what a job asks for, `/nodes=1/cpu=2`; `batprotocol.campaigns.jdl.read_resources` reads it.
-        properties: a condition that the resources must meet, as the cluster's resource manager writes conditions.
-        project: whom the cluster accounts the jobs to.
-        type: `best-effort` jobs may be killed by the cluster for those of its own users; `normal` ones not.
-        cluster_job_type: a type of the resource manager's own.
-        test_mode: one job only, before the jobs of campaigns that are no tests, and not as best effort.
-        max_jobs: how many jobs of the campaign may be on the cluster at once; None: as many as fit.
-        priority: CiGri 2's order of a campaign's clusters: the greatest first.
-        prologue: commands to be run once on the cluster before the first job.
-        epilogue: commands to be run once after the last one.
-        prologue_walltime: after which the prologue is killed, in place of `walltime`.
-        epilogue_walltime: after which the epilogue is killed, likewise.
-        result_marker: a file that says that a task is done, `{NAME}` standing for the task's name: its command is not
-            begun again when the file is there, and never twice at a time. It is made when the command ends well, in
-            `exec_directory` unless its path is absolute, in a folder that is there. None: there is none, and tasks may
-            be copied.
-        temporal_grouping: whether short tasks may be run one after the other, in one job.
+        cluster: the name of the cluster.
+        exec_file: the command; the parameters of a task are appended to it.
+        exec_directory: the directory of the command.
+        walltime: the requested time, `hours:minutes:seconds`, after which a job is killed.
+        resources: the resources of a job, such as `/nodes=1/cpu=2`; `batprotocol.campaigns.jdl.read_resources` reads
+            them.
+        properties: a condition for the resources, in the notation of the cluster's resource manager.
+        project: the project that the cluster accounts the jobs to.
+        type: `best-effort`: jobs of the cluster's own users may kill the jobs; `normal`: they may not.
+        cluster_job_type: a type that is specific to the resource manager.
+        test_mode: one job only, before the jobs of campaigns that are not tests, and not as best effort.
+        max_jobs: how many jobs of the campaign may be on the cluster at once; None: no limit.
+        priority: CiGri 2's order of the clusters of a campaign: the greatest first.
+        prologue: commands that run once on the cluster, before the first job.
+        epilogue: commands that run once on the cluster, after the last job.
+        prologue_walltime: the requested time of the prologue, in place of `walltime`.
+        epilogue_walltime: the requested time of the epilogue, likewise.
+        result_marker: a file that marks a task as done; `{NAME}` is replaced by the name of the task. If the file
+            exists, the command of the task does not begin again, and it never runs twice at a time. The file is made
+            when the command ends well. Its path is relative to `exec_directory`, and its folder must exist. None: there
+            is no marker, and tasks may be copied.
+        temporal_grouping: whether a job may run several short tasks, one after the other.
     """
 
     cluster: str
@@ -64,22 +65,22 @@ class ClusterProperties(Record, frozen=True, kw_only=True):
 
     @property
     def best_effort(self) -> bool:
-        """Whether its jobs give way to the cluster's own. An unknown type means that they do; a test's jobs do not."""
+        """Whether the cluster's own jobs may kill its jobs: with an unknown type they may, in a test they may not."""
         return self.type != "normal" and not self.test_mode
 
 
 class Campaign(Record, frozen=True, kw_only=True):
-    """A campaign as it was submitted. How far it is, `CampaignStatus` says.
+    """A campaign as it was submitted. `CampaignStatus` has its progress.
 
     Args:
         id: its number, from 1; 0 before it is submitted.
-        user: whose it is.
-        name: what its user calls it.
+        user: the name of its user.
+        name: its name.
         type: a test or not.
-        jobs_type: the JDL's free word for the kind of its jobs.
-        state: what becomes of it.
-        submission_time: seconds of the grid's clock.
-        clusters: where it may run, in the order of the JDL.
+        jobs_type: a free text of the JDL for the kind of its jobs.
+        state: its state.
+        submission_time: the time of its submission, in seconds of the grid's clock.
+        clusters: its clusters, in the order of the JDL.
     """
 
     id: int = 0
@@ -92,30 +93,30 @@ class Campaign(Record, frozen=True, kw_only=True):
     clusters: tuple[ClusterProperties, ...] = ()
 
     def on(self, cluster: str) -> ClusterProperties | None:
-        """What it says of a cluster, or None if it does not run there."""
+        """Its keys for a cluster, or None if it does not run there."""
         return next((each for each in self.clusters if each.cluster == cluster), None)
 
 
 class TaskPriority(IntEnum):
-    """Which task of a campaign comes first: that with the greatest number."""
+    """The priority of a task in its campaign: the greatest number comes first."""
 
     END = 0
-    """It asked to be run again after all others (exit code 67)."""
+    """It requested to run again after all others (exit code 67)."""
     USUAL = 10
     RESUBMITTED = 20
-    """It was given to a cluster before, and came back."""
+    """It was on a cluster before, and came back."""
 
 
 class Task(Record, frozen=True):
-    """One run of the program, however many jobs it takes.
+    """One run of the program. It may take several jobs.
 
     Args:
-        id: its number, over all campaigns.
+        id: its number, unique in all campaigns.
         campaign: the number of its campaign.
         name: the first word of its parameters, unique in the campaign.
-        parameters: what is appended to the command.
-        priority: which comes first, a `TaskPriority`.
-        state: where it is.
+        parameters: the text that is appended to the command.
+        priority: its priority in the campaign, a `TaskPriority`.
+        state: its state.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Clusters: what is known of them for good, what they have free, and what they say of our jobs."""
+"""Clusters: their properties, their free resources, and the jobs that they report."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ __all__ = ["Blacklist", "Cluster", "GridStatus", "Observation", "RemoteEvent", "
 
 
 class Cluster(Record, frozen=True, kw_only=True):
-    """A cluster that campaigns may name.
+    """A cluster that campaigns may use.
 
     Args:
         name: its name.
-        id: its number, from 1, in the order of their registration.
-        power: the speed of a resource, against those of other clusters; a campaign's clusters of equal priority are
-            used from the greatest power downwards.
-        batch: what drives it, for people.
-        resource_unit: what a resource is there, for people.
-        stress_factor: how hard it has it, as it says itself, from 0; None if it does not say.
-        stress_limit: from which stress factor on nothing is given to it.
-        enabled: whether it is used at all.
-        details: what its driver must know, and people may: pairs of a name and a text, such as `api_url`.
+        id: its number, from 1, in the order of registration.
+        power: the speed of a resource, relative to those of other clusters. Of the clusters of a campaign with equal
+            priority, those with the greatest power are used first.
+        batch: the name of its resource manager, for display.
+        resource_unit: the name of a resource, for display.
+        stress_factor: the load that it reports, from 0; None if it reports none.
+        stress_limit: the stress factor from which on it gets no jobs.
+        enabled: whether it is used.
+        details: pairs of a name and a text for its resource manager, such as `api_url`.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Cluster(Record, frozen=True, kw_only=True):
 
     @property
     def under_stress(self) -> bool:
-        """Whether it asks to be spared."""
+        """Whether its stress factor has reached the limit."""
         return self.stress_factor is not None and self.stress_factor >= self.stress_limit
 
 
@@ -44,10 +44,10 @@ class GridStatus(Record, frozen=True, kw_only=True):
     """A snapshot of a cluster's resources: a row of the table `gridstatus`.
 
     Args:
-        cluster: the cluster's name.
-        time: when, in seconds of the grid's clock.
-        max: how many resources it has, those that are down not counted.
-        free: how many of them nobody uses.
+        cluster: the name of the cluster.
+        time: the time of the snapshot, in seconds of the grid's clock.
+        max: how many resources it has, without those that are down.
+        free: how many of them are free.
     """
 
     cluster: str
@@ -57,16 +57,16 @@ class GridStatus(Record, frozen=True, kw_only=True):
 
     @property
     def used(self) -> int:
-        """How many resources somebody uses."""
+        """How many resources are in use."""
         return self.max - self.free
 
 
 class RemoteEvent(Record, frozen=True):
-    """Something that a resource manager tells of a job, in OAR's words.
+    """An event of a job that its resource manager reports, with OAR's names.
 
     Args:
         type: `BESTEFFORT_KILL`, `WALLTIME`, `FRAG_JOB_REQUEST`, `EXTERMINATE`, `WORKING_DIRECTORY`...
-        description: its own words.
+        description: the text of the resource manager.
     """
 
     type: str
@@ -74,19 +74,19 @@ class RemoteEvent(Record, frozen=True):
 
 
 class RemoteJob(Record, frozen=True, kw_only=True):
-    """What a cluster says of one of our jobs.
+    """One of the campaigns' jobs, as its cluster reports it.
 
     Args:
-        job: our number of it.
-        state: `REMOTE_WAITING`, `RUNNING`, `TERMINATED` (it ended, however) or `SUBMITTED` (it cannot tell).
-        remote_id: the cluster's name of it.
-        exit_code: how it ended, as `wait` gives it: 256 for `exit 1`, 9 for signal 9; None if nobody knows.
-        events: what the resource manager tells of it.
-        start_time: when it began to run, in seconds of the grid's clock.
-        stop_time: when it ended.
-        node: where it ran, for people.
-        output: the end of what it wrote to standard output, if it did not end well.
-        errors: likewise to standard error.
+        job: the campaigns' number of the job.
+        state: `REMOTE_WAITING`, `RUNNING`, `TERMINATED` (it ended, well or not) or `SUBMITTED` (unknown).
+        remote_id: the cluster's id of the job.
+        exit_code: its status as `wait` returns it: 256 for `exit 1`, 9 for signal 9; None if it is unknown.
+        events: the events of the job.
+        start_time: the time of its begin, in seconds of the grid's clock.
+        stop_time: the time of its end.
+        node: the node on which it ran, for display.
+        output: the end of its standard output, if it did not end well.
+        errors: the end of its standard error, likewise.
     """
 
     job: int
@@ -102,17 +102,17 @@ class RemoteJob(Record, frozen=True, kw_only=True):
 
 
 class Observation(Record, frozen=True, kw_only=True):
-    """All that a cluster said when it was asked.
+    """The answer of a cluster: its resources and jobs, or an error.
 
     Args:
         cluster: its name.
-        time: when it was asked, in seconds of the grid's clock.
+        time: the time of the answer, in seconds of the grid's clock.
         max: how many resources it has; 0 if it did not answer.
-        free: how many of them nobody uses.
-        jobs: those of our jobs that it knows, the ended ones until they are forgotten.
-        error: the code of what kept it from answering (`TIMEOUT`, `CONNECTION_REFUSED`...), or None: it answered.
-        message: what there is to say of the error.
-        stress_factor: how hard it has it, if it says so.
+        free: how many of them are free.
+        jobs: the campaigns' jobs that it knows. Jobs that have ended are included until they are forgotten.
+        error: the code of the error if it did not answer (`TIMEOUT`, `CONNECTION_REFUSED`...), or None.
+        message: a description of the error.
+        stress_factor: the load that it reports, if it reports one.
     """
 
     cluster: str
@@ -126,11 +126,11 @@ class Observation(Record, frozen=True, kw_only=True):
 
 
 class Blacklist(Record, frozen=True):
-    """A cluster that is not to be used.
+    """A cluster that must not be used.
 
     Args:
         cluster: its name.
-        campaign: the number of the campaign that it failed for; None: no campaign may use it.
+        campaign: the number of the campaign that must not use it; None: no campaign may use it.
     """
 
     cluster: str
@@ -138,12 +138,12 @@ class Blacklist(Record, frozen=True):
 
 
 class UserPriority(Record, frozen=True):
-    """How much a user is preferred on a cluster: the affinity of the specification's note. None is 0.
+    """The priority of a user on a cluster: the affinity of the specification's note. The default is 0.
 
     Args:
-        user: the user's name.
-        cluster: the cluster's name.
-        priority: the greatest comes first; negative: after those who have none.
+        user: the name of the user.
+        cluster: the name of the cluster.
+        priority: the greatest comes first; users with a negative priority come after users without one.
     """
 
     user: str

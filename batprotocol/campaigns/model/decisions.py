@@ -1,4 +1,4 @@
-"""Decisions: what the entities want done. Who stores and submits does exactly that, and asks nothing."""
+"""The decisions of the entities. The store and the loop carry them out as they are."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ Policy: TypeAlias = Literal["test", "workqueue", "finalize"]
 
 
 class Launch(Record, frozen=True):
-    """The metascheduler launches the scheduler of a campaign on some of its clusters.
+    """A decision of the metascheduler: to launch the scheduler of a campaign on some of its clusters.
 
     Args:
         campaign: the number of the campaign.
-        clusters: the names of the clusters that it is offered, in the order in which it is to use them.
+        clusters: the names of the clusters that it is offered, in the order of their use.
     """
 
     campaign: int
@@ -43,13 +43,13 @@ class Launch(Record, frozen=True):
 
 
 class Order(Record, frozen=True, kw_only=True):
-    """A row of the table `jobsToSubmit`: how many jobs of a campaign a cluster is to get in this cycle.
+    """A row of the table `jobsToSubmit`: the number of jobs of a campaign that a cluster gets in this cycle.
 
     Args:
         campaign: the number of the campaign.
         cluster: the name of the cluster.
-        jobs: how many, at least 1.
-        group: how many tasks each of them does, one after the other, at most.
+        jobs: the number of jobs, at least 1.
+        group: how many tasks each job runs at most, one after the other.
         policy: the policy of the campaign's scheduler.
         resources: how many of the cluster's free resources they are expected to take.
     """
@@ -63,17 +63,17 @@ class Order(Record, frozen=True, kw_only=True):
 
 
 class Submission(Record, frozen=True, kw_only=True):
-    """The runner submits tasks of a campaign to a cluster: each becomes a job, which begins as `TO_LAUNCH`.
+    """A decision of the runner: to submit tasks of a campaign to a cluster. Each becomes a job, first `TO_LAUNCH`.
 
     Args:
         campaign: the campaign.
         cluster: the name of the cluster.
-        tasks: the numbers of the tasks, in the order of their submission; none twice.
-        tag: `prologue` or `epilogue`: that is submitted instead, as one job without a task; or None.
+        tasks: the numbers of the tasks, in the order of their submission, without duplicates.
+        tag: `prologue` or `epilogue`: this is submitted instead, as one job without a task; or None.
         best_effort: whether the cluster's own jobs may kill them.
-        replica: whether they are further copies of tasks that have a job already.
-        weight: how many resources the JDL asks for, for each.
-        group: how many of the tasks, one after the other, a job does.
+        replica: whether they are copies of tasks that have a job already.
+        weight: how many resources the JDL requests for each job.
+        group: how many of the tasks a job runs, one after the other.
     """
 
     campaign: Campaign
@@ -87,12 +87,12 @@ class Submission(Record, frozen=True, kw_only=True):
 
 
 class Wipe(Record, frozen=True):
-    """A job is to be killed. It is marked with the reason, and has ended only when its cluster says so.
+    """A decision to kill a job. The job is marked with the reason, and ends when its cluster reports the end.
 
     Args:
         job: the number of the job.
-        reason: why.
-        event: what is to be told of it, or None.
+        reason: the reason.
+        event: the event to record, or None.
     """
 
     job: int
@@ -101,15 +101,15 @@ class Wipe(Record, frozen=True):
 
 
 class Verdict(Record, frozen=True, kw_only=True):
-    """What becomes of a job that ended, and of its task.
+    """The effect of the end of a job on the job and its task.
 
     Args:
-        state: of the job: `TERMINATED`, or `EVENT`, or that in which it goes on.
-        task: the state of its task from now on; None: as it was, since another job has it.
-        priority: of the task, if it goes back to the bag.
-        affinity: by how much the task prefers other clusters from now on: 0 or less.
-        events: what is to be told. One with `blacklists` keeps the campaign off this cluster.
-        remote_id: the cluster's name of the job from now on, if that has changed.
+        state: the new state of the job: `TERMINATED`, `EVENT`, or the state in which it goes on.
+        task: the new state of its task; None: unchanged, as the task has another job.
+        priority: the priority of the task, if it goes back to the bag.
+        affinity: the change of the affinity of the task to the cluster: 0 or less.
+        events: the events to record. An event with `blacklists` keeps the campaign off this cluster.
+        remote_id: the new id of the job on its cluster, if it has changed.
     """
 
     state: JobState
@@ -121,14 +121,14 @@ class Verdict(Record, frozen=True, kw_only=True):
 
 
 class TaskChange(Record, frozen=True, kw_only=True):
-    """What becomes of a task.
+    """A change of a task.
 
     Args:
         task: its number.
-        state: where it is now.
-        priority: its priority from now on; None: as it was.
-        cluster: the cluster whose affinity to it changes, or None.
-        affinity: by how much: 0 or less.
+        state: its new state.
+        priority: its new priority; None: unchanged.
+        cluster: the cluster to which its affinity changes, or None.
+        affinity: the change of the affinity: 0 or less.
     """
 
     task: int
@@ -139,11 +139,11 @@ class TaskChange(Record, frozen=True, kw_only=True):
 
 
 class EventChange(Record, frozen=True):
-    """An event is closed or opened.
+    """A change of an event: it is closed or opened.
 
     Args:
         event: its number.
-        state: its state from now on.
+        state: its new state.
     """
 
     event: int
@@ -151,18 +151,18 @@ class EventChange(Record, frozen=True):
 
 
 class Update(Record, frozen=True, kw_only=True):
-    """What the updator found out.
+    """The findings of the updator.
 
     Args:
         gridstatus: the resources of the clusters that answered.
         jobs: the jobs whose state changed.
         tasks: the tasks whose state changed; each at most once.
-        events: what is to be told.
-        event_changes: the events that are closed by it.
-        wipes: jobs to be killed: copies of tasks that have ended.
-        relaunch: the numbers of jobs in `TO_LAUNCH` which their cluster does not know: they are to be submitted again,
-            under the same number.
-        outputs: what those jobs printed that did not end well.
+        events: the events to record.
+        event_changes: the events that are closed.
+        wipes: the jobs to kill: copies of tasks that have ended.
+        relaunch: the numbers of jobs in `TO_LAUNCH` that their cluster does not know. They are submitted again, under
+            the same number.
+        outputs: the output of the jobs that did not end well.
     """
 
     gridstatus: tuple[GridStatus, ...] = ()
@@ -176,16 +176,16 @@ class Update(Record, frozen=True, kw_only=True):
 
 
 class Decisions(Record, frozen=True, kw_only=True):
-    """What a cycle decided, after the updator.
+    """The decisions of a cycle, after the updator.
 
     Args:
         forecasts: one for each campaign and cluster, and one for each campaign (`cluster` is None).
-        launches: whose schedulers the metascheduler launched, in that order.
-        orders: what they ordered.
-        submissions: what the runner is to submit, in that order.
-        taps: the taps as they are now, where they have changed.
-        controllers: likewise.
-        wipes: the jobs that nikita has killed.
+        launches: the schedulers that the metascheduler launched, in this order.
+        orders: their orders.
+        submissions: the submissions of the runner, in this order.
+        taps: the taps that have changed.
+        controllers: the controllers that have changed.
+        wipes: the jobs that nikita kills.
         ended: the numbers of the campaigns all of whose tasks have ended.
     """
 

@@ -1,4 +1,4 @@
-"""Events: what went wrong, with a job, a campaign or a cluster, until somebody closes it."""
+"""Events: failures of a job, a campaign or a cluster, until somebody closes them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from batprotocol.campaigns.model.words import EventState
 __all__ = ["Event", "EventClass"]
 
 EventClass: TypeAlias = Literal["job", "campaign", "cluster", "notify"]
-"""What an event is about; `notify`: what users are told of."""
+"""The subject of an event; `notify`: a notification of the user."""
 
 
 class Event(Record, frozen=True, kw_only=True):
-    """Something that somebody should know of.
+    """A failure, or another event that a person should know.
 
     Args:
         id: its number, from 1; 0 before it is stored.
-        class_: what it is about.
-        code: what happened: `EXIT_ERROR`, `BLACKLIST`, `RESUBMIT`...
-        state: whether it is still to be looked at.
-        date: when, in seconds of the grid's clock.
-        job: the number of the job that it is about.
-        campaign: the number of the campaign.
-        cluster: the name of the cluster.
-        parent: the number of the event that it follows from: a `BLACKLIST` is lifted when its parent is closed.
-        message: what there is to say.
-        blacklists: whether its cluster is not to be used until it is closed, by its campaign or, for an event of class
-            `cluster`, by any. Who stores it adds `blacklist_event(event)` of `batprotocol.campaigns.entities.failures`.
+        class_: its subject.
+        code: the kind of the event: `EXIT_ERROR`, `BLACKLIST`, `RESUBMIT`...
+        state: whether it is open.
+        date: its time, in seconds of the grid's clock.
+        job: the number of its job.
+        campaign: the number of its campaign.
+        cluster: the name of its cluster.
+        parent: the number of the event that caused it: a `BLACKLIST` ends when its parent is closed.
+        message: the description.
+        blacklists: whether its campaign must not use the cluster until it is closed; for an event of class `cluster`,
+            no campaign may. The store adds `blacklist_event(event)` of `batprotocol.campaigns.entities.failures`.
     """
 
     id: int = 0

@@ -1,4 +1,4 @@
-"""Forecasts: what the predictor expects of a campaign on a cluster, and the numbers that it expects it from."""
+"""The predictor's forecasts for a campaign on a cluster, and the statistics that it uses."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["Durations", "Forecast", "Window"]
 
 
 class Durations(Record, frozen=True):
-    """How long jobs took: sums, to which each job that ends is added, so that nobody need look at all of them again.
+    """The durations of jobs, as sums: a job is added when it ends, and need not be read again.
 
     Args:
-        count: how many jobs.
+        count: the number of jobs.
         total: the sum of their durations, in seconds.
         squares: the sum of the squares.
 
@@ -29,7 +29,7 @@ class Durations(Record, frozen=True):
 
     @classmethod
     def of(cls, *seconds: float) -> Durations:
-        """Those of jobs that took so long."""
+        """The durations of jobs that took these times."""
         return cls(len(seconds), sum(seconds), sum(each * each for each in seconds))
 
     def __add__(self, other: Durations) -> Durations:
@@ -37,12 +37,12 @@ class Durations(Record, frozen=True):
 
     @property
     def mean(self) -> float | None:
-        """The mean, in seconds; None of no jobs."""
+        """The mean, in seconds; None without jobs."""
         return self.total / self.count if self.count else None
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation of all of them, in seconds; None of no jobs."""
+        """The standard deviation of all of them, in seconds; None without jobs."""
         if not self.count:
             return None
         return math.sqrt(max(0.0, self.squares / self.count - (self.total / self.count) ** 2))
@@ -53,7 +53,7 @@ class Window(Record, frozen=True):
 
     Args:
         finished: how many ended with exit code 0.
-        since: when the earliest of them was submitted, in seconds of the grid's clock; None if there is none.
+        since: the time at which the first of them was submitted, in seconds of the grid's clock; None without jobs.
     """
 
     finished: int = 0
@@ -65,16 +65,16 @@ class Forecast(Record, frozen=True, kw_only=True):
 
     Args:
         campaign: the number of the campaign.
-        cluster: the name of the cluster; None: of the campaign on all its clusters.
-        time: when it was made, in seconds of the grid's clock.
-        ratio: jobs for each free resource, a real number >= 0; None where no ratio is used.
+        cluster: the name of the cluster; None: all clusters of the campaign.
+        time: the time of the forecast, in seconds of the grid's clock.
+        ratio: jobs for each free resource, a real number >= 0; None if the regulator uses no ratio.
         nsub: how many jobs this cycle submitted.
-        free: how many resources the ratio was multiplied with.
-        average: the mean duration of a job, in seconds; None if nobody knows.
+        free: the number of resources that the ratio was multiplied by.
+        average: the mean duration of a job, in seconds; None if it is unknown.
         deviation: its standard deviation.
-        throughput: finished jobs in a second, over the last hours; None if nobody knows.
-        end: the time at which the campaign should have ended; None if nobody knows.
-        method: `average` or `throughput`, by which the end was found; None if there is no end.
+        throughput: finished jobs per second, over the last hours; None if it is unknown.
+        end: the expected time of the end of the campaign; None if it is unknown.
+        method: the method of the forecast of the end, `average` or `throughput`; None without an end.
     """
 
     campaign: int

@@ -1,4 +1,4 @@
-"""The grid: all that a cycle decides upon. It holds counts and what is active, never what has ended."""
+"""The grid: the input of a cycle. It has counts and active campaigns and jobs, but none that have ended."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["CampaignStatus", "Grid", "Progress"]
 
 
 class CampaignStatus(Record, frozen=True, kw_only=True):
-    """How far a campaign is.
+    """The progress of a campaign.
 
     Args:
         campaign: the campaign.
         total: how many tasks it has.
         pending: how many of them are in the bag.
-        active: how many are in jobs.
-        terminated: how many ended with exit code 0.
-        failed: how many ended as an event, or were cancelled.
+        active: how many of them are in jobs.
+        terminated: how many of them ended with exit code 0.
+        failed: how many of them ended with an event, or were cancelled.
         events: how many open events it has.
-        prologue_done: on which of its clusters that have a prologue it has ended.
-        epilogue_done: likewise.
-        used: on which of its clusters it ever had a job.
+        prologue_done: the clusters on which its prologue has ended.
+        epilogue_done: the clusters on which its epilogue has ended.
+        used: the clusters on which it has had a job.
     """
 
     campaign: Campaign
@@ -41,19 +41,19 @@ class CampaignStatus(Record, frozen=True, kw_only=True):
 
     @property
     def ended(self) -> bool:
-        """Whether each task has ended, well or not, and the epilogues too."""
+        """Whether all tasks, well or not, and the epilogues have ended."""
         epilogues = {each.cluster for each in self.campaign.clusters if each.epilogue and each.cluster in self.used}
         return self.pending == self.active == 0 and epilogues <= set(self.epilogue_done)
 
 
 class Progress(Record, frozen=True, kw_only=True):
-    """What of a campaign has ended on a cluster: a few sums.
+    """The jobs of a campaign that have ended on a cluster, as sums.
 
     Args:
         campaign: the number of the campaign.
         cluster: the name of the cluster.
-        durations: of the jobs that ended with exit code 0.
-        window: those that did within the last hours.
+        durations: the durations of the jobs that ended with exit code 0.
+        window: the jobs that ended with exit code 0 within the last hours.
     """
 
     campaign: int
@@ -63,18 +63,18 @@ class Progress(Record, frozen=True, kw_only=True):
 
 
 class Grid(Record, frozen=True, kw_only=True):
-    """What is known when a cycle begins to decide, after the updator's findings are in.
+    """The state of the grid that a cycle decides upon, with the findings of the updator.
 
     Args:
         now: seconds of the grid's clock.
         clusters: all clusters, by number.
-        gridstatus: the newest snapshot of each; a cluster without one is not used.
-        campaigns: the campaigns that have not ended, by number; paused ones too.
+        gridstatus: the newest snapshot of each cluster; a cluster without one is not used.
+        campaigns: the campaigns that have not ended, by number, also paused ones.
         jobs: the jobs that have not ended, by number.
-        progress: of these campaigns on their clusters, where there is any.
-        blacklist: which clusters are not to be used, by whom.
-        priorities: of users on clusters.
-        forecasts: the newest of each campaign and cluster, where there is one.
+        progress: the progress of these campaigns on their clusters, if there is any.
+        blacklist: the clusters that must not be used.
+        priorities: the priorities of users on clusters.
+        forecasts: the newest forecast of each campaign and cluster, if there is one.
         taps: all taps of these campaigns.
         controllers: all controllers of these campaigns.
     """

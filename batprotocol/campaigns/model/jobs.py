@@ -7,29 +7,29 @@ import signal
 from batprotocol.campaigns.model.record import Record
 from batprotocol.campaigns.model.words import JobState, KillReason
 
-__all__ = ["Job", "JobChange", "JobOutput", "said_of_exit"]
+__all__ = ["Job", "JobChange", "JobOutput", "exit_text"]
 
 
 class Job(Record, frozen=True, kw_only=True):
     """A task on a cluster.
 
     Args:
-        id: our number of it. A cluster is told it, so that a job can be recognised before its `remote_id` is known.
+        id: its number. A cluster gets it at the submission, to recognise the job before its `remote_id` is known.
         campaign: the number of its campaign.
         task: the number of its task; None for a prologue or epilogue.
-        cluster: where it is.
-        state: how far it is.
-        submission_time: when it was decided, in seconds of the grid's clock.
-        start_time: when it began to run.
-        stop_time: when it ended.
-        exit_code: as `wait` gives it: 256 for `exit 1`.
-        remote_id: the cluster's name of it.
+        cluster: the name of its cluster.
+        state: its state.
+        submission_time: the time of the decision, in seconds of the grid's clock.
+        start_time: the time of its begin.
+        stop_time: the time of its end.
+        exit_code: its status as `wait` returns it: 256 for `exit 1`.
+        remote_id: the cluster's id of the job.
         best_effort: whether the cluster's own jobs may kill it.
-        replica: whether it is a further copy of a task that has a job already.
+        replica: whether it is a copy of a task that has a job already.
         tag: `prologue`, `epilogue` or None.
-        kill: why we have asked the cluster to kill it, or None: we have not.
-        weight: how many resources its JDL asks for.
-        group: the number of the first of the jobs that the cluster runs as one, one after the other; None: it is alone.
+        kill: the reason if it is to be killed, or None.
+        weight: how many resources its JDL requests.
+        group: the number of the first job of its group, which the cluster runs one after the other; None: it is alone.
     """
 
     id: int
@@ -52,11 +52,11 @@ class Job(Record, frozen=True, kw_only=True):
 
 
 class JobChange(Record, frozen=True, kw_only=True):
-    """What the updator found out about a job. What is None stays as it was.
+    """A change of a job by the updator. A field that is None is unchanged.
 
     Args:
         job: its number.
-        state: how far it is now.
+        state: its new state.
     """
 
     job: int
@@ -69,7 +69,7 @@ class JobChange(Record, frozen=True, kw_only=True):
 
 
 class JobOutput(Record, frozen=True, kw_only=True):
-    """The last of what a job printed that did not end well.
+    """The end of the output of a job that did not end well.
 
     Args:
         job: its number.
@@ -82,20 +82,20 @@ class JobOutput(Record, frozen=True, kw_only=True):
     stderr: str = ""
 
 
-def said_of_exit(exit_code: int) -> str:
-    """How a job ended, in words.
+def exit_text(exit_code: int) -> str:
+    """A description of the exit code of a job.
 
     Args:
-        exit_code: as `wait` gives it.
+        exit_code: the status as `wait` returns it.
 
-    >>> said_of_exit(3 << 8), said_of_exit(9), said_of_exit(139 << 8)
-    ('exit code 3', 'signal SIGKILL', 'exit code 139 (what a shell says of SIGSEGV)')
+    >>> exit_text(3 << 8), exit_text(9), exit_text(139 << 8)
+    ('exit code 3', 'signal SIGKILL', "exit code 139 (a shell's code for SIGSEGV)")
     """
     number, code = exit_code & 0x7F, exit_code >> 8
     if number:
         return f"signal {_signal_name(number)}"
     shell = _signal_name(code - 128) if 128 < code < 128 + signal.NSIG else ""
-    return f"exit code {code}" + (f" (what a shell says of {shell})" if shell.startswith("SIG") else "")
+    return f"exit code {code}" + (f" (a shell's code for {shell})" if shell.startswith("SIG") else "")
 
 
 def _signal_name(number: int) -> str:

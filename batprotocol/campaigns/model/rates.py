@@ -1,4 +1,4 @@
-"""How fast a campaign's jobs flow to a cluster: CiGri 3's taps, and what a controller remembers."""
+"""The rates at which clusters get jobs of campaigns: CiGri 3's taps, and the states of controllers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Tap(Record, frozen=True, kw_only=True):
         cluster: the name of the cluster.
         state: whether it is open.
         rate: how many jobs may be submitted in a cycle while it is open.
-        close_date: when it was last closed, in seconds of the grid's clock; None: never.
+        close_date: the time at which it was last closed, in seconds of the grid's clock; None: never.
     """
 
     campaign: int
@@ -27,12 +27,12 @@ class Tap(Record, frozen=True, kw_only=True):
 
 
 class ControllerState(Record, frozen=True, kw_only=True):
-    """What the controller of a campaign on a cluster remembers.
+    """The state of the controller of a campaign on a cluster.
 
     Args:
         campaign: the number of the campaign.
         cluster: the name of the cluster.
-        submitted: how many jobs to submit in a cycle, before it is made a whole number.
+        submitted: how many jobs to submit in a cycle, before rounding.
         integral: the sum of the errors so far.
     """
 

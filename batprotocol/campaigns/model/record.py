@@ -1,4 +1,4 @@
-"""The base of the values of campaigns. Many have a field `type`, as the JDL does, so they carry no other tag."""
+"""The base of the values of campaigns. Many have a field `type`, as in the JDL, so they have no other tag."""
 
 from __future__ import annotations
 

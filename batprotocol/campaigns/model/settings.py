@@ -1,4 +1,4 @@
-"""How the grid is run: the few numbers and names that the entities ask for. Each has CiGri's own default."""
+"""The settings of the grid: the numbers and names that the entities use. The defaults are CiGri's."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from batprotocol.campaigns.model.record import Record
 __all__ = ["CIGRI_2", "CIGRI_3", "ControllerSettings", "Regulator", "Settings", "Strategy", "TapSettings"]
 
 Strategy: TypeAlias = Literal["fifo", "affinity", "priority"]
-"""In which order the metascheduler goes through campaigns: by number; first where their users have an affinity to the
-cluster, as the specification's note has it; or by the priority of their users there, cluster by cluster, as CiGri 3."""
+"""The order of the campaigns in the metascheduler. `fifo`: by number. `affinity`: first the clusters to which the user
+has an affinity, as in the specification's note. `priority`: cluster by cluster, by the users' priorities, as CiGri
+3."""
 
 Regulator: TypeAlias = Literal["slow-start", "two-way", "exponential", "rate", "controller"]
-"""What decides how many jobs a cluster gets of a campaign: a predictor of the ratio (the first three, by what they do),
-CiGri 3's taps, or a PI controller."""
+"""The part that limits the number of jobs of a campaign on a cluster: the predictor of the ratio (the first three, by
+their algorithms), CiGri 3's taps, or a PI controller."""
 
 
 class TapSettings(Record, frozen=True, kw_only=True):
-    """How taps are turned.
+    """The settings of taps.
 
     Args:
         rate: the rate that a tap begins with.
-        factor: by what the rate is multiplied or divided.
-        maximum: the rate from which on it grows no further.
-        grace: seconds after it was closed in which it stays as it is.
+        factor: the factor by which the rate grows or falls.
+        maximum: the greatest rate: from it on, a rate does not grow.
+        grace: for how many seconds the rate stays unchanged after the tap was closed.
     """
 
     rate: int = 3
@@ -39,8 +40,8 @@ class ControllerSettings(Record, frozen=True, kw_only=True):
     Args:
         proportional: Kp.
         integral: Ki.
-        reference: how many jobs are to wait on the cluster; the error is this minus how many do.
-        maximum: more is never submitted in a cycle.
+        reference: how many jobs should wait on the cluster; the error is this minus the number of jobs that wait.
+        maximum: the greatest number of jobs to submit in a cycle.
     """
 
     proportional: float = 0.2
@@ -50,23 +51,23 @@ class ControllerSettings(Record, frozen=True, kw_only=True):
 
 
 class Settings(Record, frozen=True, kw_only=True):
-    """How the grid is run.
+    """The settings of the grid.
 
     Args:
-        strategy: in which order the metascheduler goes through campaigns.
-        regulator: what decides how many jobs a cluster gets.
-        flood_rate: which part of a cluster's resources may be waiting jobs; nikita wipes what is more.
-        order_flood_rate: which part of a cluster's resources is ordered beyond what is free.
-        window: over how many seconds the throughput is measured.
-        stale: seconds after which a job that still waits is wiped.
-        walltime_grace: seconds after its walltime at which a job that still runs is wiped.
-        finalize: whether the last jobs of a campaign are copied to resources that are left over.
-        copies: how many jobs a task may have at once when it is finalized.
-        batch: how many jobs of a campaign a cluster gets at once at most.
-        group_seconds: how long a job should take that does several tasks, where the campaign wants temporal grouping.
-        group_tasks: how many tasks it does at most.
-        tap: how taps are turned.
-        controller: the constants of the controller.
+        strategy: the order of the campaigns in the metascheduler.
+        regulator: the part that limits the number of jobs on a cluster.
+        flood_rate: how many jobs may wait, as a part of the cluster's resources; nikita wipes more jobs.
+        order_flood_rate: how many jobs are ordered in excess of the free resources, as a part of all resources.
+        window: the time over which the throughput is measured, in seconds.
+        stale: the number of seconds after which a job that waits is wiped.
+        walltime_grace: the number of seconds after its walltime after which a job that runs is wiped.
+        finalize: whether the last tasks of a campaign are copied to idle resources.
+        copies: how many jobs a task may have at once with `finalize`.
+        batch: the greatest number of jobs of a campaign that a cluster gets at once.
+        group_seconds: the intended duration of a group of tasks, for campaigns with temporal grouping.
+        group_tasks: the greatest number of tasks in a group.
+        tap: the settings of taps.
+        controller: the settings of the controller.
     """
 
     strategy: Strategy = "fifo"
@@ -86,7 +87,7 @@ class Settings(Record, frozen=True, kw_only=True):
 
 
 CIGRI_2 = Settings(strategy="fifo", regulator="two-way", flood_rate=0.5, order_flood_rate=0.5, finalize=False)
-"""As CiGri 2: by the ratio, campaign after campaign; what waits beyond half of a cluster is wiped. No copies."""
+"""CiGri 2: by the ratio, campaign after campaign; jobs that wait in excess of half a cluster are wiped. No copies."""
 
 CIGRI_3 = Settings(strategy="priority", regulator="rate", flood_rate=100.0, finalize=False)
-"""As CiGri 3: by taps, cluster after cluster, by the users' priorities; only what has waited for long is wiped."""
+"""CiGri 3: by taps, cluster after cluster, by the users' priorities; only jobs that have waited for long are wiped."""

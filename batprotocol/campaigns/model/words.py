@@ -1,4 +1,4 @@
-"""The words for states and kinds, as CiGri 3 writes them. Each is a string, to go into tables and texts as it is."""
+"""The names of states and kinds, as in CiGri 3. Each is a string."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CampaignState", "CampaignType", "EventState", "JobState", "KillReaso
 
 
 class Word(str, Enum):
-    """A word out of a list. As text it is the word itself, with every Python.
+    """A name of a fixed list. In every version of Python, `str` returns the name itself.
 
     >>> f"{JobState.REMOTE_WAITING}", JobState("running") is JobState.RUNNING
     ('remote_waiting', True)
@@ -22,87 +22,87 @@ class Word(str, Enum):
 
 
 class CampaignState(Word):
-    """What becomes of a campaign."""
+    """The state of a campaign."""
 
     IN_TREATMENT = "in_treatment"
-    """Its tasks are given to clusters."""
+    """Its tasks are submitted to clusters."""
     PAUSED = "paused"
-    """Nothing new is submitted until its user resumes it."""
+    """No task is submitted until its user resumes it."""
     CANCELLED = "cancelled"
-    """Its user gave it up."""
+    """Its user has cancelled it."""
     TERMINATED = "terminated"
     """All its tasks have ended."""
 
 
 class CampaignType(Word):
-    """What a campaign is for."""
+    """The type of a campaign."""
 
     DEFAULT = "default"
-    """All its tasks are to be done."""
+    """All its tasks run."""
     TEST = "test"
     """One job on each of its clusters, before all default campaigns."""
 
 
 class TaskState(Word):
-    """Where a task is. It ends once: as `TERMINATED`, `EVENT` (until its user resubmits it) or `CANCELLED`."""
+    """The state of a task. It ends once: as `TERMINATED`, `EVENT` (until its user resubmits it) or `CANCELLED`."""
 
     PENDING = "pending"
-    """It waits to be given to a cluster: it is in the bag of tasks."""
+    """It waits for a cluster: it is in the bag of tasks."""
     ACTIVE = "active"
     """It is in at least one job."""
     TERMINATED = "terminated"
     """A job of it ended with exit code 0."""
     EVENT = "event"
-    """Its job failed; an event says why."""
+    """Its job failed; an event has the reason."""
     CANCELLED = "cancelled"
-    """Its campaign was cancelled, or its job killed by its user."""
+    """Its user has cancelled its campaign, or killed its job."""
 
 
 class JobState(Word):
-    """Where a job is. The last two are ends."""
+    """The state of a job. In the last two, it has ended."""
 
     TO_LAUNCH = "to_launch"
-    """It is decided, and nobody has told the cluster yet, or not for certain."""
+    """It is decided, but its cluster may not have it yet."""
     SUBMITTED = "submitted"
-    """The cluster has it, and has not yet said how it is."""
+    """Its cluster has it, and has not reported its state yet."""
     REMOTE_WAITING = "remote_waiting"
     """It waits in the cluster's queue."""
     RUNNING = "running"
     TERMINATED = "terminated"
     """It ended with exit code 0."""
     EVENT = "event"
-    """It ended otherwise; an event says how."""
+    """It did not end well; an event has the reason."""
 
     @property
     def ended(self) -> bool:
-        """Whether it stays like that."""
+        """Whether the job has ended."""
         return self in (JobState.TERMINATED, JobState.EVENT)
 
 
 class KillReason(Word):
-    """Why we had a job killed. It is only an intention until the cluster says how the job ended."""
+    """The reason to kill a job. It is only an intention until the cluster reports the end of the job."""
 
     OVERFLOW = "FRAG"
     """Too many jobs waited on its cluster: its task goes back."""
     STALE = "FRAG_STALE"
-    """It waited too long: its task goes back, and rather to another cluster."""
+    """It waited too long: its task goes back, and prefers other clusters."""
     WALLTIME = "CIGRI_WALLTIME"
     """It ran longer than its walltime and a time of grace."""
     REPLICA = "REPLICA"
     """Another copy of its task has ended."""
     USER = "USER_FRAG"
-    """Its user wants it so, or cancelled its campaign."""
+    """Its user has killed it, or cancelled its campaign."""
 
 
 class EventState(Word):
-    """Whether somebody must still look at an event."""
+    """Whether an event is open."""
 
     OPEN = "open"
     CLOSED = "closed"
 
 
 class TapState(Word):
-    """Whether jobs flow from a campaign to a cluster."""
+    """Whether a campaign may submit jobs to a cluster."""
 
     OPEN = "open"
     CLOSED = "closed"

@@ -1,8 +1,8 @@
-"""Campaigns on simulated clusters, to be studied.
+"""Simulations of campaigns on clusters.
 
-`plan` (what is simulated) makes `scheduler`, a decision component; it has a `cluster` for each set of hosts, with a
-`local_queue` for its own jobs and the `usage` of its resources. `workload` makes workloads for clusters, `study` runs
-whole simulations, `report` tells what came of them, and `plots` draws it.
+`plan` reads the input of a simulation. `scheduler` is the decision component. It has a `cluster` for each set of hosts,
+with a `local_queue` for the cluster's own jobs and the `usage` of its resources. `workload` makes workloads for
+clusters, `study` runs simulations, `report` has their results, and `plots` draws them.
 """
 
 from batprotocol.campaigns.simulation.plan import CampaignPlan, GridPlan, read_plan

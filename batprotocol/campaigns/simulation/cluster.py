@@ -1,7 +1,7 @@
 """A simulated cluster: hosts, the queue of its own jobs, and the jobs of campaigns, which give way to them.
 
-It is a resource manager like the others; what it wants done, it asks of whoever answers Batsim. When its own jobs need
-hosts that jobs of campaigns have, it kills those that started last, and keeps what they free for its own.
+It is a resource manager like the others. It sends its requests to the part that answers Batsim. If its own jobs need
+hosts of campaigns' jobs, it kills those that started last, and keeps their hosts for its own jobs.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ TAKEN: Final = RemoteEvent("BESTEFFORT_KILL", "A job of the cluster's own needed
 
 
 class Desk(Protocol):
-    """Who answers Batsim."""
+    """The part that answers Batsim."""
 
     @property
     def now(self) -> float:
         """The simulated time, in seconds."""
 
     def register(self, request: Request, cluster: SimulatedCluster, /) -> None:
-        """Make a job of a campaign known."""
+        """Register a job of a campaign."""
 
     def execute(self, name: str, hosts: FrozenHosts) -> None:
         """Start a job."""
 
     def reject(self, name: str) -> None:
-        """Give a job up that has not started."""
+        """Reject a job that has not started."""
 
     def kill(self, names: Sequence[str]) -> None:
         """Kill jobs that run."""
 
     def name_of(self, job: int) -> str:
-        """What a job of a campaign is called."""
+        """The name of a job of a campaign."""
 
 
 class _Running:
@@ -51,19 +51,19 @@ class _Running:
         self.request = request
         self.hosts = hosts
         self.since = since
-        self.because: RemoteEvent | None = None  # it was killed, and its end has not been told yet
+        self.because: RemoteEvent | None = None  # the reason if it was killed and has not ended yet
 
 
 class SimulatedCluster:
     """Some hosts of a platform.
 
     Args:
-        name: of the cluster.
+        name: the name of the cluster.
         hosts: its hosts.
-        desk: who answers Batsim.
-        policy: how its own jobs are queued.
-        power: how fast its hosts are: jobs of campaigns take as many times less.
-        copies: tells whether a job of a campaign is one of several copies that are not needed any more.
+        desk: the part that answers Batsim.
+        policy: the policy for its own jobs.
+        power: the speed of its hosts; the durations of tasks are divided by it.
+        copies: returns whether a job of a campaign is a copy that is not needed any more.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class SimulatedCluster:
         self._copies = copies
         self._free = Hosts(hosts)
         self._own: dict[str, FrozenHosts] = {}
-        self._starting: OrderedDict[str, int] = OrderedDict()  # own jobs that wait for hosts to be given up
+        self._starting: OrderedDict[str, int] = OrderedDict()  # own jobs that wait for hosts of campaigns
         self._waiting: OrderedDict[int, Request] = OrderedDict()
         self._running: dict[int, _Running] = {}  # in the order of their start
         self._ended: dict[int, RemoteJob] = {}
@@ -91,20 +91,20 @@ class SimulatedCluster:
     # Its own jobs
 
     def submit_own(self, job: LocalJob) -> None:
-        """A job of the cluster's own users was submitted."""
+        """Submit a job of the cluster's own users."""
         if 0 < job.hosts <= self.local.hosts:
             self.local.submit(job)
         else:
             self._desk.reject(job.name)
 
     def end_own(self, name: str) -> None:
-        """It has ended."""
+        """Record the end of a job of the cluster's own users."""
         self.local.end(name)
         self._starting.pop(name, None)
         self._free.give_back(self._own.pop(name, ()))
 
     def stop(self) -> list[str]:
-        """The simulation is to be stopped: which of its own jobs run."""
+        """Prepare the stop of the simulation; return the own jobs that run."""
         self._starting.clear()
         return list(self._own)
 
@@ -136,7 +136,7 @@ class SimulatedCluster:
 
     def kill(self, jobs: Iterable[int]) -> None:
         running = []
-        for job in jobs:
+        for job in dict.fromkeys(jobs):
             if self._waiting.pop(job, None) is not None:
                 self._desk.reject(self._desk.name_of(job))
                 self._ended[job] = ended(job, because=KILLED, stop_time=self._desk.now)
@@ -151,13 +151,13 @@ class SimulatedCluster:
             self._ended.pop(job, None)
 
     def tend(self) -> None:
-        """Time passes in the simulation only."""
+        """Do nothing: time passes in the simulation only."""
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no connection."""
 
     def end(self, job: int, state: FinalJobState) -> None:
-        """A job of a campaign has ended."""
+        """Record the end of a job of a campaign."""
         running = self._running.pop(job)
         self._free.give_back(running.hosts)
         because, exit_code = running.because, None
@@ -175,14 +175,14 @@ class SimulatedCluster:
             job, exit_code=exit_code, because=because, start_time=running.since, stop_time=now, remote_id=name
         )
 
-    # Who gets which hosts
+    # Allocation
 
     def decide(self) -> None:
-        """Start what can start, and kill what is in the way of the cluster's own jobs."""
+        """Start jobs that can start, and kill jobs whose hosts the cluster's own jobs need."""
         for job in self.local.start(self._desk.now):
             self._starting[job.name] = job.hosts
         self._start_own()
-        self._make_room()
+        self._free_hosts()
         if not self._starting:
             self._start_campaigns()
         busy = sum(map(len, self._own.values()))
@@ -198,8 +198,8 @@ class SimulatedCluster:
             self._own[name] = self._free.take(hosts)
             self._desk.execute(name, self._own[name])
 
-    def _make_room(self) -> None:
-        """Kill the youngest jobs of campaigns until what they give up is enough."""
+    def _free_hosts(self) -> None:
+        """Kill the jobs of campaigns that started last, until there are enough hosts."""
         missing = sum(self._starting.values()) - len(self._free)
         missing -= sum(each.request.weight for each in self._running.values() if each.because is not None)
         victims = []
@@ -218,7 +218,7 @@ class SimulatedCluster:
             self._desk.kill([self._desk.name_of(job) for job in jobs])
 
     def _start_campaigns(self) -> None:
-        """Start jobs of campaigns in their order, but do not let one wait for hosts while a smaller one could start."""
+        """Start jobs of campaigns in their order; a smaller job may start before one that waits for hosts."""
         for job, request in list(self._waiting.items()):
             if not self._free:
                 break

@@ -1,6 +1,6 @@
-"""The queue of a cluster's own jobs, first come first served or with EASY backfilling: which start now.
+"""The queue of a cluster's own jobs, first come first served or with EASY backfilling.
 
-It counts resources and knows neither hosts nor messages, and nothing of campaigns, whose jobs are as good as free.
+It counts resources, and knows neither hosts nor messages. The resources of campaigns' jobs count as free.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["DEPTH", "LocalJob", "LocalQueue", "QueuePolicy"]
 QueuePolicy: TypeAlias = Literal["fcfs", "easy"]
 
 DEPTH: Final = 100
-"""How many jobs behind the first one are looked at for backfilling."""
+"""The number of jobs behind the first one that backfilling considers."""
 
 
 class LocalJob(NamedTuple):
-    """A job of a cluster's own users: its name, how many hosts it asks for, and how long it takes at most."""
+    """A job of a cluster's own users: its name, the number of hosts, and the requested time in seconds."""
 
     name: str
     hosts: int
@@ -28,7 +28,7 @@ class LocalJob(NamedTuple):
 
 
 class LocalQueue:
-    """Jobs that wait and run on so many hosts.
+    """Jobs that wait and run on a number of hosts.
 
     >>> queue = LocalQueue(4, "easy")
     >>> for job in LocalJob("a", 3, 10.0), LocalJob("b", 4, 10.0), LocalJob("c", 1, 10.0), LocalJob("d", 1, 20.0):
@@ -42,7 +42,7 @@ class LocalQueue:
         self.free = hosts
         self._policy = policy
         self._waiting: OrderedDict[str, LocalJob] = OrderedDict()
-        self._ends: list[tuple[float, str]] = []  # the next one first
+        self._ends: list[tuple[float, str]] = []  # the first end first
         self._running: dict[str, tuple[LocalJob, float]] = {}
 
     def __len__(self) -> int:
@@ -50,15 +50,15 @@ class LocalQueue:
 
     @property
     def used(self) -> int:
-        """How many hosts its jobs have."""
+        """The number of hosts of its jobs."""
         return self.hosts - self.free
 
     def submit(self, job: LocalJob) -> None:
-        """Put a job at the end. It asks for no more hosts than there are."""
+        """Put a job at the end. It must not request more hosts than there are."""
         self._waiting[job.name] = job
 
     def end(self, name: str) -> None:
-        """A job has ended, or was given up while it waited."""
+        """Remove a job that has ended, or was rejected while it waited."""
         self._waiting.pop(name, None)
         found = self._running.pop(name, None)
         if found is not None:
@@ -67,7 +67,7 @@ class LocalQueue:
             self.free += job.hosts
 
     def start(self, now: float) -> list[LocalJob]:
-        """The jobs that start now. They have their hosts from now on."""
+        """Start the jobs that can start, and return them."""
         started = []
         while self._waiting:
             job = next(iter(self._waiting.values()))
@@ -98,7 +98,7 @@ class LocalQueue:
         return started
 
     def _reservation(self, job: LocalJob) -> tuple[float, int]:
-        """When this job can start at the latest, and how many hosts it then leaves."""
+        """The latest start of this job, and the number of hosts that are free beside it then."""
         free = self.free
         for end, name in self._ends:
             free += self._running[name][0].hosts

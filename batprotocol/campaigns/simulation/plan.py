@@ -1,4 +1,4 @@
-"""The plan of a simulated grid: its clusters, its campaigns, how it is run. As JSON, it is the initialization data."""
+"""The plan of a simulated grid: clusters, campaigns and settings. As JSON, it is the initialization data."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from batprotocol.errors import HostsError, HostSetError, InputError, shown
 __all__ = ["CampaignPlan", "GridPlan", "read_plan", "seconds_in"]
 
 ONLY_CLUSTER: Final = "cluster"
-"""The name of the cluster where nothing tells the hosts apart."""
+"""The name of the cluster if all hosts are in one."""
 
 
 class CampaignPlan(Record, frozen=True, kw_only=True):
-    """A campaign that is to come.
+    """A campaign of the plan.
 
     Args:
-        jdl: the members of its JDL, as CiGri 3 has them. Of each task's parameters, a word `d=SECONDS` says how long it
-            takes.
-        user: whose it is.
-        submission_time: when it is submitted, in simulated seconds.
-        duration: how many seconds a task takes that does not say, on a cluster of power 1.
+        jdl: the keys of its JDL, as in CiGri 3. A word `d=SECONDS` in the parameters of a task is the duration of the
+            task.
+        user: the name of its user.
+        submission_time: the time of its submission, in simulated seconds.
+        duration: the default duration of a task on a cluster of power 1, in seconds.
         type: a test or not.
     """
 
@@ -41,25 +41,25 @@ class CampaignPlan(Record, frozen=True, kw_only=True):
     type: CampaignType = CampaignType.DEFAULT
 
     def read(self, clusters: Iterable[str]) -> Submitted:
-        """The campaign, for these clusters. `InputError` if there is something wrong with it."""
+        """The campaign, for these clusters. It raises `InputError` if the JDL is wrong."""
         return read_jdl(json.dumps(self.jdl), user=self.user, clusters=list(clusters), type=self.type)
 
 
 class GridPlan(Record, frozen=True, kw_only=True):
-    """A grid that is simulated.
+    """A simulated grid.
 
     Args:
         campaigns: the campaigns.
-        clusters: the clusters by their names: how many hosts each has, in the order of the hosts, or which, as a host
-            set. Without any, `cluster_property` tells.
-        cluster_property: the property of a host, or of its zone, that names its cluster; hosts without are in none. If
-            no host has it, all hosts are one cluster.
-        power: how fast the hosts of a cluster are; 1 unless told otherwise.
-        queue: how the clusters' own jobs are queued: `fcfs` or `easy`.
-        cycle: how many seconds are between two cycles, > 0.
-        settings: how the grid is run.
-        priorities: how much users are preferred on clusters.
-        stop: stop the simulation when the campaigns have ended, rather than when the workloads have, too.
+        clusters: the clusters by name: the number of hosts of each, in the order of the hosts, or its hosts, as a host
+            set. If it is empty, `cluster_property` defines the clusters.
+        cluster_property: the property of a host, or of its zone, that has the name of its cluster. Hosts without it are
+            in no cluster. If no host has it, all hosts are one cluster.
+        power: the speed of the hosts of a cluster; the default is 1.
+        queue: the policy for the clusters' own jobs: `fcfs` or `easy`.
+        cycle: the time from one cycle to the next, in seconds, > 0.
+        settings: the settings of the grid.
+        priorities: the priorities of users on clusters.
+        stop: whether to stop the simulation when the campaigns have ended, and not to wait for the workloads.
     """
 
     campaigns: tuple[CampaignPlan, ...] = ()
@@ -76,7 +76,7 @@ class GridPlan(Record, frozen=True, kw_only=True):
         """The hosts of each cluster.
 
         Raises:
-            InputError: there are no such hosts, or two clusters want the same.
+            InputError: a cluster has no such hosts, or two clusters have a host in common.
         """
         all_hosts = list(hosts)
         if not self.clusters:
@@ -102,10 +102,10 @@ class GridPlan(Record, frozen=True, kw_only=True):
 
 
 def read_plan(text: str) -> GridPlan:
-    """The plan in a text of JSON, with the names of `GridPlan`.
+    """Read the plan in a text of JSON, with the names of `GridPlan`.
 
     Raises:
-        InputError: it is none; it says where.
+        InputError: it is not a plan; the error has the place.
 
     >>> read_plan('{"clusters": {"a": 4}, "cycle": 30}').cycle
     30.0
@@ -131,7 +131,7 @@ def read_plan(text: str) -> GridPlan:
 
 
 def seconds_in(parameters: str) -> float | None:
-    """How long a task takes, by the word `d=SECONDS` of its parameters; None if it does not say."""
+    """The duration of a task by the word `d=SECONDS` of its parameters, or None."""
     for word in parameters.split():
         if word.startswith("d="):
             try:

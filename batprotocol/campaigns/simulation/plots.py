@@ -1,4 +1,4 @@
-"""Plots of a simulated grid, by matplotlib, which comes with `batprotocol[plots]` and is imported when it is used."""
+"""Plots of a simulated grid, with matplotlib of `batprotocol[plots]`, which is imported at its first use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any
 from batprotocol.campaigns.simulation.report import GridReport, Regulation
 from batprotocol.campaigns.simulation.usage import UsagePoint
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.files import naming
 
 __all__ = ["FORMATS", "draw", "write_plots"]
 
 FORMATS = ("png", "svg")
 _BEFORE = 0.1
-"""How much of the time before the campaigns is drawn, as a share of theirs."""
+"""The part of the time before the campaigns that is drawn, as a share of their time."""
 _MOST_NAMED = 12
 
 
@@ -28,13 +29,13 @@ def write_plots(
     usage: Mapping[str, Sequence[UsagePoint]],
     regulation: Sequence[Regulation],
 ) -> list[Path]:
-    """Draw what came of a simulation, as `grid.png` and `grid.svg`; which files.
+    """Plot the results of a simulation, as `grid.png` and `grid.svg`; return the files.
 
     Args:
-        folder: where they are written; made if it is missing.
-        report: what came of it.
-        usage: the series of each cluster, by its name.
-        regulation: what regulated the flow of jobs.
+        folder: the folder of the files; made if it is missing.
+        report: the results.
+        usage: the series of each cluster, by name.
+        regulation: the series of the regulators.
 
     Raises:
         PackageMissing: matplotlib is not installed.
@@ -62,7 +63,7 @@ def draw(report: GridReport, usage: Mapping[str, Sequence[UsagePoint]], regulati
     try:
         import matplotlib
     except ImportError:
-        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'") from None
+        raise PackageMissing(f"plots need the package matplotlib: {installing('plots')}") from None
     matplotlib.use("agg")
     from matplotlib import pyplot
 
@@ -77,9 +78,9 @@ def draw(report: GridReport, usage: Mapping[str, Sequence[UsagePoint]], regulati
 
 
 class _Time:
-    """The time that is drawn: that of the campaigns, from the submission of the first on, and a little before it.
+    """The time that is drawn: it begins a little before the submission of the first campaign.
 
-    Without any campaign, it is all the time that there is.
+    Without campaigns, it is the whole time.
     """
 
     def __init__(self, report: GridReport) -> None:
@@ -91,14 +92,14 @@ class _Time:
         self.words = "seconds since the first campaign was submitted" if report.began else "simulated seconds"
 
     def cut(self, times: Sequence[float]) -> tuple[list[float], slice]:
-        """The times to be drawn, on the axis, and where they are: with the last one before and the first one after."""
+        """The times on the axis, and their slice: with the last one before and the first one after."""
         moved = [time - self.zero for time in times]
         begin, end = max(0, bisect_right(moved, self.first) - 1), bisect_left(moved, self.last) + 1
         return [min(max(time, self.first), self.last) for time in moved[begin:end]], slice(begin, end)
 
 
 def _draw_resources(axis: Any, usage: Mapping[str, Sequence[UsagePoint]], hosts: int, shown: _Time) -> None:
-    """Who uses how many resources, over all clusters."""
+    """The used resources over time, of all clusters."""
     times = sorted({point.time for points in usage.values() for point in points})
     local, campaigns = [0] * len(times), [0] * len(times)
     for points in usage.values():
@@ -134,7 +135,7 @@ def _draw_regulation(axis: Any, regulation: Sequence[Regulation], shown: _Time) 
 
 
 def _draw_areas(axis: Any, report: GridReport) -> None:
-    """What was harvested and what was wasted, in resource hours."""
+    """The harvested and the wasted resources, in resource hours."""
     names = [cluster.name for cluster in report.clusters]
     wasted = [(cluster.lost + cluster.copied) / 3600 for cluster in report.clusters]
     used = [cluster.used / 3600 for cluster in report.clusters]

@@ -1,4 +1,4 @@
-"""What came of campaigns on simulated clusters, as numbers to compare and series to plot."""
+"""The results of campaigns on simulated clusters, as numbers to compare and series to plot."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["ClusterReport", "GridReport", "Regulation", "regulation_of", "report
 
 
 class ClusterReport(Record, frozen=True, kw_only=True):
-    """What became of the resources of a cluster while there were tasks to start.
+    """The use of the resources of a cluster while there were tasks to start.
 
     Args:
-        name: of the cluster.
+        name: the name of the cluster.
         hosts: how many hosts it has.
-        seconds: how long there were tasks to start, in simulated seconds.
+        seconds: the time in which there were tasks to start, in simulated seconds.
         local: resource seconds of its own jobs in that time.
-        used: resource seconds of jobs of campaigns in that time, those that were killed included.
-        lost: resource seconds of jobs that were killed, in the whole simulation.
-        copied: resource seconds of copies of tasks that were not needed, likewise.
-        killed: how many jobs were killed, without such copies.
-        peak: how many jobs of campaigns waited at once at most.
+        used: resource seconds of jobs of campaigns in that time, also of killed jobs.
+        lost: resource seconds of killed jobs, in the whole simulation.
+        copied: resource seconds of copies that were not needed, in the whole simulation.
+        killed: the number of killed jobs, without such copies.
+        peak: the greatest number of jobs of campaigns that waited at once.
     """
 
     name: str
@@ -38,18 +38,18 @@ class ClusterReport(Record, frozen=True, kw_only=True):
 
     @property
     def idle(self) -> float:
-        """Resource seconds that its own jobs left."""
+        """Resource seconds that its own jobs did not use."""
         return self.hosts * self.seconds - self.local
 
 
 class Regulation(Record, frozen=True):
-    """How fast jobs flowed from a campaign to a cluster at one moment.
+    """The rate of jobs from a campaign to a cluster at one moment.
 
     Args:
-        time: when.
+        time: the moment, in simulated seconds.
         campaign: the number of the campaign.
         cluster: the name of the cluster.
-        value: the ratio, or how many jobs a cycle may submit; 0 while a tap is closed.
+        value: the ratio, or the number of jobs that a cycle may submit; 0 while a tap is closed.
     """
 
     time: float
@@ -59,16 +59,16 @@ class Regulation(Record, frozen=True):
 
 
 class GridReport(Record, frozen=True, kw_only=True):
-    """What came of a simulation.
+    """The results of a simulation.
 
     Args:
-        clusters: what became of their resources.
-        campaigns: how far the campaigns came.
-        began: when the first campaign was submitted, in simulated seconds; None if none was.
-        ended: when the last task of all ended; None if one has not.
-        over: when the simulation was over, or the clusters had nothing to do any more.
-        warm_up_cycles: how many cycles there were before the first campaign was submitted.
-        cycles: how many there were from then on.
+        clusters: the use of their resources.
+        campaigns: the progress of the campaigns.
+        began: the time of the submission of the first campaign, in simulated seconds; None without campaigns.
+        ended: the time of the end of the last task; None if a task has not ended.
+        over: the time of the end of the simulation, or when the clusters had no jobs any more.
+        warm_up_cycles: the number of cycles before the submission of the first campaign.
+        cycles: the number of cycles after that.
     """
 
     clusters: tuple[ClusterReport, ...]
@@ -81,23 +81,23 @@ class GridReport(Record, frozen=True, kw_only=True):
 
     @property
     def hosts(self) -> int:
-        """How many hosts the clusters have."""
+        """The number of hosts of all clusters."""
         return sum(cluster.hosts for cluster in self.clusters)
 
     @property
     def harvested(self) -> float | None:
-        """The share of the idle resources that campaigns used while there were tasks to start; None if none was."""
+        """The share of the idle resources that campaigns used while there were tasks to start, or None."""
         idle = sum(cluster.idle for cluster in self.clusters)
         return sum(cluster.used for cluster in self.clusters) / idle if idle > 0 else None
 
     @property
     def lost(self) -> float:
-        """Resource seconds of jobs that were killed, and started again."""
+        """Resource seconds of jobs that were killed and started again."""
         return sum(cluster.lost for cluster in self.clusters)
 
     @property
     def peak(self) -> int:
-        """How many jobs waited on a cluster at once at most."""
+        """The greatest number of jobs that waited on a cluster at once."""
         return max((cluster.peak for cluster in self.clusters), default=0)
 
     @property
@@ -113,7 +113,7 @@ class GridReport(Record, frozen=True, kw_only=True):
 
 
 def report_of(scheduler: GridScheduler) -> GridReport:
-    """What came of a simulation that is over."""
+    """The results of a simulation that has ended."""
     begun = {name: measure.time for name, measure in scheduler.begun.items()}
     return GridReport(
         clusters=tuple(_cluster_report(scheduler, name, cluster.usage) for name, cluster in scheduler.clusters.items()),
@@ -143,11 +143,11 @@ def _cluster_report(scheduler: GridScheduler, name: str, usage: Usage) -> Cluste
 
 
 def regulation_of(cycle: Cycle, rates: dict[tuple[int, str], float]) -> list[Regulation]:
-    """What regulated the flow of jobs in a cycle.
+    """The rates of the regulators in a cycle.
 
     Args:
         cycle: the cycle.
-        rates: the rates of taps and controllers, which are told when they change; brought up to date.
+        rates: the last rates of taps and controllers, which a cycle has only if they change. They are updated.
     """
     decisions = cycle.decisions
     for tap in decisions.taps:

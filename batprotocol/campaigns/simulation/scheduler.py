@@ -1,8 +1,8 @@
 """GridScheduler: campaigns on simulated clusters, as a decision component like any other.
 
-The platform's hosts make clusters, whose own jobs are those of the workloads; campaigns come in as dynamically
-registered jobs. What is decided for them is decided by the same loop as on real clusters, upon a store in memory; here
-are only the initialization data, and the way of Batsim's events to the clusters.
+The hosts of the platform are divided into clusters. The jobs of the workloads are the clusters' own jobs, and those of
+campaigns are registered dynamically. The same loop as on real clusters decides for campaigns, with a store in memory.
+This module reads the initialization data, and passes Batsim's events to the clusters.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ CALL: Final = "cycle"
 """The call with which a cycle begins."""
 
 PATIENCE_CYCLES: Final = 100
-"""After so many cycles in which nothing happens at all, the campaigns that are left are given up."""
+"""The number of cycles without any job after which the remaining campaigns are given up."""
 
 
 class GridScheduler(Scheduler):
     """Runs campaigns on the idle hosts of clusters.
 
     Args:
-        plan: the clusters, campaigns and settings; None: the initialization data tell them, as JSON.
-        watch: told of each cycle.
+        plan: the clusters, campaigns and settings; None: the initialization data have them, as JSON.
+        watch: called with each cycle.
 
     Attributes:
-        clusters: the simulated clusters, by their names, with what became of their resources.
-        store: what is known of the campaigns.
-        ended_at: when the last campaign ended, in simulated seconds; None if one has not.
-        begun: what was used when the first campaign was submitted, by the names of the clusters.
-        drained: what was used when the last task was given to a cluster; empty if that has not happened.
-        warm_up_cycles: how many cycles there were before the first campaign was submitted.
-        cycles: how many there were from then on.
+        clusters: the simulated clusters, by name, with the use of their resources.
+        store: the store of the campaigns.
+        ended_at: the time of the end of the last campaign, in simulated seconds; None if one has not ended.
+        begun: the resources used until the submission of the first campaign, by cluster.
+        drained: the resources used until the last task was submitted to a cluster, by cluster; empty before that.
+        warm_up_cycles: the number of cycles before the submission of the first campaign.
+        cycles: the number of cycles after that.
     """
 
     version = "1"
@@ -80,9 +80,9 @@ class GridScheduler(Scheduler):
         self._registered: dict[str, tuple[SimulatedCluster, int]] = {}  # likewise of each job of campaigns; its number
         self._durations: dict[int, float] = {}  # of the tasks of a campaign
         self._profiles: set[float] = set()
-        self._copies: set[int] = set()  # the jobs that are killed since a copy of theirs has ended
-        self._due = False  # whether a cycle is to begin
-        self._still = 0  # for how many cycles nothing has happened
+        self._copies: set[int] = set()  # the jobs that are killed because a copy of their task has ended
+        self._due = False  # whether a cycle is due
+        self._still = 0  # the number of cycles without any job
         self._last_end = 0.0
 
     def on_init(self, text: str) -> None:
@@ -130,20 +130,20 @@ class GridScheduler(Scheduler):
         self._due = True
 
     def decide(self) -> None:
-        if self._due:  # behind all events of the message: jobs may have ended
+        if self._due:  # after all events of the message: jobs may have ended
             self._due = False
             self._cycle()
         for cluster in self.clusters.values():
             cluster.decide()
 
-    # What the clusters ask of Batsim
+    # The requests of the clusters to Batsim
 
     def name_of(self, job: int) -> str:
-        """What a job of a campaign is called."""
+        """The name of a job of a campaign."""
         return f"{WORKLOAD}!{job}"
 
     def register(self, request: Request, cluster: SimulatedCluster) -> None:
-        """Make a job of a campaign known."""
+        """Register a job of a campaign."""
         seconds = seconds_in(request.parameters) or self._durations[request.campaign]
         seconds /= cluster.power
         profile = f"{WORKLOAD}!{seconds!r}s"
@@ -160,7 +160,7 @@ class GridScheduler(Scheduler):
         self.reply.add_execute_job(name, hosts)
 
     def reject(self, name: str) -> None:
-        """Give a job up that has not started."""
+        """Reject a job that has not started."""
         self._own.pop(name, None)
         self._registered.pop(name, None)
         self.reply.add_reject_job(name)
@@ -193,12 +193,12 @@ class GridScheduler(Scheduler):
         while self._coming and self._coming[0][0].submission_time <= self.now:
             coming, read = self._coming.pop(0)
             alone = tuple(msgspec.structs.replace(each, temporal_grouping=False) for each in read.campaign.clusters)
-            campaign = msgspec.structs.replace(read.campaign, clusters=alone)  # each task is a job of Batsim's
+            campaign = msgspec.structs.replace(read.campaign, clusters=alone)  # each task is a job of Batsim
             number = self.store.submit(campaign, read.parameters, now=self.now, jdl=read.jdl)
             self._durations[number] = coming.duration
 
     def _measure(self, done: Cycle) -> None:
-        """Take the measures of the time in which there was something to start."""
+        """Measure the time in which there were tasks to start."""
         pending = sum(each.pending for each in done.grid.campaigns) - len(done.launched)
         if done.grid.campaigns and not self.begun:
             self.begun = self._measures()

@@ -1,4 +1,4 @@
-"""A study: campaigns of many equal tasks on several clusters that are loaded, by each regulator."""
+"""A study: a campaign of many equal tasks on several loaded clusters, for each regulator."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Case(Record, frozen=True, kw_only=True):
     """One simulation of a study.
 
     Args:
-        settings: how the grid is run.
-        length: how many cycles a task takes.
+        settings: the settings of the grid.
+        length: the duration of a task, in cycles.
         jobs: how many tasks the campaign has.
-        clusters: how many clusters there are, all alike.
+        clusters: the number of clusters, which are equal.
         hosts: how many hosts each has.
-        load: how many of them their own jobs take in the mean.
-        local_seconds: how long their own jobs take in the mean.
-        cycle: how many seconds are between two cycles.
-        warm_up: after how many seconds the campaign is submitted, so that the clusters are loaded then.
-        seed: of the clusters' own jobs.
+        load: the share of the hosts that their own jobs use on average.
+        local_seconds: the mean duration of their own jobs.
+        cycle: the time from one cycle to the next, in seconds.
+        warm_up: the time of the submission of the campaign, in seconds, when the clusters are loaded.
+        seed: the seed of the clusters' own jobs.
     """
 
     settings: Settings = Settings()
@@ -45,7 +45,7 @@ class Case(Record, frozen=True, kw_only=True):
 
     @property
     def horizon(self) -> float:
-        """For how many seconds the clusters' own jobs come: far beyond the end of the campaign."""
+        """The time in which the clusters' own jobs arrive, in seconds: far beyond the end of the campaign."""
         idle = self.clusters * self.hosts * (1 - self.load)
         slowest = max(self.length, 2.0) * self.cycle * self.jobs / idle
         return self.warm_up + 10 * slowest + 200 * self.length * self.cycle
@@ -68,7 +68,7 @@ class Case(Record, frozen=True, kw_only=True):
         )
 
     def workloads(self) -> list[Workload]:
-        """The jobs of the clusters' own."""
+        """The clusters' own jobs."""
         return [
             local_workload(
                 self.hosts, self.horizon, load=self.load, mean_seconds=self.local_seconds, seed=self.seed + each
@@ -78,7 +78,7 @@ class Case(Record, frozen=True, kw_only=True):
 
 
 def run_case(case: Case, watch: Callable[[Cycle], None] | None = None) -> tuple[GridReport, GridScheduler]:
-    """Simulate a case; what came of it, and the scheduler with its series."""
+    """Simulate a case; return its results, and the scheduler with its series."""
     scheduler = GridScheduler(case.plan(), watch)
     simulate(Platform.homogeneous(case.clusters * case.hosts), case.workloads(), scheduler)
     return report_of(scheduler), scheduler

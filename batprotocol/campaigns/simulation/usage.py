@@ -1,4 +1,4 @@
-"""What became of a cluster's resources over time: areas of resource seconds, and a series to plot."""
+"""The use of a cluster's resources over time: areas in resource seconds, and a series to plot."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import msgspec
 __all__ = ["Measure", "Usage", "UsagePoint"]
 
 MOST_POINTS: Final = 20_000
-"""A series of more points is thinned to half."""
+"""The greatest number of points of a series; then every second point is dropped."""
 
 
 class UsagePoint(msgspec.Struct, frozen=True):
     """A cluster at one moment.
 
     Args:
-        time: when, in simulated seconds.
-        local: how many hosts the cluster's own jobs have.
-        campaigns: how many the jobs of campaigns have.
-        waiting: how many jobs of campaigns wait.
+        time: the moment, in simulated seconds.
+        local: the number of hosts of the cluster's own jobs.
+        campaigns: the number of hosts of jobs of campaigns.
+        waiting: the number of jobs of campaigns that wait.
     """
 
     time: float
@@ -33,8 +33,8 @@ class Measure(msgspec.Struct, frozen=True):
 
     Args:
         time: the moment.
-        local: of the cluster's own jobs.
-        campaigns: of jobs of campaigns, those that were killed included.
+        local: the area of the cluster's own jobs.
+        campaigns: the area of jobs of campaigns, also of killed jobs.
     """
 
     time: float
@@ -43,13 +43,13 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 class Usage:
-    """The resources of a cluster of so many hosts, from time 0 on.
+    """The use of the resources of a cluster, from time 0 on.
 
     Attributes:
-        lost: resource seconds of jobs of campaigns that were killed: what they had done is done again.
-        copied: resource seconds of jobs of campaigns that were killed since a copy of theirs had ended.
-        killed: how many jobs of campaigns were killed, without such copies.
-        peak: how many jobs of campaigns waited at once at most.
+        lost: resource seconds of jobs of campaigns that were killed, so that their work is repeated.
+        copied: resource seconds of jobs of campaigns that were killed because a copy of their task had ended.
+        killed: the number of killed jobs of campaigns, without such copies.
+        peak: the greatest number of jobs of campaigns that waited at once.
         points: the series.
     """
 
@@ -61,7 +61,7 @@ class Usage:
         self._local = self._campaigns = 0.0
 
     def at(self, time: float, local: int, campaigns: int, waiting: int) -> None:
-        """From this time on, so many hosts are used, and so many jobs wait."""
+        """Record the numbers of used hosts and of waiting jobs, from this time on."""
         until = self.measure(time)
         self._local, self._campaigns = until.local, until.campaigns
         self.peak = max(self.peak, waiting)
@@ -70,13 +70,13 @@ class Usage:
             self.points[1:-1] = self.points[1:-1:2]
 
     def measure(self, time: float) -> Measure:
-        """What was used until this time, which is not before the last one."""
+        """The resources used until this time, which must not be before the last one."""
         last = self.points[-1]
         passed = time - last.time
         return Measure(time, self._local + passed * last.local, self._campaigns + passed * last.campaigns)
 
     def kill(self, seconds: float, *, copy: bool = False) -> None:
-        """A job was killed after so many resource seconds."""
+        """Record that a job was killed after some resource seconds."""
         if copy:
             self.copied += seconds
         else:

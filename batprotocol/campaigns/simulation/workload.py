@@ -1,4 +1,4 @@
-"""Workloads of a cluster's own users, to study campaigns with: jobs that come at random and load it so much."""
+"""Workloads of a cluster's own users, for studies of campaigns: jobs that arrive at random, with a given load."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def local_workload(
     largest: float = 0.0625,
     seed: int = 0,
 ) -> Workload:
-    """Jobs that come one after the other at random (Poisson), as many as load a cluster so much.
+    """Jobs that arrive at random (a Poisson process), with a given load of the cluster.
 
     Args:
-        hosts: how many hosts the cluster has, at least 1.
-        duration: over how many seconds they come.
-        load: how many of the hosts they take in the mean: 0 to 1.
-        mean_seconds: how long a job takes in the mean; the lengths are distributed log-normally.
-        largest: up to which part of the hosts a job takes; the sizes are distributed log-uniformly.
-        seed: the same gives the same.
+        hosts: the number of hosts of the cluster, at least 1.
+        duration: the time in which they arrive, in seconds.
+        load: the share of the hosts that they use on average, 0 to 1.
+        mean_seconds: the mean duration of a job; the durations are distributed log-normally.
+        largest: the greatest share of the hosts that a job takes; the sizes are distributed log-uniformly.
+        seed: the seed of the random numbers.
 
     >>> len(local_workload(64, 36000.0, load=0.6)), len(local_workload(64, 36000.0, load=0.3))
     (1112, 555)

@@ -1,7 +1,8 @@
 """The store of campaigns: SQLite or PostgreSQL, by SQLAlchemy, which comes with `batprotocol[campaigns]`.
 
-`engine` (the database and its transactions) carries the `tables`; `numbers` are given once; `rows` become values.
-`cycle` and `reading` are what a cycle writes and reads, `users` what users ask for, and `store` is all of it together.
+`engine` is the database with its transactions, `tables` has the tables, `numbers` gives unique numbers, and `rows`
+converts rows to values. `cycle` writes and `reading` reads for a cycle, `users` serves the requests of users, and
+`store` combines them.
 """
 
 from batprotocol.campaigns.store.store import OpenCycle, Store, Where

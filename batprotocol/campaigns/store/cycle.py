@@ -1,6 +1,7 @@
-"""A cycle's transaction: what it reads, and how what was decided is written down.
+"""A cycle's transaction: its input, and the records of its decisions.
 
-All that changes counts changes the numbers in the same transaction. What has ended is never read. It must not decide.
+A change of a task or job changes the counts in the same transaction. Ended tasks and jobs are never read. This module
+must not decide.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ from batprotocol.campaigns.store.rows import event_of, job_row, row_of, value_of
 __all__ = ["HISTORY_CYCLES", "PERIOD_SECONDS", "CycleBooks", "change_events", "change_tasks", "insert_events"]
 
 KEPT_OUTPUTS: Final = 10_000
-"""Of how many jobs that did not end well it is kept what they printed."""
+"""The number of jobs that did not end well whose output is kept."""
 
 HISTORY_CYCLES: Final = 1000
-"""For how many cycles the snapshots and forecasts are kept."""
+"""The number of cycles for which snapshots and forecasts are kept."""
 
 TIDY_CYCLES: Final = 100
-"""After how many cycles those that are older are thrown away."""
+"""The interval in which older ones are removed, in cycles."""
 
 PERIOD_SECONDS: Final = 300.0
-"""What has ended is counted by periods of so many seconds, so a window is longer than asked for by one at most."""
+"""The period in which ended jobs are counted, in seconds. A window may be longer by one period."""
 
 _COUNTERS: Final = {
     TaskState.PENDING: "pending",
@@ -56,11 +57,11 @@ _COUNTERS: Final = {
     TaskState.EVENT: "failed",
     TaskState.CANCELLED: "failed",
 }
-"""The column of `campaigns` that counts the tasks in each state."""
+"""The columns of `campaigns` that count the tasks in each state."""
 
 
 class CycleBooks:
-    """The books of one cycle, while its transaction is open.
+    """The reads and writes of one cycle, while its transaction is open.
 
     Args:
         connection: the transaction.
@@ -71,14 +72,14 @@ class CycleBooks:
         self._connection = connection
         self._cycle = cycle
 
-    # What the updator asks for
+    # The input of the updator
 
     def jobs(self) -> tuple[Job, ...]:
         """The jobs that have not ended, by number."""
         return values_of(Job, self._connection.execute(_ACTIVE_JOBS))
 
     def open_events(self) -> tuple[Event, ...]:
-        """The open events that the updator may close, and those that keep it from that: of clusters, and blacklists."""
+        """The open events that the updator needs: those of clusters, and blacklists with their parents."""
         found = {row.id: event_of(row) for row in self._connection.execute(_WATCHED)}
         parents = [event.parent for event in found.values() if event.parent is not None and event.parent not in found]
         found.update({row.id: event_of(row) for row in in_pieces(self._connection, _STILL_OPEN, parents)})
@@ -87,7 +88,7 @@ class CycleBooks:
     def tasks(self, campaign: int, cluster: str, count: int) -> tuple[Task, ...]:
         """The first tasks in the bag of a campaign, for this cluster: by priority, affinity and number.
 
-        Few tasks have an affinity. These are read apart, so that the others are read in the order of an index.
+        Few tasks have an affinity. A query of its own reads them, so that the others are read in the order of an index.
         """
         of = {"campaign": campaign, "cluster": cluster}
         averse = [(row.affinity, value_of(Task, row)) for row in self._connection.execute(_AVERSE, of)]
@@ -96,10 +97,10 @@ class CycleBooks:
         found.sort(key=lambda each: (-each[1].priority, -each[0], each[1].id))
         return tuple(task for _, task in found[:count])
 
-    # What is written down
+    # Records
 
     def record(self, found: Update, observations: Iterable[Observation] = ()) -> None:
-        """Write down what the updator found out of what the clusters said."""
+        """Record the findings of the updator."""
         statuses = [row_of(status, cycle=self._cycle) for status in found.gridstatus]
         insert_rows(self._connection, tables.gridstatus, statuses)
         self._change_jobs(found.jobs)
@@ -114,7 +115,7 @@ class CycleBooks:
         upsert(self._connection, tables.outputs, [row_of(each) for each in found.outputs])
 
     def carry_out(self, decisions: Decisions, now: float) -> tuple[Job, ...]:
-        """Write down what was decided; the new jobs, which nobody has told their clusters of yet."""
+        """Record the decisions; return the new jobs, which are not submitted yet."""
         self._keep_forecasts(decisions)
         connection = self._connection
         connection.execute(delete(tables.jobs_to_submit))
@@ -127,7 +128,7 @@ class CycleBooks:
         return jobs
 
     def wipe(self, wipes: Iterable[Wipe]) -> None:
-        """Write down that these jobs are to be killed."""
+        """Record that these jobs are to be killed."""
         wanted = tuple(wipes)
         if wanted:
             rows = [{"job": wipe.job, "reason": str(wipe.reason)} for wipe in wanted]
@@ -178,7 +179,7 @@ class CycleBooks:
         upsert(self._connection, tables.finished, rows, add=("jobs",), least="since")
 
     def _prepared(self, campaign: int, cluster: str, tag: str) -> None:
-        """A prologue or an epilogue has ended well."""
+        """Record that a prologue or an epilogue has ended well."""
         columns = tables.campaign_properties.c
         of = update(tables.campaign_properties).where(columns.campaign == campaign, columns.cluster == cluster)
         self._connection.execute(of.values({f"{tag}_done": True}))
@@ -246,7 +247,7 @@ def _order_row(order: Order) -> dict[str, Any]:
 
 
 def _groups(submissions: Sequence[Submission], first: int) -> dict[int, int]:
-    """The groups of the jobs that are in one, these being numbered from the first."""
+    """The groups by job, for jobs that are numbered from `first`."""
     found: dict[int, int] = {}
     for each in submissions:
         count = len(each.tasks) if each.tag is None else 1
@@ -258,11 +259,11 @@ def _groups(submissions: Sequence[Submission], first: int) -> dict[int, int]:
     return found
 
 
-# What users change, too
+# Changes that users make, too
 
 
 def change_tasks(connection: Connection, changes: Sequence[TaskChange]) -> None:
-    """Write down what becomes of tasks, and count it."""
+    """Record changes of tasks, and count them."""
     if not changes:
         return
     last = {change.task: change for change in changes}
@@ -292,7 +293,7 @@ def change_tasks(connection: Connection, changes: Sequence[TaskChange]) -> None:
 
 
 def insert_events(connection: Connection, events: Sequence[Event]) -> None:
-    """Write events down, with the blacklists that follow from them."""
+    """Record events, with the blacklists that they cause."""
     if not events:
         return
     number = next_numbers(connection, "event", len(events) + sum(event.blacklists for event in events))
@@ -326,7 +327,7 @@ def change_events(connection: Connection, changes: Sequence[EventChange]) -> Non
 
 
 def _count(connection: Connection, counted: dict[int, Counter[str]]) -> None:
-    """Add to the numbers of campaigns."""
+    """Add to the counts of campaigns."""
     columns = tables.campaigns.c
     for campaign, numbers in counted.items():
         values: dict[str, Any] = {name: columns[name] + number for name, number in numbers.items() if number}

@@ -1,7 +1,8 @@
-"""The connection to the database: SQLite or PostgreSQL, and in what they differ.
+"""The connection to the database, SQLite or PostgreSQL, and their differences.
 
-One writes at a time, readers do not wait: SQLite is that way, and PostgreSQL is told to be by a lock that each writing
-transaction takes first. So whoever writes has read nothing that has changed since. It must not know the tables.
+Only one transaction writes at a time, and readers do not wait. This is the behaviour of SQLite. On PostgreSQL, each
+writing transaction takes a lock first. So data that a writing transaction reads do not change until it ends. This
+module must not know the tables.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ __all__ = ["NUMBERS", "Database", "change_in_pieces", "in_pieces", "insert_rows"
 
 WRITERS: Final = 0xC1624
 LOOPS: Final = 0xC1625
-"""The locks of PostgreSQL: of whoever writes, of whoever lets campaigns run."""
+"""The locks of PostgreSQL: for writing transactions, and for loops."""
 
 PIECE: Final = 2000
-"""How many numbers stand in one query at most."""
+"""The greatest number of numbers in one query."""
 
 NUMBERS: Final[BindParameter[Any]] = bindparam(
     "numbers", type_=Integer, expanding=True, literal_execute=True, required=True
 )
-"""Stands for the numbers of a query in pieces. They are written into it: parameters take longer, and have a bound."""
+"""The placeholder for numbers in a query in pieces. They become text of the query, as parameters are slower."""
 
 PATIENCE_SECONDS: Final = 30.0
-"""How long is waited for another one who writes, and for the lock of a loop that was killed a moment ago."""
+"""How long to wait for another writer, and for the lock of a loop that has just been killed."""
 
 
 class Database:
     """A database.
 
     Args:
-        url: of SQLAlchemy, `sqlite:///file` or `postgresql://user@host/name`; or the name of a file for SQLite.
+        url: a URL of SQLAlchemy, `sqlite:///file` or `postgresql://user@host/name`; or the name of a file for SQLite.
 
     Raises:
-        StoreError: this is no such URL.
-        PackageMissing: the driver for it is not installed.
+        StoreError: this is not such a URL.
+        PackageMissing: its driver is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -81,26 +82,26 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction: all of it, or nothing."""
-        with self._telling(), self.engine.begin() as connection:
+        """A transaction that writes: all of its changes are kept, or none."""
+        with self._explaining(), self.engine.begin() as connection:
             if not self._is_sqlite:
                 connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(WRITERS)))
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A look at one state of all tables, while others write."""
+        """A transaction that reads one state of all tables, while others may write."""
         options: dict[str, Any] = {"batprotocol_reads": True}
         if not self._is_sqlite:
             options["isolation_level"] = "REPEATABLE READ"
-        with self._telling(), self.engine.connect() as connection:
+        with self._explaining(), self.engine.connect() as connection:
             connection = connection.execution_options(**options)
             with connection.begin():
                 yield connection
 
     @contextmanager
     def only_loop(self) -> Iterator[None]:
-        """As long as this lasts, nobody else lets the campaigns of this database run. `StoreError` if somebody does."""
+        """A context in which no other loop runs on this database. It raises `StoreError` if one runs."""
         if self._memory:
             yield
         elif self._is_sqlite:
@@ -125,14 +126,14 @@ class Database:
     @contextmanager
     def _only_loop_of_server(self) -> Iterator[None]:
         until = time.monotonic() + PATIENCE_SECONDS / 6
-        with self._telling(), self.engine.connect() as connection:
+        with self._explaining(), self.engine.connect() as connection:
             lock = sqlalchemy.select(sqlalchemy.func.pg_try_advisory_lock(LOOPS))
             while not connection.execute(lock).scalar():
                 connection.rollback()
                 if time.monotonic() > until:
                     raise StoreError(f"{self.shown}: another loop runs its campaigns")
                 time.sleep(0.1)
-            connection.rollback()  # the lock is the session's: no transaction need stay open
+            connection.rollback()  # the lock is the session's: it needs no open transaction
             try:
                 yield
             finally:
@@ -140,7 +141,7 @@ class Database:
                     connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_unlock(LOOPS)))
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _explaining(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
@@ -154,13 +155,13 @@ class Database:
 
 
 def _make_private(file: str) -> None:
-    """Make the file of a new store, for its owner only. Whether it can be used, SQLite tells."""
+    """Make the file of a new store, for its owner only. SQLite reports errors."""
     with suppress(OSError):
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _is_away(error: DBAPIError) -> bool:
-    """Whether the server has closed the connection, or cannot be reached now; it may be back soon."""
+    """Whether the server has closed the connection or cannot be reached, so that it may come back."""
     state = getattr(error.orig, "sqlstate", None)
     lost = isinstance(error, OperationalError | InterfaceError) and (state is None or state.startswith(("08", "57P")))
     return error.connection_invalidated or lost
@@ -174,7 +175,7 @@ def _lock(descriptor: int, refusal: str) -> None:
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # transactions begin as `_begin_sqlite` says
+    connection.isolation_level = None  # `_begin_sqlite` begins transactions
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_SECONDS * 1000:.0f}")
     cursor.execute("PRAGMA journal_mode = WAL")
@@ -194,7 +195,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 
 def in_pieces(connection: Connection, query: Select[Any], numbers: Sequence[int]) -> list[Any]:
-    """The rows of a query for all of these, which `NUMBERS` stands for in it."""
+    """The rows of a query for all of these numbers, which replace `NUMBERS` in it."""
     found: list[Any] = []
     for begin in range(0, len(numbers), PIECE):
         found.extend(connection.execute(query, {"numbers": numbers[begin : begin + PIECE]}))
@@ -204,7 +205,7 @@ def in_pieces(connection: Connection, query: Select[Any], numbers: Sequence[int]
 def change_in_pieces(
     connection: Connection, change: Executable, numbers: Sequence[int], values: Mapping[str, Any]
 ) -> None:
-    """Change the rows of all of these, which `NUMBERS` stands for in the statement; it has these values besides."""
+    """Change the rows of all of these numbers, which replace `NUMBERS` in the statement, with its other parameters."""
     for begin in range(0, len(numbers), PIECE):
         connection.execute(change, {**values, "numbers": numbers[begin : begin + PIECE]})
 
@@ -212,14 +213,14 @@ def change_in_pieces(
 def upsert(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, add: Iterable[str] = (), least: str = ""
 ) -> None:
-    """Insert rows, or change those that are there.
+    """Insert rows, or change existing ones.
 
     Args:
         connection: in a transaction.
-        table: the table; its primary key tells which row is there.
-        rows: all with the same columns.
-        add: the columns whose numbers are added to those that are there; the others are replaced.
-        least: the column in which the lesser number stays.
+        table: the table; its primary key identifies rows.
+        rows: the rows, all with the same columns.
+        add: the columns whose numbers are added to the existing ones; the others are replaced.
+        least: the column in which the smaller number is kept.
     """
     if rows:
         connection.execute(_upserting(connection.dialect.name, table, tuple(rows[0]), tuple(add), least), rows)
@@ -227,7 +228,7 @@ def upsert(
 
 @cache
 def _upserting(dialect: str, table: Table, names: tuple[str, ...], add: tuple[str, ...], least: str) -> Executable:
-    """The statement, made once for each use of `upsert`: making one takes longer than carrying it out."""
+    """The statement, made once for each use of `upsert`: making one takes longer than running it."""
     insert: Any = (sqlite if dialect == "sqlite" else postgresql).insert(table)
     keys = [column.name for column in table.primary_key]
     values: dict[str, Any] = {name: insert.excluded[name] for name in names if name not in keys}

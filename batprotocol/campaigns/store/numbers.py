@@ -1,6 +1,6 @@
-"""Numbers that are given once, and what else there is once in a store.
+"""Unique numbers, and the single values of a store.
 
-A number is never given again, even if what had it is gone: resource managers may remember it.
+A number is never used again, even if its row is gone: resource managers may remember it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from batprotocol.errors import StoreError
 __all__ = ["initialise", "mark_of", "next_cycle", "next_numbers"]
 
 SCHEMA: Final = "2"
-"""Of the tables as they are here."""
+"""The version of the tables."""
 
 
 def initialise(connection: Connection) -> None:
-    """Make the tables where there are none. `StoreError` if those that are there are of another version."""
+    """Make the tables if they are missing. It raises `StoreError` if their version is unknown."""
     tables.METADATA.create_all(connection)
     found = _value(connection, "schema")
     if found is None:
@@ -30,21 +30,23 @@ def initialise(connection: Connection) -> None:
         connection.execute(text('ALTER TABLE jobs ADD COLUMN "group" INTEGER'))
         connection.execute(update(tables.grid).where(tables.grid.c.key == "schema").values(value=SCHEMA))
     elif found != SCHEMA:
-        raise StoreError(f"the tables are of version {found}, expected {SCHEMA}")
+        raise StoreError(
+            f"the tables have version {found}, expected {SCHEMA}: use another file, or the version that made it"
+        )
 
 
 def mark_of(connection: Connection) -> str:
-    """What our jobs are called by, at clusters that others use, too."""
+    """The prefix of the names of jobs, for clusters that other stores use, too."""
     return _value(connection, "mark") or "cigri"
 
 
 def next_cycle(connection: Connection) -> int:
-    """The number of a cycle that begins."""
+    """The number of a new cycle."""
     return next_numbers(connection, "cycle", 1)
 
 
 def next_numbers(connection: Connection, of: str, count: int) -> int:
-    """The first of so many new numbers of these."""
+    """The first of `count` new numbers of this kind."""
     last = _value(connection, f"last {of}")
     if last is None:
         connection.execute(insert(tables.grid).values(key=f"last {of}", value=str(count)))

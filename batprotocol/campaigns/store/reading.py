@@ -1,4 +1,4 @@
-"""The grid as a cycle sees it: counts, and what is active."""
+"""Reads the grid for a cycle: counts, and active campaigns and jobs."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ LIVING: Final = ("in_treatment", "paused")
 
 
 class CampaignReader:
-    """Reads campaigns. What they say of their clusters never changes, and is read once."""
+    """Reads campaigns. Their properties on clusters never change, and are read once."""
 
     def __init__(self) -> None:
         self._properties: dict[int, tuple[ClusterProperties, ...]] = {}
 
     def statuses(self, connection: Connection, numbers: Iterable[int] | None = None) -> tuple[CampaignStatus, ...]:
-        """How far these campaigns are; None: those that have not ended."""
+        """The progress of these campaigns; None: of those that have not ended."""
         if numbers is None:
             rows: Sequence[Any] = connection.execute(_ALL_LIVING).all()
         else:
@@ -53,7 +53,7 @@ class CampaignReader:
         return tuple(self._status(row, {tag: where.get(row.id, ()) for tag, where in done.items()}) for row in rows)
 
     def campaign(self, connection: Connection, number: int) -> Campaign | None:
-        """A campaign, None if there is none of this number."""
+        """The campaign of this number, or None."""
         found = self.statuses(connection, [number])
         return found[0].campaign if found else None
 
@@ -72,7 +72,7 @@ class CampaignReader:
         )
 
     def _read_properties(self, connection: Connection, numbers: list[int]) -> None:
-        """Read what is not known yet, and forget what nobody asks for any more."""
+        """Read missing properties, and drop those of other campaigns."""
         for number in set(self._properties) - set(numbers):
             del self._properties[number]
         new = [number for number in numbers if number not in self._properties]
@@ -92,13 +92,13 @@ def _where(connection: Connection, query: Select[Any]) -> dict[int, tuple[str, .
 
 
 def read_grid(connection: Connection, reader: CampaignReader, now: float, window: float) -> Grid:
-    """All that a cycle decides upon.
+    """The grid that a cycle decides upon.
 
     Args:
-        connection: in a transaction.
-        reader: of the campaigns.
+        connection: a connection in a transaction.
+        reader: the reader of campaigns.
         now: seconds of the grid's clock.
-        window: over how many seconds the throughput is measured.
+        window: the time over which the throughput is measured, in seconds.
     """
     clusters = values_of(Cluster, connection.execute(_CLUSTERS))
     return Grid(
@@ -143,13 +143,13 @@ def _progress(connection: Connection, now: float, window: float) -> tuple[Progre
 
 
 def _living(table: Table) -> Select[Any]:
-    """The rows of a table that are about campaigns that have not ended."""
+    """The rows of a table for campaigns that have not ended."""
     living = select(tables.campaigns.c.id).where(tables.campaigns.c.state.in_(LIVING))
     return select(table).where(table.c.campaign.in_(living)).order_by(table.c.campaign, table.c.cluster)
 
 
 _ACTIVE_JOBS: Final = select(tables.jobs).where(tables.jobs.c.active).order_by(tables.jobs.c.id)
-# Queries are made once: to make one takes longer than to ask it.
+# Queries are made once: to make one takes longer than to run it.
 _ALL_LIVING: Final = (
     select(tables.campaigns).where(tables.campaigns.c.state.in_(LIVING)).order_by(tables.campaigns.c.id)
 )
@@ -169,7 +169,7 @@ _DONE: Final = {
     "epilogue": select(_said.campaign, _said.cluster).where(_said.epilogue_done),
     "used": _PROGRESS.where(tables.progress.c.submitted > 0),
 }
-"""On which clusters campaigns have done what."""
+"""The clusters on which campaigns have had jobs, or have ended a prologue or epilogue."""
 _status = tables.gridstatus.c
 _SNAPSHOT: Final = (
     select(tables.gridstatus).where(_status.cluster == bindparam("of")).order_by(_status.cycle.desc()).limit(1)

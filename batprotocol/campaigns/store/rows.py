@@ -1,4 +1,4 @@
-"""Rows of the tables as values, and values as rows."""
+"""Converts rows of the tables to values, and values to rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Kind = TypeVar("Kind", bound=Record)
 
 
 def value_of(kind: type[Kind], row: Row[Any] | Mapping[str, Any]) -> Kind:
-    """The value of a row whose columns are called as its fields; others are left out."""
+    """The value of a row whose columns have the names of its fields; other columns are ignored."""
     members = row if isinstance(row, Mapping) else row._mapping
     given = {name: member for name in kind.__struct_fields__ if (member := members.get(name)) is not None}
     return msgspec.convert(given, kind)
 
 
 def values_of(kind: type[Kind], rows: Result[Any]) -> tuple[Kind, ...]:
-    """The values of such rows: many, so that which columns are asked for is found out once."""
+    """The values of such rows. The columns are looked up once for all rows."""
     places = [(str(name), place) for place, name in enumerate(rows.keys()) if name in kind.__struct_fields__]
     members = [{name: row[place] for name, place in places if row[place] is not None} for row in rows]
     return tuple(msgspec.convert(members, list[kind]))  # type: ignore[valid-type]  # it is one
@@ -50,10 +50,10 @@ _properties_decoder: Final = msgspec.json.Decoder(ClusterProperties)
 
 
 def properties_of(text: str) -> ClusterProperties:
-    """What a campaign says of a cluster, of the JSON that is kept."""
+    """The properties of a campaign on a cluster, from the JSON in the store."""
     return _properties_decoder.decode(text)
 
 
 def campaign_of(row: Row[Any], clusters: tuple[ClusterProperties, ...]) -> Campaign:
-    """The campaign of a row, with what it says of its clusters."""
+    """The campaign of a row, with its properties on its clusters."""
     return value_of(Campaign, {**row._mapping, "clusters": clusters})

@@ -1,4 +1,4 @@
-"""The store: the grid as it is kept, for the loop and for the commands. What others need of this room is here."""
+"""The store of the grid, for the loop and for the commands: the interface of this package."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ __all__ = ["OpenCycle", "Store", "Where"]
 
 
 class Where(Cluster, frozen=True, kw_only=True):
-    """A cluster, and where it is.
+    """A cluster and its address.
 
     Args:
-        address: what `batch` needs to reach it: a folder, a scheduler's address.
-        resources: how many it shall have, where that can be chosen; None: as many as there are.
+        address: its address for the resource manager `batch`: a folder, or the address of a scheduler.
+        resources: how many resources to use, for `local`; None: all.
     """
 
     address: str = ""
@@ -47,27 +47,27 @@ class Where(Cluster, frozen=True, kw_only=True):
 
 
 class OpenCycle(CycleBooks):
-    """The books of a cycle, with the grid as it is now."""
+    """The reads and writes of a cycle, with the grid."""
 
     def __init__(self, connection: Connection, cycle: int, reader: CampaignReader) -> None:
         super().__init__(connection, cycle)
         self._reader = reader
 
     def grid(self, now: float, window: float) -> Grid:
-        """All that is to be decided upon; see `Grid`."""
+        """The grid to decide upon; see `Grid`."""
         return read_grid(self._connection, self._reader, now, window)
 
 
 class Store:
-    """Campaigns, tasks, jobs and what is known of them, in a database.
+    """A database of campaigns, tasks, jobs, clusters and events.
 
     Args:
-        url: a file, for SQLite; or a URL of SQLAlchemy, for SQLite or PostgreSQL. `sqlite://` is in memory.
+        url: the name of a file for SQLite, or a URL of SQLAlchemy for SQLite or PostgreSQL. `sqlite://` is in memory.
 
-    The tables are made where there are none.
+    The tables are made if they are missing.
 
     Raises:
-        StoreError: the database cannot be used; so do all methods.
+        StoreError: the database cannot be used. All methods raise it.
 
     >>> store = Store("sqlite://")
     >>> store.register(Where(name="alpha", batch="local")).id
@@ -89,24 +89,24 @@ class Store:
     # For the loop
 
     def only_loop(self) -> AbstractContextManager[None]:
-        """As long as this lasts, no other loop runs on this store. `StoreError` if one does."""
+        """A context in which no other loop runs on this store. It raises `StoreError` if one runs."""
         return self._database.only_loop()
 
     @contextmanager
     def cycle(self) -> Iterator[OpenCycle]:
-        """A transaction in which a cycle reads and writes. All of it is kept, or nothing."""
+        """A transaction in which a cycle reads and writes. All of its changes are kept, or none."""
         with self._database.writing() as connection:
             yield OpenCycle(connection, next_cycle(connection), self._reader)
 
     def used_clusters(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The clusters that campaigns use which have not ended, or that have jobs; and those of the last cycle."""
+        """The clusters that have jobs or that active campaigns use, and those of the last cycle."""
         with self._database.reading() as connection:
             used = connection.execute(_USED).scalars().all()
             recent = connection.execute(_RECENT).scalars().all()
         return frozenset(used), frozenset(recent)
 
     def requests(self, numbers: Sequence[int]) -> dict[int, tuple[Job, Campaign, Task | None]]:
-        """What is to be done in these jobs, but for those that are to be killed; a prologue or epilogue has no task."""
+        """These jobs with their campaigns and tasks, except jobs to kill. A prologue or epilogue has no task."""
         found: dict[int, tuple[Job, Task | None]] = {}
         if not numbers:
             return {}
@@ -121,7 +121,7 @@ class Store:
     # For users
 
     def submit(self, campaign: Campaign, parameters: Sequence[str], *, now: float, jdl: str = "") -> int:
-        """Keep a new campaign and its tasks, `jdl` being the text to show of it; its number."""
+        """Store a new campaign with its tasks and the text of its JDL; return its number."""
         with self._database.writing() as connection:
             return users.submit(connection, campaign, parameters, jdl=jdl, now=now)
 
@@ -131,58 +131,58 @@ class Store:
             users.add_tasks(connection, campaign, user, parameters)
 
     def pause(self, campaign: int, user: str) -> None:
-        """Submit nothing more of a campaign until it is resumed."""
+        """Submit no more tasks of a campaign until it is resumed."""
         with self._database.writing() as connection:
             users.move(connection, campaign, user, CampaignState.PAUSED)
 
     def resume(self, campaign: int, user: str) -> None:
-        """Go on with a campaign that was paused."""
+        """Continue a paused campaign."""
         with self._database.writing() as connection:
             users.move(connection, campaign, user, CampaignState.IN_TREATMENT)
 
     def cancel(self, campaign: int, user: str) -> None:
-        """Give a campaign up, and have its jobs killed."""
+        """Cancel a campaign: its jobs are killed."""
         with self._database.writing() as connection:
             users.cancel(connection, campaign, user)
 
     def purge(self, campaign: int, user: str) -> None:
-        """Take a campaign that has ended out of the store."""
+        """Remove a campaign that has ended from the store."""
         with self._database.writing() as connection:
             users.purge(connection, campaign, user)
 
     def kill_job(self, job: int, user: str) -> None:
-        """Have a job killed; its task is given up."""
+        """Kill a job and cancel its task."""
         with self._database.writing() as connection:
             users.kill_job(connection, job, user)
 
     def fix(self, user: str, *, campaign: int | None = None, event: int | None = None, resubmit: bool = False) -> int:
-        """Close an event or all of a campaign, and have the tasks done again if wanted; how many were closed."""
+        """Close an event, or all events of a campaign, and run their tasks again if wanted; return how many."""
         with self._database.writing() as connection:
             return users.fix(connection, user, campaign=campaign, event=event, resubmit=resubmit)
 
     # Clusters and preferences
 
     def register(self, cluster: Where) -> Where:
-        """Keep a cluster, new or changed; with its number."""
+        """Store a new or changed cluster; return it with its number."""
         with self._database.writing() as connection:
             columns = tables.clusters.c
             number = connection.execute(select(columns.id).where(columns.name == cluster.name)).scalar()
             if number is None:
                 number = next_numbers(connection, "cluster", 1)
             row = row_of(cluster, id=number)
-            del row["details"]  # it is told by what is kept already
+            del row["details"]  # the other columns have it
             upsert(connection, tables.clusters, [row])
             return value_of(Where, row)
 
     def enable(self, cluster: str, enabled: bool) -> None:
-        """Use a cluster from now on, or do not."""
+        """Enable or disable a cluster."""
         with self._database.writing() as connection:
             changed = update(tables.clusters).where(tables.clusters.c.name == cluster).values(enabled=enabled)
             if not connection.execute(changed).rowcount:
-                raise StoreError(f"there is no cluster {cluster}")
+                raise StoreError(f"there is no cluster {cluster}: batproto grid clusters lists them")
 
     def prefer(self, preference: UserPriority) -> None:
-        """Keep how much a user is preferred on a cluster."""
+        """Store the priority of a user on a cluster."""
         with self._database.writing() as connection:
             upsert(connection, tables.users_priority, [row_of(preference)])
 
@@ -191,10 +191,10 @@ class Store:
         with self._database.reading() as connection:
             return values_of(Where, connection.execute(select(tables.clusters).order_by(tables.clusters.c.id)))
 
-    # To look at
+    # Reads
 
     def campaigns(self, user: str | None = None, *, ended: bool = False) -> tuple[CampaignStatus, ...]:
-        """How far campaigns are: of this user, or of all; those that have ended, too, if wanted."""
+        """The progress of campaigns, of this user or of all; with `ended`, also of those that have ended."""
         with self._database.reading() as connection:
             columns = tables.campaigns.c
             query = select(columns.id)
@@ -205,27 +205,27 @@ class Store:
             return CampaignReader().statuses(connection, [row.id for row in connection.execute(query)])
 
     def campaign(self, number: int) -> CampaignStatus | None:
-        """How far a campaign is; None if there is none of this number."""
+        """The progress of the campaign of this number, or None."""
         with self._database.reading() as connection:
             found = CampaignReader().statuses(connection, [number])
             return found[0] if found else None
 
     def jdl(self, campaign: int) -> str | None:
-        """The text of a campaign as it was submitted, with all defaults."""
+        """The JDL of a campaign, with all defaults."""
         with self._database.reading() as connection:
             query = select(tables.campaigns.c.jdl).where(tables.campaigns.c.id == campaign)
             found: str | None = connection.execute(query).scalar()
             return found
 
     def tasks(self, campaign: int, *, after: int = 0, count: int | None = None) -> tuple[Task, ...]:
-        """The tasks of a campaign, by number, from behind one of them."""
+        """The tasks of a campaign, by number, `count` at most, beginning after one of them."""
         columns = tables.parameters.c
         query = select(tables.parameters).where(columns.campaign == campaign, columns.id > after).order_by(columns.id)
         with self._database.reading() as connection:
             return values_of(Task, connection.execute(query.limit(count)))
 
     def jobs(self, campaign: int | None = None, *, active: bool = False) -> tuple[Job, ...]:
-        """Jobs, by number: of a campaign, or of all; only those that have not ended, if wanted."""
+        """Jobs, by number, of a campaign or of all; with `active`, only those that have not ended."""
         query = select(tables.jobs).order_by(tables.jobs.c.id)
         if campaign is not None:
             query = query.where(tables.jobs.c.campaign == campaign)
@@ -235,13 +235,13 @@ class Store:
             return values_of(Job, connection.execute(query))
 
     def job(self, number: int) -> Job | None:
-        """A job, None if there is none of this number."""
+        """The job of this number, or None."""
         with self._database.reading() as connection:
             row = connection.execute(select(tables.jobs).where(tables.jobs.c.id == number)).one_or_none()
             return None if row is None else value_of(Job, row)
 
     def outputs(self, campaign: int | None = None, *, job: int | None = None) -> Iterator[tuple[Job, JobOutput]]:
-        """What jobs printed that did not end well, by number: of a campaign, or of this job. Read as it is taken."""
+        """The output of jobs that did not end well, by number, of a campaign or of this job, read lazily."""
         columns = tables.jobs.c
         query = select(tables.jobs, tables.outputs.c.stdout, tables.outputs.c.stderr).join(tables.outputs)
         query = query.where(columns.id == job if job is not None else columns.campaign == campaign)
@@ -250,7 +250,7 @@ class Store:
                 yield value_of(Job, row), JobOutput(job=row.id, stdout=row.stdout, stderr=row.stderr)
 
     def task(self, number: int) -> Task | None:
-        """A task, None if there is none of this number."""
+        """The task of this number, or None."""
         with self._database.reading() as connection:
             row = connection.execute(select(tables.parameters).where(tables.parameters.c.id == number)).one_or_none()
             return None if row is None else value_of(Task, row)
@@ -258,7 +258,7 @@ class Store:
     def events(
         self, campaign: int | None = None, *, event: int | None = None, closed: bool = False
     ) -> tuple[Event, ...]:
-        """Events, by number: of a campaign, this one, or those of no campaign; the closed ones, too, if wanted."""
+        """Events, by number: of a campaign, this one, or those of no campaign; with `closed`, also closed ones."""
         columns = tables.events.c
         query = select(tables.events).order_by(columns.id)
         query = query.where(columns.id == event if event is not None else columns.campaign == campaign)
@@ -268,7 +268,7 @@ class Store:
             return tuple(map(event_of, connection.execute(query)))
 
     def forecasts(self, campaign: int) -> tuple[Forecast, ...]:
-        """The newest forecasts of a campaign; `cluster` is None in the one of all its clusters."""
+        """The newest forecasts of a campaign; the one for all its clusters has None as `cluster`."""
         query = (
             select(tables.forecasts).where(tables.forecasts.c.campaign == campaign).order_by(tables.forecasts.c.cluster)
         )
@@ -277,14 +277,14 @@ class Store:
         return tuple(value_of(Forecast, {**row._mapping, "cluster": row.cluster or None}) for row in rows)
 
     def durations(self, campaign: int) -> dict[str, Durations]:
-        """How long the jobs of a campaign took that ended with exit code 0, by the names of the clusters."""
+        """The durations of the jobs of a campaign that ended with exit code 0, by the names of the clusters."""
         columns = tables.progress.c
         with self._database.reading() as connection:
             rows = connection.execute(select(tables.progress).where(columns.campaign == campaign)).all()
         return {row.cluster: Durations(row.jobs, row.total, row.squares) for row in rows}
 
     def event_counts(self, campaign: int) -> dict[str, int]:
-        """How many events of its jobs a campaign has had, by their codes."""
+        """The number of events of a campaign's jobs, by code."""
         columns = tables.events.c
         query = select(columns.code, func.count().label("events")).where(
             columns.campaign == campaign, columns["class"] == "job"

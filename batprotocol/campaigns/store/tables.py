@@ -1,7 +1,7 @@
-"""The tables, in the words of the specification and of CiGri.
+"""The tables, with the names of the specification and of CiGri.
 
-What a cycle reads is kept small: what is active is found by indexes of their own, and what has ended is counted when it
-ends. They must not know of what is decided from them.
+A cycle reads little: active rows have their own indexes, and ended rows are counted when they end. This module must not
+know the decisions.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _campaign(*, key: bool = False) -> Column[int]:
 
 
 grid = Table("grid", METADATA, Column("key", Text, primary_key=True), _text("value"))
-"""What there is once: the schema's number, the mark of our jobs, the number of the last cycle."""
+"""The single values: the version of the tables, the prefix of job names, the number of the last cycle."""
 
 clusters = Table(
     "clusters",
@@ -84,7 +84,7 @@ clusters = Table(
     _text("address", ""),
     Column("resources", Integer),
 )
-"""`batch` is what manages its resources (`local`, `dask`), `address` where that is, `resources` how many it has."""
+"""`batch` is the kind of its resource manager (`local`, `dask`), `address` its address, `resources` their number."""
 
 campaigns = Table(
     "campaigns",
@@ -104,7 +104,7 @@ campaigns = Table(
     _number("failed"),
     _number("events"),
 )
-"""The numbers count tasks, and open events; they change in the transaction in which a task does."""
+"""The numbers count tasks and open events. They change in the same transaction as a task."""
 Index("campaigns_state", campaigns.c.state)
 
 campaign_properties = Table(
@@ -117,7 +117,7 @@ campaign_properties = Table(
     Column("prologue_done", Boolean, nullable=False, default=False),
     Column("epilogue_done", Boolean, nullable=False, default=False),
 )
-"""What a campaign says of a cluster, as JSON."""
+"""The properties of a campaign on a cluster, as JSON."""
 
 parameters = Table(
     "parameters",
@@ -130,7 +130,7 @@ parameters = Table(
     _text("state"),
     UniqueConstraint("campaign", "name"),
 )
-"""The tasks. Those that are pending are CiGri 3's bag of tasks."""
+"""The tasks. The pending ones are CiGri 3's bag of tasks."""
 PENDING: Final = parameters.c.state == literal_column("'pending'")
 Index(
     "bag_of_tasks",
@@ -163,9 +163,9 @@ jobs = Table(
     Column("node", Text),
     Column("group", Integer),
 )
-"""`active` is whether the state is no end. `kill` is an intention until the cluster says that the job has ended.
-`group` is the number of the first of the jobs that are run as one."""
-# As `jobs.c.active` is written in a query of each: only so does SQLite see that the index is the one for it.
+"""`active`: whether the job has not ended. `kill` is an intention until the cluster reports the end of the job. `group`
+is the number of the first job of the group."""
+# The conditions are written as queries with `jobs.c.active` write them, so that SQLite uses the index.
 Index("jobs_active", jobs.c.id, sqlite_where=text("active = 1"), postgresql_where=text("active"))
 Index("jobs_of_a_campaign", jobs.c.campaign, jobs.c.id)
 Index("jobs_of_a_task", jobs.c.task)
@@ -177,7 +177,7 @@ outputs = Table(
     _text("stdout", ""),
     _text("stderr", ""),
 )
-"""The end of what those jobs printed that did not end well: of so many of the last ones as are kept."""
+"""The end of the output of jobs that did not end well, for a number of the last ones."""
 
 jobs_to_submit = Table(
     "jobs_to_submit",
@@ -188,7 +188,7 @@ jobs_to_submit = Table(
     _text("policy"),
     Column("resources", Float, nullable=False),
 )
-"""What the schedulers ordered in the last cycle."""
+"""The orders of the schedulers in the last cycle."""
 
 gridstatus = Table(
     "gridstatus",
@@ -225,7 +225,7 @@ forecasts = Table(
     _number("cycle"),
     *_forecast(),
 )
-"""The newest forecast of each campaign on each cluster; of all its clusters where `cluster` is empty."""
+"""The newest forecast of each campaign on each cluster; an empty `cluster` means all clusters."""
 
 forecasts_history = Table(
     "forecasts_history",
@@ -235,7 +235,7 @@ forecasts_history = Table(
     Column("cluster", Text, primary_key=True),
     *_forecast(),
 )
-"""Those of the last cycles."""
+"""The forecasts of the last cycles."""
 
 taps = Table(
     "taps",
@@ -283,7 +283,7 @@ users_priority = Table(
     Column("cluster", Text, primary_key=True),
     _number("priority"),
 )
-"""The affinity of the specification's note: how much a user is preferred on a cluster."""
+"""The affinity of the specification's note: the priority of a user on a cluster."""
 
 tasks_affinity = Table(
     "tasks_affinity",
@@ -293,7 +293,7 @@ tasks_affinity = Table(
     Column("task", ForeignKey("parameters.id", ondelete="CASCADE"), primary_key=True),
     _number("affinity"),
 )
-"""How little a task that has not ended likes a cluster: below 0. Without a row, it does not mind."""
+"""The affinity of a task that has not ended to a cluster, below 0. Without a row, it is 0."""
 Index("affinities_of_a_task", tasks_affinity.c.task)
 
 progress = Table(
@@ -306,7 +306,7 @@ progress = Table(
     Column("total", Float, nullable=False, default=0.0),
     Column("squares", Float, nullable=False, default=0.0),
 )
-"""What a campaign has done on a cluster, in sums."""
+"""Sums of the ended jobs of a campaign on a cluster."""
 
 finished = Table(
     "finished",
@@ -317,5 +317,5 @@ finished = Table(
     _number("jobs"),
     Column("since", Float, nullable=False),
 )
-"""How many jobs ended well in each of the last periods of some minutes, and when the first of them was submitted."""
+"""The number of jobs that ended well in each of the last periods, and the first time of their submission."""
 Index("finished_by_period", finished.c.period)

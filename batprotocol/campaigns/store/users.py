@@ -1,6 +1,6 @@
-"""What users ask for: campaigns that are submitted, paused, cancelled, fixed. Each is one transaction.
+"""The requests of users: to submit, pause, cancel and fix campaigns. Each is one transaction.
 
-Whose campaign it is, is checked here, so that no way around it is forgotten. It must not know of cycles.
+The owner of a campaign is checked here, for all commands. This module must not know of cycles.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from batprotocol.errors import StoreError, shown
 __all__ = ["add_tasks", "cancel", "fix", "kill_job", "move", "purge", "submit"]
 
 ROWS: Final = 10_000
-"""How many tasks are written at a time: each is a small dict meanwhile."""
+"""How many tasks are written at a time, to save memory."""
 
 _MOVES: Final = {
     CampaignState.PAUSED: ((CampaignState.IN_TREATMENT,), "paused"),
@@ -42,13 +42,13 @@ _MOVES: Final = {
 
 
 def submit(connection: Connection, campaign: Campaign, parameters: Sequence[str], *, jdl: str, now: float) -> int:
-    """Keep a new campaign and its tasks; its number.
+    """Store a new campaign and its tasks; return its number.
 
     Args:
-        connection: in a transaction.
-        campaign: as it was read; its number and submission time are set here, and its name, if it has none: its number.
-        parameters: of its tasks, the first word of each being the task's name.
-        jdl: its text, as it is to be shown.
+        connection: a connection in a transaction.
+        campaign: the campaign. Its number and submission time are set here; the default of its name is its number.
+        parameters: the parameters of its tasks; the first word of each is the name of the task.
+        jdl: the text of its JDL.
         now: seconds of the grid's clock.
 
     Raises:
@@ -71,7 +71,7 @@ def add_tasks(connection: Connection, number: int, user: str, parameters: Sequen
     """Add tasks to a campaign that has not ended."""
     row = _owned(connection, number, user)
     if row.state not in ("in_treatment", "paused"):
-        raise StoreError(f"campaign {number} is {row.state}: only to one that has not ended can tasks be added")
+        raise StoreError(f"campaign {number} is {row.state}: add tasks only to a campaign that has not ended")
     _insert_tasks(connection, number, parameters)
 
 
@@ -85,7 +85,7 @@ def move(connection: Connection, number: int, user: str, state: CampaignState) -
 
 
 def cancel(connection: Connection, number: int, user: str) -> None:
-    """Give a campaign up: what waits is cancelled, and what runs is to be killed."""
+    """Cancel a campaign: waiting tasks are cancelled, and running jobs are marked to be killed."""
     row = _owned(connection, number, user)
     if row.state in ("cancelled", "terminated"):
         raise StoreError(f"campaign {number} is already {row.state}")
@@ -103,7 +103,7 @@ def cancel(connection: Connection, number: int, user: str) -> None:
 
 
 def kill_job(connection: Connection, number: int, user: str) -> None:
-    """Have a job killed. Its task is given up."""
+    """Mark a job to be killed, and cancel its task."""
     row = connection.execute(select(_jobs.campaign, _jobs.active).where(_jobs.id == number)).one_or_none()
     if row is None:
         raise StoreError(f"there is no job {number}")
@@ -116,7 +116,7 @@ def kill_job(connection: Connection, number: int, user: str) -> None:
 def fix(
     connection: Connection, user: str, *, campaign: int | None = None, event: int | None = None, resubmit: bool = False
 ) -> int:
-    """Close an event, or all of a campaign; how many. Their jobs' tasks may go back into the bag."""
+    """Close an event, or all events of a campaign; return how many. Tasks of their jobs may go back into the bag."""
     open = [tables.OPEN]
     if event is not None:
         of = connection.execute(select(_events.campaign).where(_events.id == event)).one_or_none()
@@ -148,17 +148,17 @@ def fix(
 
 
 def purge(connection: Connection, number: int, user: str) -> None:
-    """Take a campaign that has ended out of all tables."""
+    """Remove a campaign that has ended from all tables."""
     row = _owned(connection, number, user)
     active = connection.execute(select(func.count()).where(_jobs.campaign == number, _jobs.active)).scalar()
     if row.state not in ("cancelled", "terminated") or active:
-        raise StoreError(f"campaign {number} has not ended: cancel it, and let its jobs end")
+        raise StoreError(f"campaign {number} has not ended: cancel it, and wait for its jobs")
     connection.execute(delete(tables.jobs).where(_jobs.campaign == number))
-    connection.execute(delete(tables.campaigns).where(_campaigns.id == number))  # and all that refers to it
+    connection.execute(delete(tables.campaigns).where(_campaigns.id == number))  # and all rows that refer to it
 
 
 def _owned(connection: Connection, number: int, user: str) -> Any:
-    """The row of a campaign of this user. An empty name is that of whoever may do all."""
+    """The row of a campaign of this user. An empty name means an administrator."""
     row = connection.execute(select(_campaigns.user, _campaigns.state).where(_campaigns.id == number)).one_or_none()
     if row is None:
         raise StoreError(f"there is no campaign {number}")
@@ -187,14 +187,12 @@ def _insert_tasks(connection: Connection, campaign: int, parameters: Sequence[st
 
 
 def _twice(parameters: Iterable[str]) -> str:
-    """Which name is there twice; the transaction is lost, so only the new ones can tell."""
+    """The message with the name that occurs twice. The transaction is lost, so only the new names are known."""
     counted = Counter(names_of(parameters))
     repeated = next((name for name, count in counted.items() if count > 1), None)
     if repeated is not None:
-        return f"two tasks are called {shown(repeated)}: the first word of the parameters must be another one for each"
-    return (
-        "it has a task of the name of a new one already: the first word of the parameters must be another one for each"
-    )
+        return f"two tasks have the name {shown(repeated)}: use different first words in the parameters"
+    return "a new task has the name of an existing one: use different first words in the parameters"
 
 
 def _kill(connection: Connection, which: Any) -> None:

@@ -1,4 +1,4 @@
-"""The sentences with which CiGri's commands answer what somebody wants done."""
+"""The answers of CiGri's commands to requests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["changed", "events_closed", "failed", "foreign", "not_found", "submit
 
 
 def submitted(status: CampaignStatus, *, details: bool = False) -> str:
-    """A campaign was submitted; with all that is known of it, if that is asked for."""
+    """The answer to a submission; with `details`, all fields of the campaign."""
     item = [msgspec.json.encode(campaign_item(status)).decode()] if details else []
     return "\n".join(["Campaign successfully submitted", *item, f"CAMPAIGN_ID={status.campaign.id}"])
 
 
 def changed(campaign: int, what: Literal["cancelled", "paused", "resumed", "purged"]) -> str:
-    """Something was done to a campaign.
+    """The answer to a change of a campaign.
 
     >>> changed(4, "paused")
     'Campaign 4 paused.'
@@ -28,12 +28,12 @@ def changed(campaign: int, what: Literal["cancelled", "paused", "resumed", "purg
 
 
 def events_closed(campaign: int) -> str:
-    """The events of a campaign were closed."""
+    """The answer when the events of a campaign were closed."""
     return f"Campaign {campaign} events closed."
 
 
 def foreign(user: str, campaign: int, *, job: bool = False) -> str:
-    """Why something is refused: the campaign, or that of the job, is another user's.
+    """The reason of a refusal: the campaign, or that of the job, belongs to another user.
 
     >>> foreign("alice", 3)
     "Campaign 3 does not belong to you: User 'alice' is not the owner of campaign '3'."
@@ -43,7 +43,7 @@ def foreign(user: str, campaign: int, *, job: bool = False) -> str:
 
 
 def failed(what: str, reason: str) -> str:
-    """Something was not done.
+    """The answer to a request that failed.
 
     >>> failed("cancel campaign 4", "Campaign already cancelled.")
     'Failed to cancel campaign 4: Campaign already cancelled.'
@@ -52,5 +52,5 @@ def failed(what: str, reason: str) -> str:
 
 
 def not_found(campaign: int) -> str:
-    """There is no campaign of this number."""
+    """The answer if there is no campaign of this number."""
     return f"Campaign {campaign} not found!"

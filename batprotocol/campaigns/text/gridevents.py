@@ -1,4 +1,4 @@
-"""What `gridevents` and `gridclusters` of CiGri 3 print."""
+"""The output of `gridevents` and `gridclusters` of CiGri 3."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE = "-" * 78
 
 
 def events_list(events: Iterable[Event]) -> str:
-    """Events, with what there is to say of each.
+    """Events, with their descriptions.
 
     >>> print(events_list([]))
     No events!
@@ -36,7 +36,7 @@ def _event(event: Event) -> str:
 
 
 def clusters_list(clusters: Iterable[Cluster], blacklisted: frozenset[str] = frozenset(), *, info: bool = False) -> str:
-    """The clusters, one a line; with how they are, if that is asked for.
+    """The clusters, one per line; with `info`, their states.
 
     >>> print(clusters_list([Cluster(name="alpha", id=1, stress_factor=0.1)], info=True))
     1: alpha ,  (stress:0.1/0.8)
@@ -56,7 +56,7 @@ def _state(cluster: Cluster, blacklisted: bool) -> str:
 
 
 def cluster_details(cluster: Cluster, *, blacklisted: bool = False) -> str:
-    """One cluster with all that is known of it."""
+    """One cluster with all of its fields."""
     rows: dict[str, object] = {
         "id": cluster.id,
         "name": cluster.name,

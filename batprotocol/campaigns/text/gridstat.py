@@ -1,4 +1,4 @@
-"""What `gridstat` of CiGri 3 prints: a table of campaigns, one campaign with its clusters and jobs, one job."""
+"""The output of `gridstat` of CiGri 3: a table of campaigns, one campaign with its clusters and tasks, one job."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _progress(status: CampaignStatus) -> str:
 
 
 def campaigns_table(campaigns: Iterable[CampaignStatus]) -> str:
-    """The campaigns, one a line. An `e` beside the state's letter tells of open events.
+    """The campaigns, one per line. An `e` beside the letter of the state means open events.
 
     >>> campaign = Campaign(id=2, user="bob", name="bobtest", submission_time=1795264572)
     >>> print(campaigns_table([CampaignStatus(campaign=campaign, total=6, terminated=4)]))
@@ -70,14 +70,14 @@ def campaigns_table(campaigns: Iterable[CampaignStatus]) -> str:
 
 
 class Statistics(Record, frozen=True, kw_only=True):
-    """How a campaign goes.
+    """The statistics of a campaign.
 
     Args:
-        durations: of its jobs that ended with exit code 0.
-        throughput: finished jobs in a second, lately; None if nobody knows.
-        remaining: in how many seconds it should have ended; None if nobody knows.
-        failed: how many jobs ended as an event that is its user's business.
-        resubmitted: how many were run again by themselves.
+        durations: the durations of its jobs that ended with exit code 0.
+        throughput: recent finished jobs per second; None if it is unknown.
+        remaining: the expected time to its end, in seconds; None if it is unknown.
+        failed: how many jobs ended with an event that its user must close.
+        resubmitted: how many jobs the grid has run again.
     """
 
     durations: Durations = Durations()
@@ -93,9 +93,9 @@ class ClusterLine(Record, frozen=True, kw_only=True):
     Args:
         cluster: the name of the cluster.
         active_jobs: how many of its jobs there have not ended.
-        queued_jobs: how many more are ordered.
+        queued_jobs: how many more jobs are ordered.
         prologue_ok: whether its prologue has ended there, if it has one.
-        epilogue_ok: likewise.
+        epilogue_ok: whether its epilogue has ended there, if it has one.
     """
 
     cluster: str
@@ -106,13 +106,13 @@ class ClusterLine(Record, frozen=True, kw_only=True):
 
 
 class TaskLine(Record, frozen=True, kw_only=True):
-    """A task, and the newest job of it.
+    """A task with its newest job.
 
     Args:
         task: the task.
-        state: a word for where it is: its job's state, `queued` or `pending`.
-        job: the newest job of it, or None.
-        cluster: the cluster that it is at or ordered for, or None.
+        state: the state of its job, `queued` or `pending`.
+        job: its newest job, or None.
+        cluster: the cluster on which it is or for which it is ordered, or None.
     """
 
     task: Task
@@ -131,9 +131,9 @@ def campaign_report(
     clusters: Iterable[ClusterLine] = (),
     tasks: Sequence[TaskLine] | None = None,
 ) -> str:
-    """One campaign in full; with its tasks, if they are given."""
+    """One campaign in full; with its tasks, if any are passed."""
     campaign = status.campaign
-    rate, left = statistics.throughput, statistics.remaining
+    rate, remaining = statistics.throughput, statistics.remaining
     ended = statistics.durations.count
     lines = [
         f"Campaign: {campaign.id}",
@@ -146,7 +146,7 @@ def campaign_report(
         f"    average_jobs_duration: {average(statistics.durations)}",
         f"    stddev_jobs_duration: {deviation(statistics.durations)}",
         f"    jobs_throughput: {f'{rate * 3600:.1f} jobs/h' if rate is not None else 'unknown'}",
-        f"    remaining_time: {f'{left / 3600:.1f} hours' if left is not None else 'unknown'}",
+        f"    remaining_time: {f'{remaining / 3600:.1f} hours' if remaining is not None else 'unknown'}",
         f"    failures_rate: {_share(statistics.failed, ended)}",
         f"    resubmit_rate: {_share(statistics.resubmitted, ended)}",
         "  Clusters: ",
@@ -179,14 +179,14 @@ def _task_line(line: TaskLine) -> str:
 
 
 def job_report(job: Job, campaign: Campaign, task: Task | None, cluster: Cluster, batch: int | None = None) -> str:
-    """One job, a line for each column of its table.
+    """One job, one line for each column of its table.
 
     Args:
         job: the job.
         campaign: its campaign.
         task: its task, if it has one.
-        cluster: where it is.
-        batch: the number of what was submitted together, if anybody counts.
+        cluster: its cluster.
+        batch: the number of its batch, if batches are counted.
     """
     options = {"besteffort": job.best_effort, **({} if batch is None else {"batch_id": batch})}
     rows: dict[str, object] = {
@@ -215,7 +215,7 @@ def job_report(job: Job, campaign: Campaign, task: Task | None, cluster: Cluster
 
 
 def campaign_item(status: CampaignStatus) -> dict[str, object]:
-    """A campaign as CiGri's API gives it."""
+    """A campaign in the form of CiGri's API."""
     campaign = status.campaign
     here = f"/campaigns/{campaign.id}"
     collections = [{"rel": "collection", "href": f"{here}/{title}", "title": title} for title in ("jobs", "events")]
@@ -238,12 +238,12 @@ def campaign_item(status: CampaignStatus) -> dict[str, object]:
 
 
 def campaigns_dump(campaigns: Iterable[CampaignStatus]) -> str:
-    """The campaigns as JSON, as CiGri's API gives them."""
+    """The campaigns as JSON, in the form of CiGri's API."""
     items = [campaign_item(each) for each in campaigns]
     links = [{"rel": "self", "href": "/campaigns"}, {"rel": "parent", "href": "/"}]
     return msgspec.json.encode({"items": items, "total": len(items), "links": links}).decode()
 
 
 def pretty_jdl(jdl: str) -> str:
-    """An expanded JDL, to be read."""
+    """An expanded JDL, with indentation."""
     return msgspec.json.format(jdl, indent=2)

@@ -1,4 +1,4 @@
-"""What `gridstat` of CiGri 2 prints: a summary, one campaign with its forecasts and jobs, the jobs as CSV."""
+"""The output of `gridstat` of CiGri 2: a summary, one campaign with its forecasts and jobs, the jobs as CSV."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _WIDTHS = (7, 7, 12, 11, 8, 9, 8)
 
 
 class Counts(Record, frozen=True, kw_only=True):
-    """How many jobs of a campaign wait and run.
+    """The numbers of jobs of a campaign that wait and run.
 
     Args:
-        waiting: tasks in the bag, and jobs that wait on clusters.
-        running: jobs that run.
+        waiting: the number of tasks in the bag and of jobs that wait on clusters.
+        running: the number of jobs that run.
     """
 
     waiting: int = 0
@@ -41,11 +41,11 @@ class Counts(Record, frozen=True, kw_only=True):
 
 
 class Throughput(Record, frozen=True, kw_only=True):
-    """What is known of how fast a campaign goes, on a cluster or as a whole.
+    """The throughput of a campaign, on a cluster or as a whole.
 
     Args:
-        throughput: finished jobs in a second; None if nobody knows.
-        durations: of its jobs.
+        throughput: finished jobs per second; None if it is unknown.
+        durations: the durations of its jobs.
     """
 
     throughput: float | None = None
@@ -53,10 +53,10 @@ class Throughput(Record, frozen=True, kw_only=True):
 
 
 def read_range(text: str) -> range:
-    """The campaigns of `-s`: `7`, `3-9`, from one on (`3-*`), up to one (`*-9`), or all (`*-*` or `*`).
+    """Read the range of `-s`: `7`, `3-9`, from a number on (`3-*`), up to a number (`*-9`), or all (`*-*` or `*`).
 
     Raises:
-        InputError: it is none of these.
+        InputError: it is not such a range.
 
     >>> list(read_range("3-5"))
     [3, 4, 5]
@@ -73,7 +73,7 @@ def read_range(text: str) -> range:
 
 
 def usage(program: str) -> str:
-    """What `gridstat -h` prints."""
+    """The output of `gridstat -h`."""
     return "\n".join(
         [
             "Usage: gridstat [options]",
@@ -87,7 +87,7 @@ def usage(program: str) -> str:
 
 
 def summary(campaigns: Iterable[tuple[CampaignStatus, Counts]]) -> str:
-    """The campaigns, one a line."""
+    """The campaigns, one per line."""
     lines = list(_SUMMARY)
     for status, counts in campaigns:
         campaign = status.campaign
@@ -110,7 +110,7 @@ def _field(name: str, value: object) -> str:
 
 
 def _speed(prefix: str, known: Throughput) -> list[str]:
-    """Throughput, average and standard deviation; the campaign's own stand further to the right."""
+    """Throughput, average and standard deviation. Those of the whole campaign are further to the right."""
     width = 32 if prefix else 25
     rate, mean, deviation = known.throughput, known.durations.mean, known.durations.deviation
     rows = {
@@ -131,15 +131,15 @@ def campaign_report(
     clusters: Mapping[str, Throughput] | None = None,
     jobs: Sequence[tuple[Job, Task]] = (),
 ) -> str:
-    """One campaign, with its forecasts: the short ones, or in full, those on each cluster and its jobs.
+    """One campaign with its forecasts; in the full form, also the forecasts on each cluster, and its jobs.
 
     Args:
-        status: the campaign, and how far it is.
-        counts: how many of its jobs wait and run.
+        status: the campaign with its progress.
+        counts: the numbers of its jobs that wait and run.
         now: seconds of the grid's clock.
-        last_end: when its last job ended; None: none has, which is told as 1970, as CiGri does.
-        whole: how fast it goes on all clusters; without it, there are no forecasts.
-        clusters: how fast on each, for the full form; of one where nothing has ended lately, nothing is said.
+        last_end: the time of the end of its last job; None: no job has ended, which is written as 1970, as in CiGri.
+        whole: its throughput on all clusters; without it, there are no forecasts.
+        clusters: its throughput on each cluster, for the full form; clusters without recent ends are skipped.
         jobs: its jobs and their tasks, for the full form.
     """
     campaign = status.campaign

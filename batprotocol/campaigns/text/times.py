@@ -1,4 +1,4 @@
-"""Times and numbers as CiGri's commands print them. All times are told in UTC."""
+"""Times and numbers in the formats of CiGri's commands. All times are in UTC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["age", "average", "calendar", "deviation", "moment", "second", "stamp
 
 
 def calendar(time: float) -> datetime:
-    """A time of the grid's clock. What no calendar has is told as its first second."""
+    """A time of the grid's clock. A time that no calendar has becomes the first second of the calendar."""
     try:
         return datetime.fromtimestamp(time, timezone.utc)
     except (OverflowError, OSError, ValueError):
@@ -19,7 +19,7 @@ def calendar(time: float) -> datetime:
 
 
 def moment(time: float) -> str:
-    """The time in tables.
+    """The format of times in tables.
 
     >>> moment(1795264572)
     '2026-11-21 12-36-12'
@@ -28,7 +28,7 @@ def moment(time: float) -> str:
 
 
 def second(time: float | None) -> str:
-    """The time of a job.
+    """The format of the times of jobs.
 
     >>> second(1795264573), second(None)
     ('2026-11-21 12:36:13+00', '')
@@ -37,7 +37,7 @@ def second(time: float | None) -> str:
 
 
 def stamp(time: float) -> str:
-    """The time of an event.
+    """The format of the times of events.
 
     >>> stamp(1795264730.081077)
     '2026-11-21 12:38:50.081077+00'
@@ -46,7 +46,7 @@ def stamp(time: float) -> str:
 
 
 def _numeric(value: Decimal) -> str:
-    """A number as PostgreSQL shows what it divided: sixteen digits, by steps of four."""
+    """A quotient in the format of PostgreSQL: sixteen digits, in steps of four."""
     if not value:
         return "0"
     decimals = 16 - 4 * (value.adjusted() // 4)
@@ -83,7 +83,7 @@ def deviation(durations: Durations) -> str:
 
 
 def age(seconds: float) -> str:
-    """How long ago something was, in the largest unit that it has one of.
+    """A duration in the largest unit of which it has at least one.
 
     >>> age(0.4), age(1), age(200), age(100_000)
     ('0 seconds', '1 second', '3 minutes', '1 day')

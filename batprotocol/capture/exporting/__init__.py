@@ -1,7 +1,8 @@
-"""What is in a capture, for other programs: tables of jobs and events, and a trace for Perfetto.
+"""A capture for other programs: tables of jobs and events, and traces for Perfetto.
 
-`tables` has the rows, as CSV, Parquet and data frames of pandas; `perfetto` draws jobs on hosts, counters and messages;
-`formats` lists what there is, and writes a file whole or not at all. It must not know how captures are kept.
+`tables` makes the rows, as CSV, Parquet and data frames of pandas. `traces` draws jobs on hosts, counters and messages,
+which `perfetto` writes as protobuf and `chrome` as JSON. `formats` lists the formats and the endings of their files,
+and writes a file as a whole or not at all. It must not know how captures are kept.
 """
 
 from batprotocol.capture.exporting.formats import FORMATS as FORMATS

@@ -1,56 +1,87 @@
-"""The formats that a capture is exported to. It must not know what is in them."""
+"""The formats that a capture is exported to, and the endings of their files. It must not know what is in them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
-from typing import IO, Final
+from typing import IO, Final, Literal, TypeAlias
 
+from batprotocol.capture.exporting.chrome import write_chrome
 from batprotocol.capture.exporting.run import Run
-from batprotocol.capture.exporting.tables import write_events_csv, write_jobs_csv, write_parquet
+from batprotocol.capture.exporting.tables import write_events_csv, write_jobs_csv, write_jobs_parquet, write_parquet
+from batprotocol.errors import InputError
+from batprotocol.writing import by_ending, whole
 
-__all__ = ["FORMATS", "TEXTS", "export"]
+__all__ = ["FORMATS", "RowKind", "export", "format_of"]
+
+RowKind: TypeAlias = Literal["jobs", "events"]
+"""The rows of a table: a row for each job, or a row for each event."""
 
 
 def _perfetto(run: Run, file: IO[bytes]) -> None:
-    from batprotocol.capture.exporting.perfetto import write_trace  # which needs an extra
+    from batprotocol.capture.exporting.perfetto import write_perfetto  # which needs an extra
 
-    write_trace(run, file)
+    write_perfetto(run, file)
 
 
 FORMATS: Final[dict[str, Callable[[Run, IO[bytes]], None]]] = {
     "perfetto": _perfetto,
+    "chrome": write_chrome,
     "jobs-csv": write_jobs_csv,
     "events-csv": write_events_csv,
+    "jobs-parquet": write_jobs_parquet,
     "parquet": write_parquet,
 }
-"""What writes each format."""
-TEXTS: Final = ("jobs-csv", "events-csv")
-"""Those that people can read."""
+"""The function that writes each format."""
+
+_ENDINGS: Final[dict[str, tuple[str, ...]]] = {
+    ".pftrace": ("perfetto",),
+    ".json": ("chrome", "perfetto"),
+    ".csv": ("jobs-csv", "events-csv"),
+    ".parquet": ("jobs-parquet", "parquet"),
+}
+"""The formats of each ending; of two, the first is that with a row for each job."""
 
 
-def export(run: Run, path: str | os.PathLike[str], to: str) -> None:
-    """Write what is in a capture to a file, which is there whole or not at all.
+def format_of(path: str | os.PathLike[str], rows: RowKind = "jobs", to: str | None = None) -> str:
+    """The format of a file, by the ending of its name.
+
+    Args:
+        path: the file.
+        rows: the rows of a table.
+        to: the format that was named. It counts where the ending is of no format. A `.json` of `perfetto` is `chrome`.
+
+    Raises:
+        InputError: the ending belongs to another format than `to`, or to none.
+
+    >>> format_of("run.pftrace"), format_of("run.json"), format_of("run.csv", "events")
+    ('perfetto', 'chrome', 'events-csv')
+    """
+    if to is None:
+        formats = by_ending(path, _ENDINGS)
+        return formats[-1] if rows == "events" and formats[0].startswith("jobs") else formats[0]
+    formats = _ENDINGS.get(os.path.splitext(os.fspath(path))[1].lower(), (to,))
+    if to not in formats:
+        fitting = " or ".join(ending for ending, each in _ENDINGS.items() if to in each)
+        raise InputError(f"the name of a file of {to} ends with {fitting}, got {os.fspath(path)!r}")
+    return formats[0] if "chrome" in formats else to
+
+
+def export(run: Run, path: str | os.PathLike[str], to: str | None = None, *, rows: RowKind = "jobs") -> None:
+    """Write a capture as a file for other programs. The file is written as a whole or not at all.
 
     Args:
         run: the capture.
-        path: the file. What is there is overwritten.
-        to: one of `FORMATS`.
+        path: the file. An existing file is overwritten. Its ending selects the format: `.pftrace` for Perfetto, `.json`
+            for Chrome's trace format, which Perfetto opens, too, `.csv` or `.parquet` for a table.
+        to: one of `FORMATS`, for a file with another ending.
+        rows: the rows of a table, `jobs` or `events`.
 
     Raises:
-        PackageMissing: a package is not installed that this format needs.
-        OSError: it cannot be written.
+        InputError: the ending belongs to no format, or to another one.
+        PackageMissing: the format needs a package that is not installed.
+        OSError: the file cannot be written.
     """
-    name = os.fspath(path)
-    part = f"{name}.{os.getpid()}.part"
-    try:
-        with open(part, "xb") as file:
-            FORMATS[to](run, file)
-        os.replace(part, name)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(part)
-        if isinstance(error, OSError) and error.filename in (part, None):
-            error.filename = name
-        raise
+    format = format_of(path, rows, to)
+    with whole(path) as file:
+        FORMATS[format](run, file)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import ToldJob
+from batprotocol.capture.jobs import CapturedJob
 
 __all__ = ["Run"]
 
@@ -18,7 +18,7 @@ class Run(Protocol):
         """All messages, in the order in which they were said."""
         ...
 
-    def jobs(self) -> Iterator[ToldJob]:
+    def jobs(self) -> Iterator[CapturedJob]:
         """What messages tell of each job."""
         ...
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from batprotocol.capture.exporting.run import Run
-from batprotocol.capture.jobs import ToldJob
+from batprotocol.capture.jobs import CapturedJob
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
 from batprotocol.wire.json import text
 from batprotocol.wire.tree import from_message
@@ -21,7 +22,16 @@ from batprotocol.wire.tree import from_message
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["EventRow", "data_frame", "events_of", "job_rows", "write_events_csv", "write_jobs_csv", "write_parquet"]
+__all__ = [
+    "EventRow",
+    "data_frame",
+    "events_of",
+    "job_rows",
+    "write_events_csv",
+    "write_jobs_csv",
+    "write_jobs_parquet",
+    "write_parquet",
+]
 
 BATCH: Final = 10_000
 """How many rows of a Parquet file are in memory."""
@@ -80,7 +90,7 @@ def events_of(run: Run) -> Iterator[EventRow]:
                 )
 
 
-def job_rows(jobs: Iterable[ToldJob]) -> Iterator[dict[str, Any]]:
+def job_rows(jobs: Iterable[CapturedJob]) -> Iterator[dict[str, Any]]:
     """Jobs as the rows of Batsim's `jobs.csv`; what was never told is None.
 
     The times are those of the messages, see `batprotocol.capture.jobs`.
@@ -136,34 +146,47 @@ def _write_csv(file: IO[bytes], header: Iterable[str], rows: Iterable[Iterable[A
 
 
 def write_parquet(run: Run, file: IO[bytes]) -> None:
-    """Write a row for each event, a few at a time.
+    """Write a row for each event, some at a time.
 
     Raises:
         PackageMissing: `pyarrow` is not installed.
     """
+    text, small = "string", "dictionary"
+    columns = (
+        *(("message", "int64"), ("direction", small), ("now", "float64"), ("wall", "time"), ("place", "int32")),
+        *(("timestamp", "float64"), ("event", small), ("job_id", text), ("fields", text)),
+    )
+    _write_parquet(file, columns, events_of(run))
+
+
+def write_jobs_parquet(run: Run, file: IO[bytes]) -> None:
+    """Write a row for each job, with the times of the messages.
+
+    Raises:
+        PackageMissing: `pyarrow` is not installed.
+    """
+    texts = ("job_id", "workload_name", "profile", "final_state", "allocated_resources", "metadata")
+    numbers = {"requested_number_of_resources": "int64", "success": "int8"}
+    columns = [(name, "string" if name in texts else numbers.get(name, "float64")) for name in _JOBS]
+    _write_parquet(file, columns, (tuple(row.values()) for row in job_rows(run.jobs())))
+
+
+def _write_parquet(file: IO[bytes], columns: Sequence[tuple[str, str]], rows: Iterator[Sequence[Any]]) -> None:
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise PackageMissing("Parquet needs the package pyarrow: pip install 'batprotocol[tables]'") from None
-    schema = pyarrow.schema(
-        [
-            ("message", pyarrow.int64()),
-            ("direction", pyarrow.dictionary(pyarrow.int8(), pyarrow.string())),
-            ("now", pyarrow.float64()),
-            ("wall", pyarrow.timestamp("ns", "UTC")),
-            ("place", pyarrow.int32()),
-            ("timestamp", pyarrow.float64()),
-            ("event", pyarrow.dictionary(pyarrow.int8(), pyarrow.string())),
-            ("job_id", pyarrow.string()),
-            ("fields", pyarrow.string()),
-        ]
-    )
-    rows = events_of(run)
+        raise PackageMissing(f"Parquet needs the package pyarrow: {installing('tables')}") from None
+    special = {
+        "dictionary": pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
+        "time": pyarrow.timestamp("ns", "UTC"),
+    }
+    schema = pyarrow.schema([(name, special.get(kind) or getattr(pyarrow, kind)()) for name, kind in columns])
     with parquet.ParquetWriter(file, schema) as writer:
         while batch := list(islice(rows, BATCH)):
-            columns = zip(*batch, strict=True)
-            arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            arrays = [
+                pyarrow.array(each, field.type) for each, field in zip(zip(*batch, strict=True), schema, strict=True)
+            ]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
 

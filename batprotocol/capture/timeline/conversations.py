@@ -9,16 +9,18 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import cache
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
 
 from batprotocol import model
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import JobBook, ToldJob
+from batprotocol.capture.jobs import CapturedJob, JobBook
 from batprotocol.capture.timeline.messages import MOST_TEXTS, Messages
 from batprotocol.capture.timeline.switches import Power, Switches
-from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData, TimelineJob, intervals_of
+from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData, TimelineJob
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.errors import InputError
 from batprotocol.model import Direction, Message
@@ -55,7 +57,7 @@ def read_conversation(
     entries: Iterable[Entry],
     name: str,
     *,
-    most_texts: int = MOST_TEXTS,
+    most_texts: int | None = MOST_TEXTS,
     describe: Describe | None = None,
     hint: str = "",
 ) -> TimelineData:
@@ -64,7 +66,7 @@ def read_conversation(
     Args:
         entries: its messages, in their order.
         name: what to call the run.
-        most_texts: of how many messages, the first ones, the page keeps the texts.
+        most_texts: the page keeps the texts of that many messages, the first ones; None: of all.
         describe: what is shown of a message; its JSON unless given.
         hint: how to see the message `{number}` whose text the page does not keep.
 
@@ -145,13 +147,13 @@ class _Reader:
             end=self._now,
         )
 
-    def _job(self, told: ToldJob) -> TimelineJob:
+    def _job(self, told: CapturedJob) -> TimelineJob:
         return TimelineJob(
             job_id=told.job_id,
             submitted=told.submitted,
             started=told.started,
             finished=told.rejected if told.rejected is not None else told.finished,
-            hosts=intervals_of(told.hosts, f"hosts of {told.job_id}") if not read_hosts(told.hosts).fault else (),
+            hosts=_hosts_of(told),
             state=told.state,
             requested=told.resource_request,
             walltime=told.walltime,
@@ -221,6 +223,16 @@ class _Probe:
         return [Series(name, "probe", times, values, unit=unit, lane=f"probe {name}", is_step=False)]
 
 
+def _hosts_of(job: CapturedJob) -> tuple[tuple[int, int], ...]:
+    """The intervals of the hosts of a job; none if Batsim cannot read them."""
+    found = read_hosts(job.hosts)
+    if found.fault or not found.intervals:
+        return ()
+    if found.last >= MOST_HOSTS:
+        raise InputError(f"the numbers of hosts are below {MOST_HOSTS:,}, got {found.last}", f"hosts of {job.job_id}")
+    return found.intervals
+
+
 def _known(hosts: str) -> tuple[tuple[int, int], ...]:
     """The intervals of a host set; none if Batsim cannot read it."""
     found = read_hosts(hosts)
@@ -231,8 +243,13 @@ def _kind_of(message: Message) -> str:
     """The name of the event that tells most of a message."""
     if not message.events:
         return ""
-    telling = min(message.events, key=lambda event: _RANKS.get(type(event), len(_RANKS)))
-    return type(telling).__name__.removesuffix("Event")
+    return min([_rank(type(event)) for event in message.events], key=itemgetter(0))[1]
+
+
+@cache
+def _rank(kind: type) -> tuple[int, str]:
+    """How much an event of this type tells: the less, the more; and the name of the type."""
+    return _RANKS.get(kind, len(_RANKS)), kind.__name__.removesuffix("Event")
 
 
 def _jobs_of(message: Message) -> list[str]:

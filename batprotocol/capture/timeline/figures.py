@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from batprotocol.capture.timeline.packing import all_series, size, state_number
 from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob
 from batprotocol.errors import InputError, PackageMissing
+from batprotocol.extras import installing
 from batprotocol.writing import whole
 
 __all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
@@ -36,6 +37,8 @@ _LANE: Final = 0.75
 _RATIO: Final = {".png": 200, ".svg": 300, ".pdf": 300}
 """Pixels for an inch."""
 _UNITS: Final = ((2 * 86400.0, 86400.0, "d"), (2 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"), (0.0, 1.0, "s"))
+_UNDATED: Final = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+"""The same run is the same file, whenever it is drawn."""
 _OFF: Final = "#dfe3e9"
 _SWITCHING: Final = "#f5e6c9"
 _STYLE: Final[Any] = {
@@ -43,6 +46,7 @@ _STYLE: Final[Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # TrueType, which publishers ask for
     "svg.hashsalt": "batprotocol",
 }
 
@@ -60,7 +64,7 @@ def save_figure(runs: Sequence[TimelineData], path: str | os.PathLike[str], colo
     import matplotlib
 
     suffix = Path(path).suffix.lower()
-    metadata = {"Date": None} if suffix == ".svg" else None
+    metadata = _UNDATED.get(suffix)
     with matplotlib.rc_context(_STYLE), whole(path) as file:
         figure.savefig(file, format=suffix[1:], dpi=_RATIO[suffix], metadata=metadata)
 
@@ -77,7 +81,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise PackageMissing("figures need the package matplotlib: pip install 'batprotocol[plots]'") from None
+        raise PackageMissing(f"figures (.pdf, .svg, .png) need the package matplotlib: {installing('plots')}") from None
     from matplotlib.figure import Figure
 
     series = [all_series(run) for run in runs]

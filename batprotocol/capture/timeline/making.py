@@ -59,7 +59,7 @@ def timeline(
     *,
     name: str = "",
     users: Mapping[str, object] | None = None,
-    messages: int = MOST_TEXTS,
+    messages: int | None = MOST_TEXTS,
     describe: Describe | None = None,
     beside: str | os.PathLike[str] | None = None,
 ) -> Timeline:
@@ -71,7 +71,7 @@ def timeline(
         name: what to call the run; unless given, as its file is called.
         users: who submitted each job, by its full name, such as `workload.users()`, to colour jobs by. In a capture,
             the data of jobs may tell (`"user"` of an object in JSON).
-        messages: of how many messages of a capture, the first ones, the page keeps the texts.
+        messages: the page keeps the texts of that many messages, the first ones; None: of all.
         describe: what is shown of a message; its JSON unless given.
         beside: of rows of jobs, a folder with the other result files of Batsim, which are drawn, too.
 
@@ -106,7 +106,7 @@ def timeline(
     return Timeline([data])
 
 
-def _said(capture: Capture, name: str, messages: int, describe: Describe | None) -> TimelineData:
+def _said(capture: Capture, name: str, messages: int | None, describe: Describe | None) -> TimelineData:
     path = capture.path.rstrip(os.sep)
     return read_conversation(
         capture,

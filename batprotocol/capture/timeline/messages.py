@@ -6,6 +6,7 @@ It must not know what messages say.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Sequence
@@ -32,12 +33,12 @@ class Messages:
     """The messages of a conversation, in their order.
 
     Args:
-        most_texts: of how many messages the texts are kept.
+        most_texts: of how many messages the texts are kept; None: of all.
         hint: how to see a message whose text is not kept, with `{number}` for its number.
     """
 
-    def __init__(self, most_texts: int = MOST_TEXTS, hint: str = "") -> None:
-        self.most_texts = most_texts
+    def __init__(self, most_texts: int | None = MOST_TEXTS, hint: str = "") -> None:
+        self.most_texts = sys.maxsize if most_texts is None else most_texts
         self.hint = hint
         self.times = array("d")
         """The simulated time of each message."""

@@ -167,22 +167,23 @@ def _planes(values: array[Any]) -> bytes:
 def size(timeline: TimelineData) -> str:
     """The run in a line: how many jobs and hosts, and how long."""
     jobs = len(timeline.jobs)
-    said = [f"{jobs:,} job{'' if jobs == 1 else 's'}"]
+    parts = [f"{jobs:,} job{'' if jobs == 1 else 's'}"]
     if timeline.host_count:
-        said.append(f"{timeline.host_count:,} host{'' if timeline.host_count == 1 else 's'}")
+        parts.append(f"{timeline.host_count:,} host{'' if timeline.host_count == 1 else 's'}")
     span = timeline.end - timeline.start
     factor, unit = next(((factor, unit) for factor, unit in _UNITS if span >= factor), (1.0, "s"))
     long = span / factor
-    said.append(f"{long:,.0f} {unit}" if long >= 100 else f"{long:.3g} {unit}")
-    return " · ".join(said)
+    parts.append(f"{long:,.0f} {unit}" if long >= 100 else f"{long:.3g} {unit}")
+    return " · ".join(parts)
 
 
 def facts(timeline: TimelineData) -> str:
-    """The run in a line: its size, how many messages, and of how many the page has the texts."""
+    """The run in a line: its size, how many messages, and how many of their texts the page has."""
     messages = timeline.messages
     if messages is None or not len(messages):
         return size(timeline)
-    said = f"{size(timeline)} · {len(messages):,} messages"
+    line = f"{size(timeline)} · {len(messages):,} messages"
     if messages.text_count == len(messages):
-        return said
-    return f"{said}, with the texts of {f'the first {messages.text_count:,}' if messages.text_count else 'none'}"
+        return line
+    kept = f"the texts of the first {messages.text_count:,}" if messages.text_count else "no texts"
+    return f"{line}, with {kept} (--messages all keeps all)"

@@ -24,7 +24,7 @@ __all__ = ["MOST_RUNS", "parts"]
 MOST_RUNS: Final = 4
 """How many runs a page has room for, one above the other."""
 
-_SCRIPTS: Final = ("data", "scales", "gantt", "lanes", "stage", "details", "moving", "main")
+_SCRIPTS: Final = ("data", "scales", "gantt", "lanes", "stage", "details", "moving", "pointing", "main")
 _PLACE: Final = re.compile(r"@(POLICY|VERSION|TITLE|COLOUR|STYLE|DATA|SCRIPT)@")
 
 

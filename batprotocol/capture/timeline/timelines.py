@@ -8,21 +8,30 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.capture.timeline.pages import MOST_RUNS, parts
 from batprotocol.capture.timeline.values import TimelineData
 from batprotocol.errors import InputError
-from batprotocol.writing import whole
+from batprotocol.writing import by_ending, whole
 
 if TYPE_CHECKING:
     from batprotocol.capture.timeline.figures import Colouring
 
-__all__ = ["Timeline"]
+__all__ = ["Timeline", "kind_of"]
 
+_KINDS: Final = {".html": "page", ".pdf": "figure", ".svg": "figure", ".png": "figure"}
 _HEIGHT = 640
 """How high the page is in a notebook, in pixels."""
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Whether a file of this name is a `page` or a `figure`.
+
+    Raises:
+        InputError: its ending is of neither.
+    """
+    return by_ending(path, _KINDS)
 
 
 class Timeline:
@@ -58,25 +67,22 @@ class Timeline:
         """Write it to a file.
 
         Args:
-            path: where to; the suffix says what: `.html` for the page, `.png`, `.svg` or `.pdf` for a figure.
+            path: the file. Its ending says what it is: `.html` is the page, `.pdf`, `.svg` or `.png` a figure.
             colour: by what jobs are coloured, in the page at first: `job`, `state`, `waiting` (how long they waited),
                 `user`, `profile` or `workload`.
 
         Raises:
-            InputError: the suffix is another one.
+            InputError: the file has another ending.
             OSError: it cannot be written.
-            PackageMissing: a figure is wanted, and matplotlib is not installed: `pip install 'batprotocol[plots]'`.
+            PackageMissing: a figure is wanted, and matplotlib is not installed.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix in (".html", ".htm"):
+        if kind_of(path) == "page":
             with whole(path) as file:
                 file.writelines(part.encode() for part in parts(self.runs, self.title, colour))
-        elif suffix in (".png", ".svg", ".pdf"):
+        else:
             from batprotocol.capture.timeline.figures import save_figure
 
             save_figure(self.runs, path, colour)
-        else:
-            raise InputError(f"a timeline is written as .html, .png, .svg or .pdf, got {os.fspath(path)!r}")
 
     def figure(self, *, colour: Colouring = "job") -> Any:
         """The figure of matplotlib that `save` writes, to change it before it is written.

@@ -21,16 +21,16 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 redis_option = click.option(
     "--redis",
     metavar="HOST:PORT[,PREFIX]",
-    help="Jobs are told through this Redis server, as text-2 and text-3 need it; needs batprotocol[redis].",
+    help="Exchange jobs through this Redis server, which text-2 and text-3 need. Needs batprotocol[redis].",
 )
 
 
 def old_options(command: _Command) -> _Command:
-    """What the command line of an older Batsim decides on, and its schedulers are told."""
+    """Add the options of an older Batsim's command line, which its schedulers receive in messages."""
     for option in (
-        click.option("--enable-dynamic-jobs", is_flag=True, help="An older scheduler may register jobs."),
-        click.option("--acknowledge-dynamic-jobs", is_flag=True, help="... and is told when they are submitted."),
-        click.option("--forward-profiles-on-submission", is_flag=True, help="An older scheduler is told the profiles."),
+        click.option("--enable-dynamic-jobs", is_flag=True, help="Let an older scheduler register jobs."),
+        click.option("--acknowledge-dynamic-jobs", is_flag=True, help="Send it JOB_SUBMITTED for these jobs."),
+        click.option("--forward-profiles-on-submission", is_flag=True, help="Send the profiles to it."),
         redis_option,
     ):
         command = option(command)
@@ -41,7 +41,7 @@ jobs_option = click.option(
     "--jobs",
     metavar="FILE",
     type=click.Path(readable=False, path_type=str),
-    help="The workload file of a Batsim that speaks text-0 or text-1: what jobs ask for is there, and is not said.",
+    help="The workload file of a Batsim that uses text-0 or text-1. It has what jobs request; the messages do not.",
 )
 
 
@@ -62,8 +62,20 @@ _AGE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 
 
 @click.command()
-@click.option("--batsim", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where Batsim connects to.")
-@click.option("--edc", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where the scheduler listens.")
+@click.option(
+    "--batsim",
+    metavar="ENDPOINT[,PROTOCOL]",
+    required=True,
+    callback=_end,
+    help="The endpoint that Batsim connects to.",
+)
+@click.option(
+    "--edc",
+    metavar="ENDPOINT[,PROTOCOL]",
+    required=True,
+    callback=_end,
+    help="The endpoint that the scheduler listens at.",
+)
 @schema_option("Batsim speaks by")
 @old_options
 @jobs_option
@@ -72,24 +84,24 @@ _AGE = re.compile(r"\d{4}-\d\d(-\d\d)?")
     "--record",
     metavar="DIR|FILE.tar.xz|FILE.mcap",
     type=click.Path(path_type=str),
-    help="Record what Batsim says and is told, for dump and check.",
+    help="Record the messages at Batsim's end, for dump and check.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Do not tell in the end what could not be carried.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not print what could not be translated.")
 @click.pass_context
 def bridge(context: click.Context, /, schema: str | None, **options: Any) -> None:
-    """Let a Batsim and a scheduler of different versions speak with each other, for one simulation.
+    """Connect a Batsim and a scheduler of different versions, for one simulation.
 
-    PROTOCOL is 5, which is today's and the default, a version from 1.0 to 4.2, or text-0 to text-3. Over ZeroMQ, Batsim
-    connects to its ENDPOINT and the scheduler listens at its own, as they always do. With text, ENDPOINT is the path of
-    a Unix socket, unix:PATH: the scheduler connects to it, and Batsim listens there.
+    PROTOCOL is 5, the current version and the default, a version from 1.0 to 4.2, or text-0 to text-3. Over ZeroMQ,
+    Batsim connects to its ENDPOINT and the scheduler listens at its own, as they always do. With text, ENDPOINT is the
+    path of a Unix socket, unix:PATH: the scheduler connects to it, and Batsim listens there.
 
-    Text says of a job its name only. What it asks for is in Redis with text-2 and text-3, where PREFIX is the absolute
-    path of the socket unless told otherwise, and in the workload file (--jobs) with text-0 and text-1.
+    In text, a message has only the name of a job. Text-2 and text-3 have the job's requests in Redis; the default for
+    PREFIX is the absolute path of the socket. Text-0 and text-1 have them in the workload file (--jobs).
 
-    PROTOCOL can also be a schema of another age, 2021-10 to 2024-10, or a file of one (.bfbs, .fbs): what means the
-    same there is carried by name. --schema is the same for Batsim's end.
+    PROTOCOL can also be a schema of another age, 2021-10 to 2024-10, or a schema file (.bfbs, .fbs). The bridge
+    translates events and fields by their names. --schema sets the schema of Batsim's end.
 
-    In the end, what could not be carried is told on standard error: which event, which field, and what was done
+    At the end, the command prints on standard error what it could not translate: the event, the field, and what it did
     instead.
 
     \b
@@ -105,6 +117,8 @@ def bridge(context: click.Context, /, schema: str | None, **options: Any) -> Non
     if schema is not None:
         endpoint, protocol = options["batsim"]
         if protocol is not None:
-            raise click.UsageError("--schema and a PROTOCOL behind --batsim's endpoint say different things", context)
+            raise click.UsageError(
+                "--schema and the PROTOCOL of --batsim contradict each other: use one of them", context
+            )
         options["batsim"] = endpoint, work.spoken(None, schema)
     context.exit(work.bridge(**options))

@@ -1,6 +1,6 @@
 """`batproto bridge`, and the older protocols of `run` and `simulate`: endpoints and options in, a bridge out.
 
-How a bridge is driven, the library knows. What it needs is imported when it is wanted.
+`batprotocol.legacy` runs the bridge. This module imports it only when a command needs it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def bridge(
     quiet: bool,
     **old: Any,
 ) -> int:
-    """Bridge two programs until the simulation ends; the exit status."""
+    """Bridge two programs until the simulation ends, and return the exit status."""
     from batprotocol.edc.running import failure_of
     from batprotocol.legacy.bridge import Component, drive
     from batprotocol.recording import Recorder, facts
@@ -82,7 +82,7 @@ def bridge(
 
 
 def spoken(protocol: str | None, schema: str | None) -> str | Schema | None:
-    """What the other program speaks: an older protocol by its version, or today's by a schema of another age; or None.
+    """The protocol of the other program: the version of an older one, a schema of another age, or None.
 
     Args:
         protocol: the version, or None.
@@ -96,10 +96,10 @@ def spoken(protocol: str | None, schema: str | None) -> str | Schema | None:
 
 
 def tell(reports: Iterable[Report]) -> None:
-    """Say what could not be carried."""
+    """Print what could not be translated."""
     for report in reports:
         for line in report.lines():
-            print(printable(f"batproto: not carried: {line}"), file=sys.stderr)
+            print(printable(f"batproto: not translated: {line}"), file=sys.stderr)
 
 
 def drive_old(
@@ -115,7 +115,7 @@ def drive_old(
     on_wait: Callable[[], None] | None,
     format: str = "binary",
 ) -> None:
-    """Run a scheduler of today for one simulation of an older Batsim, or one of another age."""
+    """Run a current scheduler for one simulation of an older Batsim, or of one of another age."""
     from batprotocol.legacy.bridge import drive
     from batprotocol.legacy.playing import Judged
     from batprotocol.recording import Recorder, facts
@@ -148,7 +148,7 @@ def old_scheduler(
     timeout: float | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> OldScheduler | TextScheduler | AgedScheduler:
-    """The end that an older scheduler is at, or one of another age."""
+    """The end of an older scheduler, or of one of another age."""
     from batprotocol.legacy.bridge import AgedScheduler, OldScheduler, TextScheduler
     from batprotocol.legacy.translate import Options
     from batprotocol.legacy.wire import text_version
@@ -198,7 +198,7 @@ def _path(endpoint: str) -> str:
     for scheme in ("unix:", "ipc://"):
         if endpoint.startswith(scheme):
             return endpoint.removeprefix(scheme)
-    raise click.UsageError(f"text is spoken over a Unix socket, unix:PATH, and not at {endpoint!r}")
+    raise click.UsageError(f"text needs a Unix socket: write unix:PATH, not {endpoint!r}")
 
 
 def _redis(old: Mapping[str, Any], prefix: str) -> tuple[str, int, str] | None:
@@ -220,20 +220,22 @@ def _store(old: Mapping[str, Any], prefix: str) -> JobStore | None:
 
 
 def _redis_of_text(old: Mapping[str, Any], path: str) -> JobStore:
-    """Where a Batsim of text-2 or text-3 has its jobs, under the absolute path of its socket."""
+    """The store in which a Batsim of text-2 or text-3 has its jobs, under the absolute path of its socket."""
     store = _store(old, os.path.abspath(path))
     if store is None:
-        raise click.UsageError("what jobs ask for is not said in text: give --redis HOST:PORT[,PREFIX]")
+        raise click.UsageError("messages in text do not have what jobs request: add --redis HOST:PORT[,PREFIX]")
     return store
 
 
 def _jobs_of_text(old: Mapping[str, Any], version: int) -> JobStore:
-    """The jobs of the workload file, which a Batsim of text-0 or text-1 does not tell."""
+    """The jobs of the workload file, which a Batsim of text-0 or text-1 does not send."""
     from batprotocol.legacy.store import store_of_workload
 
     path = old.get("jobs")
     if path is None:
-        raise click.UsageError(f"what jobs ask for is not said in text-{version}: give its workload, --jobs FILE")
+        raise click.UsageError(
+            f"messages in text-{version} do not have what jobs request: add its workload, --jobs FILE"
+        )
     try:
         return store_of_workload(path)
     except OSError as error:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from batprotocol.cli.messages.command import how_shown
-from batprotocol.cli.parameters import timeout_option
+from batprotocol.cli.parameters import file_with_ending, timeout_option
 
 __all__ = ["at", "diff", "export", "replay", "stats", "tap", "timeline"]
 
@@ -200,32 +200,39 @@ def replay(
     context.exit(status)
 
 
-def _count_or_none(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """A number, 0 for `none`."""
-    if value is None:
-        return None
-    if value == "none":
-        return 0
+def _number_of_texts(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """A number; 0 for `none`, and None for `all`."""
+    if value in ("all", "none"):
+        return None if value == "all" else 0
     if not (value.isascii() and value.isdigit()) or len(value) > 9:
-        raise click.BadParameter(f"{value!r} is neither a number nor 'none'.", context, parameter)
+        raise click.BadParameter(f"{value!r} is not a number: write a number, 'all' or 'none'.", context, parameter)
     return int(value)
+
+
+_figure_or_page = file_with_ending(".html", ".pdf", ".svg", ".png")
 
 
 @click.command()
 @click.argument("sources", metavar="RUN...", nargs=-1, required=True, type=_path)
-@click.option("-o", "--output", metavar="FILE", type=_path, help="Write the page, a .html.")
 @click.option(
-    "--png",
+    "-o",
+    "--output",
+    "outputs",
     metavar="FILE",
     type=_path,
-    help="Write a figure for papers, with matplotlib.",
+    multiple=True,
+    callback=_figure_or_page,
+    help="The file: .html is a page, .pdf, .svg or .png a figure for papers, with matplotlib. Can be repeated.",
 )
-@click.option("--svg", metavar="FILE", type=_path, help="The same as vectors.")
+@click.option("--png", metavar="FILE", type=_path, callback=_figure_or_page, hidden=True)
+@click.option("--svg", metavar="FILE", type=_path, callback=_figure_or_page, hidden=True)
 @click.option(
     "--messages",
-    metavar="N|none",
-    callback=_count_or_none,
-    help="Keep the texts of the first N messages of a run in the page; 20,000 unless given.",
+    metavar="N|all|none",
+    callback=_number_of_texts,
+    default="20000",
+    show_default=True,
+    help="Keep the texts of the first N messages of each run in the page.",
 )
 @click.option(
     "--colour",
@@ -254,20 +261,17 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
       batproto timeline results -o run.html
       batproto timeline fcfs.tar.xz easy.tar.xz -o both.html
       batproto timeline "study.runs?scheduler=easy&seed=3" results -o both.html
-      batproto timeline results --svg run.svg --colour state
+      batproto timeline results -o run.pdf --colour state
     """
     from batprotocol.capture.timeline.pages import MOST_RUNS
     from batprotocol.cli.captures import timeline as work
 
     if len(sources) > MOST_RUNS:
         raise click.UsageError(f"a timeline has room for {MOST_RUNS} runs, got {len(sources)}", context)
-    if not any(options[each] for each in ("output", "png", "svg")):
-        raise click.UsageError("where to? -o run.html, --png run.png or --svg run.svg", context)
-    for name, suffix in (("output", ".html"), ("png", ".png"), ("svg", ".svg")):
-        if options[name] and not options[name].lower().endswith(suffix):
-            option = "-o" if name == "output" else f"--{name}"
-            raise click.UsageError(f"{option} is for a file that ends with {suffix}, got {options[name]}", context)
-    context.exit(work.draw(sources, **options))
+    outputs = [*options.pop("outputs"), *filter(None, (options.pop("png"), options.pop("svg")))]
+    if not outputs:
+        raise click.UsageError("no file is named: write -o run.html, or -o run.pdf", context)
+    context.exit(work.draw(sources, outputs, **options))
 
 
 @click.command()
@@ -330,23 +334,51 @@ def tap(
 
 @click.command()
 @click.argument("run", metavar="RUN", type=_path)
-@click.option("--to", type=click.Choice(["perfetto", "jobs-csv", "events-csv", "parquet"]), required=True)
-@click.option("-o", "--output", "target", metavar="FILE", type=_path, help="The file; what is there is overwritten.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    type=_path,
+    help="The file: .pftrace, .json, .csv or .parquet. An existing file is overwritten.",
+)
+@click.option(
+    "--rows",
+    type=click.Choice(["jobs", "events"]),
+    default="jobs",
+    show_default=True,
+    help="Write a row for each job, or a row for each event, into a .csv or .parquet.",
+)
+@click.option("--to", type=click.Choice(["perfetto", "jobs-csv", "events-csv", "parquet"]), hidden=True)
 @click.pass_context
-def export(context: click.Context, run: str, to: str, target: str | None) -> None:
-    """Write what is in a run for other programs.
+def export(context: click.Context, run: str, target: str | None, rows: Any, to: str | None) -> None:
+    """Write a run as a file for other programs. The ending of the file selects the format.
 
-    perfetto is a trace for https://ui.perfetto.dev: jobs on hosts, queue, probes and messages, in simulated time.
-    jobs-csv has a row for each job, in the words of Batsim's jobs.csv, and is that file where it was kept. events-csv
-    and parquet have a row for each event. Without --output, CSV goes to standard output.
+    \b
+    .pftrace  a trace for https://ui.perfetto.dev, in simulated time
+    .json     the same trace in Chrome's format, for Perfetto and others
+    .csv      a table of jobs, or of events
+    .parquet  likewise, for pandas, Polars, DuckDB and others
+
+    A trace shows jobs on hosts, the queue, probes and messages. A table of jobs has the columns of Batsim's jobs.csv; a
+    .csv is that file itself if the recording holds it. Without --output, CSV goes to standard output.
 
     \b
     Examples:
-      batproto export run.mcap --to perfetto -o run.pftrace
-      batproto export run.tar.xz --to jobs-csv | head
+      batproto export run.mcap -o run.pftrace
+      batproto export run.tar.xz -o jobs.csv
+      batproto export run.tar.xz --rows events -o events.parquet
+      batproto export run.tar.xz | head
     """
+    from batprotocol.capture.exporting.formats import format_of
     from batprotocol.cli.captures import export as work
+    from batprotocol.errors import InputError
 
-    if target is None and not to.endswith("-csv"):
-        raise click.UsageError(f"{to} is not for reading: name a file with --output", context)
-    context.exit(work.write(run, to, target))
+    if target is None and to is not None and not to.endswith("-csv"):
+        raise click.UsageError(f"{to} does not go to a terminal: name a file with --output", context)
+    try:
+        if target is not None:
+            format_of(target, rows, to)
+    except InputError as error:
+        raise click.UsageError(str(error), context) from None
+    context.exit(work.write(run, target, rows=rows, to=to))

@@ -11,11 +11,11 @@ from batprotocol.capture.comparing import (
     Parting,
     compare,
     differing_jobs,
+    ignored_differences,
     job_differences,
-    left_aside,
 )
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import ToldJob
+from batprotocol.capture.jobs import CapturedJob
 from batprotocol.capture.meaning import TOLERANCE
 from batprotocol.cli.captures.known import lines_of
 from batprotocol.cli.messages.dump import print_frames
@@ -79,7 +79,7 @@ def _compared(
     for run in (one, other):
         if run.missing:
             output.remark(run.path, run.missing)
-    for each in left_aside(one, other):
+    for each in ignored_differences(one, other):
         output.line(("detail", printable(f"left aside: {each}")))
     if parting is None:
         output.line(("good", "alike: "), ("file", printable(one.path)), ("", " and "), ("file", printable(other.path)))
@@ -94,13 +94,13 @@ def _schedules(
 ) -> int:
     """Compare what two runs came to, one of which has no messages at least."""
     from batprotocol.studies.comparing import compare as schedules_compared
-    from batprotocol.studies.comparing.told import as_told
+    from batprotocol.studies.comparing.reported import as_reported
 
     mine, theirs = one.schedule(), other.schedule()
     within = tolerance_between(mine, theirs) if tolerance is None else tolerance
     found = schedules_compared(mine, theirs, tolerance=within)
     different = sorted(
-        differing_jobs(map(as_told, mine.jobs), map(as_told, theirs.jobs), tolerance=within), key=_first_time
+        differing_jobs(map(as_reported, mine.jobs), map(as_reported, theirs.jobs), tolerance=within), key=_first_time
     )
     if quiet:
         return DIFFERENT if different else ALIKE
@@ -172,7 +172,7 @@ def _sentence(found: JobDifference) -> str:
     return ", ".join(f"{name} {_value(one, name)} and {_value(other, name)}" for name in found.fields)
 
 
-def _value(job: ToldJob, name: str) -> str:
+def _value(job: CapturedJob, name: str) -> str:
     value = getattr(job, name)
     if value is None or value == "":
         return "nothing"

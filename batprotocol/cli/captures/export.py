@@ -1,4 +1,4 @@
-"""`batproto export`: a run for other programs. What is written, the library knows."""
+"""`batproto export`: a run as a file for other programs. The library writes it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from batprotocol.capture.exporting import FORMATS
 from batprotocol.capture.exporting import export as write_file
+from batprotocol.capture.exporting.formats import RowKind
 from batprotocol.cli.named.runs import opened
 from batprotocol.cli.terminal.output import Output
 
@@ -28,22 +29,23 @@ class _Standard(io.RawIOBase):
         return len(piece)
 
 
-def write(run: str, to: str, target: str | None) -> int:
+def write(run: str, target: str | None, *, rows: RowKind, to: str | None) -> int:
     """Export a run; the exit status.
 
     Args:
         run: the recording.
-        to: the format.
-        target: the file, or None for standard output.
+        target: the file, whose ending selects the format; None for standard output, which gets CSV.
+        rows: the rows of a table.
+        to: the format, in place of that of the ending; None if it was not named.
     """
     output = Output()
     with opened(run, from_its_beginning=False) as capture:
         if target is None:
             file = io.BufferedWriter(_Standard(output))
-            FORMATS[to](capture, file)
+            FORMATS[to or f"{rows}-csv"](capture, file)
             file.flush()
         else:
-            write_file(capture, target, to)
+            write_file(capture, target, to, rows=rows)
         if capture.missing:
             output.remark(run, capture.missing[:1].lower() + capture.missing[1:].rstrip("."))
     return 0

@@ -45,10 +45,10 @@ def stats(path: str, output: Output, *, as_json: bool) -> None:
 
 def _show_schedule(given: NamedRun, output: Output, *, as_json: bool) -> None:
     """Print the numbers of a run of which there are jobs and no messages."""
-    from batprotocol.studies.comparing.told import as_told
+    from batprotocol.studies.comparing.reported import as_reported
 
     schedule = given.schedule()
-    found = statistics_of_jobs(map(as_told, schedule.jobs), schedule.hosts)
+    found = statistics_of_jobs(map(as_reported, schedule.jobs), schedule.hosts)
     remark_on(schedule, output)
     if as_json:
         output.json(json.dumps({"hosts": schedule.hosts, "jobs": found.to_json()}, indent=2, ensure_ascii=False))

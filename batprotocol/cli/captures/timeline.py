@@ -1,4 +1,4 @@
-"""`batproto timeline`: runs as a page or as a figure. What is in them, and how it is drawn, the library knows."""
+"""`batproto timeline`: runs as a page or as a figure. The library reads and draws them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.timeline import MOST_TEXTS, Timeline, TimelineData, timeline
 from batprotocol.capture.timeline.packing import facts, size
+from batprotocol.capture.timeline.timelines import kind_of
 from batprotocol.cli.messages.dump import tree_text
 from batprotocol.cli.messages.tree import Trees
 from batprotocol.cli.named.runs import named
@@ -18,42 +19,33 @@ __all__ = ["draw"]
 
 
 def draw(
-    sources: Sequence[str],
-    *,
-    output: str | None,
-    png: str | None,
-    svg: str | None,
-    messages: int | None,
-    colour: str,
-    title: str,
+    sources: Sequence[str], outputs: Sequence[str], *, messages: int | None = MOST_TEXTS, colour: str, title: str
 ) -> int:
-    """Write what was asked for, and tell what it is.
+    """Write the files, and print what they show.
 
     Args:
         sources: the runs.
-        output: where the page goes, or None.
-        png: where a picture goes, or None.
-        svg: where vectors go, or None.
-        messages: of how many messages the page keeps the texts, or None: as many as is usual.
+        outputs: the files; the ending of each says what it is.
+        messages: of how many messages of each run a page keeps the texts; None: of all.
         colour: by what jobs are coloured.
         title: the title of the page, or "".
 
     Returns:
-        The exit status: 1 where something is missing of a run.
+        The exit status: 1 where a part of a run is missing.
     """
-    told = Output()
-    texts = 0 if output is None else MOST_TEXTS if messages is None else messages
-    runs = [_read(source, sources, texts, told) for source in sources]
+    output = Output()
+    pages = [path for path in outputs if kind_of(path) == "page"]
+    runs = [_read(source, sources, messages if pages else 0, output) for source in sources]
     drawn = Timeline(_named_apart(runs), title)
-    for path in filter(None, (output, png, svg)):
+    for path in outputs:
         drawn.save(path, colour=colour)  # type: ignore[arg-type]  # click knows the choices
-        told.line(("file", printable(path)), ("", f": {_size(path)}"))
+        output.line(("file", printable(path)), ("", f": {_size(path)}"))
     for run in drawn.runs:
-        told.line(("heading", printable(run.name)), ("", f": {facts(run) if output else size(run)}"))
-    return int(told.failed)
+        output.line(("heading", printable(run.name)), ("", f": {facts(run) if pages else size(run)}"))
+    return int(output.failed)
 
 
-def _read(source: str, sources: Sequence[str], texts: int, told: Output) -> TimelineData:
+def _read(source: str, sources: Sequence[str], texts: int | None, output: Output) -> TimelineData:
     found = named(source, [other for other in sources if other != source])
     if not found.has_messages:
         return found.timeline()
@@ -65,7 +57,7 @@ def _read(source: str, sources: Sequence[str], texts: int, told: Output) -> Time
     with found.conversation(from_its_beginning=False) as capture:
         (run,) = timeline(capture, messages=texts, describe=describe).runs
         if capture.missing:
-            told.error(source, capture.missing)
+            output.error(source, capture.missing)
     return run
 
 

@@ -1,1 +1,1 @@
-"""`batproto compare`: two runs side by side. `command` has its parameters, and `comparison` does the work."""
+"""`batproto compare`: compare two runs. `command` has its parameters, and `comparison` does the work."""

@@ -1,4 +1,4 @@
-"""`batproto compare`: its parameters. `comparison` does the work, which is imported when it is wanted."""
+"""`batproto compare`: its parameters. It imports `comparison`, which does the work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import completions
+from batprotocol.cli.completing import completions
 
 __all__ = ["compare"]
 
@@ -27,8 +27,8 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
     metavar="NAME",
     multiple=True,
     shell_complete=_complete_metric,
-    help='Show these metrics only, "all" for all; "batproto study metrics" lists them, and FILE.py:NAME is a function '
-    "of your own. Can be repeated.",
+    help='Show this metric only: a name in "batproto study metrics", your own as FILE.py:NAME, or "all". Can be '
+    "repeated.",
 )
 @click.option(
     "-n",
@@ -37,7 +37,7 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
     type=click.IntRange(min=0),
     default=5,
     show_default=True,
-    help="How many of the jobs that gained and lost most are shown.",
+    help="The number of jobs to show of those that gained most, and of those that lost most.",
 )
 @click.option(
     "--tau",
@@ -45,28 +45,28 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="What a job counts as having run, at least, for bounded slowdowns.",
+    help="The minimum run time of jobs in bounded slowdowns.",
 )
 @click.option(
     "--tolerance",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
-    help="Times that are less than this apart are the same.  [default: 0.001; 0.01 where messages tell one run's]",
+    help="Times that differ by less are equal.  [default: 0.001; 0.01 if only one run's times come from messages]",
 )
 @click.option(
-    "--hosts", metavar="N", type=click.IntRange(min=1), help="How many hosts there are, where the run does not tell."
+    "--hosts", metavar="N", type=click.IntRange(min=1), help="The number of hosts, if a run does not contain it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all metrics.")
 def compare(**options: Any) -> None:
-    """Compare two runs of the same jobs: metric by metric, job by job, and where the two schedules first part.
+    """Compare two runs of the same jobs: metric by metric, job by job, with the first difference of the schedules.
 
-    A and B are folders with Batsim's result files, jobs.csv files, recordings, or runs of a study, which are named by
-    the store or the study and by where they are on its axes: "study.runs?scheduler=easy&seed=3". B is told as compared
-    with A: a job that "ends later by -60 s" ends a minute earlier in B. The better value of each metric is in bold, or
-    in asterisks.
+    A and B are folders with Batsim's result files, jobs.csv files, recordings, or runs of a study. The name of a run of
+    a study is the store or the study, and the values of the run on its axes: "study.runs?scheduler=easy&seed=3".
+    Differences are those of B to A: a job that "ends later by -60 s" ends a minute earlier in B. The better value of
+    each metric is in bold, or in asterisks.
 
-    Of a recording that does not hold its jobs.csv, jobs are as messages tell: starts and ends are some milliseconds
-    from those in a jobs.csv.
+    If a recording does not contain a jobs.csv, the jobs come from its messages: their starts and ends differ by some
+    milliseconds from those in a jobs.csv.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`batproto compare`: what two runs differ in, as text or JSON."""
+"""`batproto compare`: the differences of two runs, as text or JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show(
     hosts: int | None,
     as_json: bool,
 ) -> None:
-    """Print what two runs differ in."""
+    """Print the differences of two runs."""
     shown = [metric_named(name) for name in metrics if name != _ALL]
     own = [each for each in shown if isinstance(each, OwnMetric)]
     output = Output()
@@ -36,8 +36,8 @@ def show(
     within = tolerance_between(one, other) if tolerance is None else tolerance
     for schedule in (one, other):
         remark_on(schedule, output)
-    if one.is_told != other.is_told and tolerance is None:
-        output.remark("tolerance", f"times that are less than {within:g} s apart count as the same")
+    if one.is_reported != other.is_reported and tolerance is None:
+        output.remark("tolerance", f"times that differ by less than {within:g} s count as equal")
     found = compare(one, other, tau=tau, tolerance=within, metrics=own)
     if as_json:
         output.json(json_of(found.record(most)))

@@ -1,1 +1,1 @@
-"""`batproto conformance`: `command` has its parameters, `checking` has a component tested and shows what was found."""
+"""`batproto conformance`: `command` has its parameters, `checking` tests the component and prints the report."""

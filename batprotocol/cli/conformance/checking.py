@@ -1,7 +1,6 @@
-"""`batproto conformance`: what a decision component gets wrong. What that is, `batprotocol.testing.conformance` finds.
+"""`batproto conformance`: it prints the mistakes of a decision component that `batprotocol.testing.conformance` finds.
 
-It makes of the arguments who is to be tested, prints what is found, and sees to it that nothing is left behind when it
-is told to stop.
+It makes a target from the arguments, prints the finding, and leaves no process behind when a signal ends it.
 """
 
 from __future__ import annotations
@@ -53,14 +52,14 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM has come. Nobody takes a KeyboardInterrupt for a fault of what is tested."""
+    """SIGTERM has come. Nobody takes a KeyboardInterrupt for a fault of the tested component."""
 
 
 def target_of(command: Sequence[str], endpoint: str | None, library: str | None) -> Target:
-    """Who is to be tested. ValueError if the arguments do not tell."""
+    """The decision component to test. ValueError if the arguments do not name one."""
     if library is not None:
         if command or endpoint is not None:
-            raise ValueError("--library goes without a command and an endpoint")
+            raise ValueError("--library excludes a command and an endpoint: leave them out")
         if not os.path.isfile(library):
             raise ValueError(f"there is no file {library!r}")
         return Library(library)
@@ -68,7 +67,7 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
         logging.basicConfig(level=logging.CRITICAL)
         with telling_whose_fault(command[0]):
             return InProcess(load(command[0]))
-        raise click.exceptions.Exit(CANNOT_RUN)  # it was told
+        raise click.exceptions.Exit(CANNOT_RUN)  # the reason was printed
     if command:
         return Command(command, endpoint)
     if endpoint is None:
@@ -77,7 +76,7 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
 
 
 def _is_scheduler(word: str) -> bool:
-    """Whether this is FILE:CLASS or a policy, be it a wrong one, and no program."""
+    """Whether this is FILE:CLASS or a policy, misspelt or not, and not a program."""
     return ".py:" in word or is_name(word) or (is_policy(word) and shutil.which(word) is None)
 
 
@@ -90,18 +89,20 @@ def run(
     junit_file: str | None,
     in_github: bool,
     gitlab_file: str | None,
+    advise: float | None,
     **options: Any,
 ) -> int:
-    """Test a decision component and print what is found; the exit status.
+    """Test a decision component and print the finding; the exit status.
 
     Args:
-        target: who is tested; it is closed in the end.
-        save: the folder for the conversation that is found, or None.
-        format: "binary" or "json", for what is saved; None: what was spoken.
-        quiet: print only what is found.
-        junit_file: where to write it as JUnit's XML, or None.
-        in_github: print it as an annotation of GitHub Actions, too.
-        gitlab_file: where to write it as GitLab's report of code quality, or None.
+        target: the decision component; it is closed at the end.
+        save: the folder for the conversation of the finding, or None.
+        format: "binary" or "json": the format of the saved conversation; None keeps the format of the component.
+        quiet: print only the finding, and advice.
+        junit_file: the file for JUnit's XML, or None.
+        in_github: print the finding as an annotation of GitHub Actions, too.
+        gitlab_file: the file for GitLab's report of code quality, or None.
+        advise: print advice about what lasts longer than this number of simulated seconds, or None.
         options: the others that `find` has.
     """
     output = Output()
@@ -111,7 +112,7 @@ def run(
             raise click.UsageError(f"there is no folder {folder!r} for {path!r}")
     try:
         with _stoppable(), target, output.progress(counted="simulations") as bar:
-            report = find(target, on_progress=bar.at, **options)
+            report = find(target, on_progress=bar.at, advise_after=advise, **options)
     except CannotRun as error:
         name, reason = error.filename or target.name, reason_of(error)
         output.remark(printable(name), reason)
@@ -131,12 +132,14 @@ def run(
     _write(gitlab_file, lambda: gitlab(report, target.name))
     if not quiet:
         _tell_report(report, output)
+    elif report.finding is None:
+        output.lines([[("", printable(line))] for line in report.advice_lines()])
     return 0 if report.finding is None else 1
 
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Signals end the work, but only once: what is left to do then is to leave nothing behind."""
+    """Let the first signal end the work, and ignore the next ones while it cleans up."""
     came = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -180,7 +183,7 @@ def _tell(finding: Finding, output: Output) -> None:
         output.line(("detail", f"... {number_of(len(frames) - 2 * MOST_SHOWN, 'message')} ..."))
     print_frames(frames[MOST_SHOWN:][-MOST_SHOWN:], output)
     if finding.details:
-        output.line(("heading", "What was printed last"))
+        output.line(("heading", "The last lines that it printed"))
         output.lines([[("", f"  {printable(line)}")] for line in finding.details.splitlines()])
 
 

@@ -1,4 +1,4 @@
-"""`batproto conformance`: its options. `checking` does the work, which is imported when it is wanted."""
+"""`batproto conformance`: its options. `checking` does the work; it is imported when the command runs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from typing import Any
 
 import click
 
-from batprotocol.cli.parameters import complete_rule_set, rule_set
+from batprotocol.cli.completing import complete_rule, complete_rule_set, complete_scheduler
+from batprotocol.cli.parameters import advice_options, rule_set
 
 __all__ = ["conformance"]
 
 
 @click.command()
-@click.argument("command", metavar="[FILE:CLASS | POLICY | -- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--endpoint", metavar="ENDPOINT", help="Where the decision component listens; {endpoint} in COMMAND.")
+@click.argument(
+    "command",
+    metavar="[FILE:CLASS | POLICY | -- COMMAND...]",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=complete_scheduler,
+)
+@click.option(
+    "--endpoint",
+    metavar="ENDPOINT",
+    help="The address at which the decision component listens, and which replaces {endpoint} in COMMAND.",
+)
 @click.option(
     "--library",
     metavar="FILE",
@@ -26,19 +37,19 @@ __all__ = ["conformance"]
     type=click.IntRange(min=1),
     default=150,
     show_default=True,
-    help="How many simulations to try.",
+    help="The number of simulations to try.",
 )
 @click.option(
-    "--seed", metavar="S", type=int, default=0, show_default=True, help="The same one tries the same simulations."
+    "--seed", metavar="S", type=int, default=0, show_default=True, help="The same seed gives the same simulations."
 )
 @click.option(
     "--save",
     metavar="DIR",
     type=click.Path(readable=False, path_type=str),
-    help="Save the conversation that is found as a run there.",
+    help="Save the conversation of the finding in this folder, as a recorded run.",
 )
 @click.option(
-    "--format", type=click.Choice(["binary", "json"]), help="The format of --save.  [default: the one that is spoken]"
+    "--format", type=click.Choice(["binary", "json"]), help="The format of --save.  [default: that of the component]"
 )
 @click.option(
     "--timeout",
@@ -46,35 +57,40 @@ __all__ = ["conformance"]
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="How long an answer may take; the first one, twice as long.",
+    help="How long an answer may take; the first answer may take twice as long.",
 )
 @click.option(
     "--rules",
     metavar="NAME",
     callback=rule_set,
     shell_complete=complete_rule_set,
-    help="batsim-5.0.0-rc2 (what that Batsim takes, the default) or protocol (the whole schema).",
+    help="The rule set: batsim-5.0.0-rc2 (the rules of that Batsim, the default) or protocol (the whole schema).",
 )
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
-@click.option("--ignore", metavar="RULE", multiple=True, help="Not to be told of this rule, if it is survived.")
+@click.option(
+    "--ignore",
+    metavar="RULE",
+    multiple=True,
+    shell_complete=complete_rule,
+    help="Ignore this rule, if the simulation survives its violation.",
+)
 @click.option(
     "--junit",
     "junit_file",
     metavar="FILE",
     type=click.Path(readable=False, path_type=str),
-    help="Write JUnit's XML for CI servers, a test for each rule.",
+    help="Write JUnit's XML for CI servers, with a test for each rule.",
 )
-@click.option(
-    "--github", "in_github", is_flag=True, help="Print what is found as an annotation of GitHub Actions, too."
-)
+@click.option("--github", "in_github", is_flag=True, help="Print the finding as an annotation of GitHub Actions, too.")
 @click.option(
     "--gitlab",
     "gitlab_file",
     metavar="FILE",
     type=click.Path(readable=False, path_type=str),
-    help="Write what is found as GitLab's report of code quality.",
+    help="Write the finding as GitLab's report of code quality.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print only what is found.")
+@advice_options(60.0)
+@click.option("-q", "--quiet", is_flag=True, help="Print only the finding and advice.")
 @click.pass_context
 def conformance(
     context: click.Context,
@@ -84,17 +100,20 @@ def conformance(
     library: str | None,
     **options: Any,
 ) -> None:
-    """Find out what a decision component gets wrong, in any language, with simulations made up for that.
+    """Test a decision component, in any language, in many generated simulations.
 
-    COMMAND is started for each simulation, with {endpoint} filled in, where it has to listen. With --endpoint alone,
-    the one that listens there has to serve many simulations in a row. A Scheduler of a Python file, FILE:CLASS, is
-    tested inside this process, which is faster.
+    The command starts COMMAND for each simulation, and replaces {endpoint} in it by the address at which COMMAND must
+    listen. With --endpoint alone, the program that listens there must serve many simulations in a row. A Scheduler of a
+    Python file, FILE:CLASS, runs inside this process, which is faster.
 
     The first simulations are the simplest. If the decision component breaks a rule, hangs, dies, answers twice or with
-    garbage, or never comes to an end, the smallest conversation that shows it is printed; "batproto rules ID" explains
-    the rules of the conversation. Then comes how often the rules of each topic were in play.
+    garbage, or never ends, the command prints the smallest conversation that shows it. "batproto rules ID" explains the
+    rules of the conversation. A report follows: how often the rules of each topic were in play.
 
-    The exit status is 0 if nothing is found, 1 if something is, and 2 if the decision component cannot be run.
+    The exit status is 0 if there is no finding, 1 if there is one, and 2 if the decision component cannot run.
+
+    With --advise, the report also gives advice about what breaks no rule, such as hosts that stay free although a
+    waiting job fits. Advice does not change the exit status.
 
     \b
     Examples:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from batprotocol.cli.completing import completions
 from batprotocol.cli.families import Family
 from batprotocol.cli.fast.live import LIVE
-from batprotocol.cli.parameters import completions, expect_unicode, message_files
+from batprotocol.cli.parameters import expect_unicode, message_files
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["fast"]

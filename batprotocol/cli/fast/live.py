@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from batprotocol.cli.parameters import completions, seconds, unknown
+from batprotocol.cli.completing import completions
+from batprotocol.cli.parameters import seconds, unknown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -1,5 +1,5 @@
 """`batproto grid`: campaigns.
 
-`command` has the parameters of its commands. Their work is in `requests` (what users ask of the store), `stat` (how
-campaigns are), `printed` (what failed jobs printed), `run` (the loop) and `simulate`.
+`command` has the parameters of its commands. Their work is in `requests` (requests of users to the store), `stat` (the
+states of campaigns), `printed` (the output of failed jobs), `run` (the loop) and `simulate`.
 """

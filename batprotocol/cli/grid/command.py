@@ -1,4 +1,4 @@
-"""`batproto grid`: campaigns. The options of its commands, in the words of CiGri; the modules beside it do the work."""
+"""`batproto grid`: campaigns. The options of its commands, with CiGri's names; the other modules do the work."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from typing import Any
 
 import click
 
+from batprotocol.cli.completing import complete_file
 from batprotocol.cli.families import Family
-from batprotocol.cli.parameters import complete_file, expect_unicode, seconds
+from batprotocol.cli.parameters import expect_unicode, seconds
 
 __all__ = ["grid"]
 
 _path = click.Path(readable=False, path_type=str)
 _campaign = click.option("-c", "--campaign", metavar="ID", type=click.IntRange(min=1), help="The campaign.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one value a line.")
-_verbose = click.option("-v", "--verbose", is_flag=True, help="Say what was done.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one value per line.")
+_verbose = click.option("-v", "--verbose", is_flag=True, help="Print a confirmation.")
 
 
 _OVERVIEW = {
     "Set up": {
-        "clusters": "List the clusters (gridclusters), and make them known.",
-        "run": "Let the campaigns run, until you press Ctrl-C.",
+        "clusters": "List the clusters (gridclusters), or add one.",
+        "run": "Run the campaigns, until you press Ctrl-C.",
     },
     "Campaigns": {
         "sub": "Submit a campaign (gridsub), or add tasks to one.",
-        "stat": "Tell how campaigns are (gridstat).",
-        "events": "Show events of campaigns (gridevents), and close them.",
-        "output": "Show what failed jobs printed last (gridstat -O and -E).",
+        "stat": "Print the state of campaigns (gridstat).",
+        "events": "Show events of campaigns (gridevents), or close them.",
+        "output": "Show the last output of failed jobs (gridstat -O and -E).",
         "del": "Cancel a campaign or a job (griddel), or pause a campaign.",
     },
     "Studies": {"simulate": "Simulate campaigns on clusters that have jobs of their own."},
@@ -41,15 +42,15 @@ _OVERVIEW = {
     default="grid.db",
     show_default=True,
     envvar="BATPROTOCOL_GRID",
-    help="Where the campaigns are kept: a file, for SQLite, or sqlite:///FILE or postgresql://USER@HOST/NAME.",
+    help="The store of the campaigns: a file for SQLite, or sqlite:///FILE or postgresql://USER@HOST/NAME.",
 )
-@click.option("--user", metavar="NAME", envvar="USER", default="", help="Who asks; you, unless told otherwise.")
+@click.option("--user", metavar="NAME", envvar="USER", default="", help="The user of the request; you, by default.")
 @click.pass_context
 def grid(context: click.Context, url: str, user: str) -> None:
     """Run campaigns, one program with many parameters, on the idle resources of clusters, as CiGri does.
 
-    A store keeps all campaigns. Clusters are made known with "clusters --add"; "sub" submits a campaign, "run" is the
-    loop that lets all of them run, "stat", "events" and "del" are for their users. "simulate" studies them.
+    A store keeps all campaigns. "clusters --add" adds a cluster, and "sub" submits a campaign. "run" is the loop, which
+    runs all campaigns. "stat", "events", "output" and "del" show and change them. "simulate" simulates campaigns.
 
     \b
     Examples:
@@ -62,21 +63,19 @@ def grid(context: click.Context, url: str, user: str) -> None:
 
 
 @grid.command()
-@click.option("-f", "--file", metavar="FILE", type=_path, shell_complete=complete_file, help="The JDL, in a file.")
+@click.option("-f", "--file", metavar="FILE", type=_path, shell_complete=complete_file, help="A file with the JDL.")
 @click.option("-j", "--jdl", metavar="JDL", help="The JDL itself: CiGri 3's JSON, or CiGri 2's blocks.")
-@click.option(
-    "-t", "--type", "kind", type=click.Choice(["default", "test"]), help="A test runs one job on each cluster."
-)
+@click.option("-t", "--type", "kind", type=click.Choice(["default", "test"]), help="test: run one job on each cluster.")
 @click.option("-c", "--campaign", metavar="ID", type=click.IntRange(min=1), help="Add tasks to this campaign, with -J.")
 @click.option("-J", "--params", metavar="JSON", help="With -c: the parameters of the tasks, as a list of texts.")
-@click.option("-d", "--details", is_flag=True, help="Print what is known of the campaign, too.")
+@click.option("-d", "--details", is_flag=True, help="Print all fields of the campaign, too.")
 @click.option("--rules", metavar="FILE", type=_path, envvar="BATPROTOCOL_RULES", help="Admission rules, in Python.")
 @click.pass_context
 def sub(context: click.Context, /, file: str | None, jdl: str | None, campaign: int | None, **options: Any) -> None:
     """Submit a campaign (gridsub), or add tasks to one.
 
-    In the JDL, "temporal_grouping": "true" runs short tasks one after the other in one job, and "result_marker":
-    "done/{NAME}" keeps a command from being run again that has ended well. Keys that do nothing are told.
+    In the JDL, "temporal_grouping": "true" runs short tasks one after the other in one job. With "result_marker":
+    "done/{NAME}", a command that has ended well does not run again. The command reports keys that have no effect.
 
     \b
     Examples:
@@ -96,19 +95,19 @@ def sub(context: click.Context, /, file: str | None, jdl: str | None, campaign: 
 
 @grid.command()
 @_campaign
-@click.option("-j", "--job", metavar="ID", type=click.IntRange(min=1), help="All about this job.")
+@click.option("-j", "--job", metavar="ID", type=click.IntRange(min=1), help="Print this job in full.")
 @click.option("-u", "--user", "of_user", metavar="NAME", help="Only the campaigns of this user.")
-@click.option("-a", "--all", "all_campaigns", is_flag=True, help="Those that have ended, too.")
-@click.option("-f", "--full", is_flag=True, help="With -c: its tasks, too.")
+@click.option("-a", "--all", "all_campaigns", is_flag=True, help="Also campaigns that have ended.")
+@click.option("-f", "--full", is_flag=True, help="With -c: also its tasks.")
 @click.option("-e", "--events", is_flag=True, help="With -c: its open events.")
 @click.option("-J", "--jdl", is_flag=True, help="With -c: its JDL, with all defaults.")
-@click.option("-d", "--dump", is_flag=True, help="Print JSON, as CiGri's API gives it.")
+@click.option("-d", "--dump", is_flag=True, help="Print JSON, in the form of CiGri's API.")
 @click.option("-s", "--summary", metavar="RANGE", help="CiGri 2's table of the campaigns 7 or 3-9.")
-@click.option("--csv", is_flag=True, help="With -c: its jobs as CSV, as CiGri 2 prints them.")
+@click.option("--csv", is_flag=True, help="With -c: its jobs as CSV, as in CiGri 2.")
 @_json
 @click.pass_context
 def stat(context: click.Context, /, **options: Any) -> None:
-    """Tell how campaigns are (gridstat).
+    """Print the state of campaigns (gridstat).
 
     \b
     Examples:
@@ -120,16 +119,16 @@ def stat(context: click.Context, /, **options: Any) -> None:
 
     needs = [name for name in ("full", "events", "jdl", "csv") if options[name] and options["campaign"] is None]
     if needs:
-        raise click.UsageError(f"--{needs[0]} is about a campaign: give -c, too", context)
+        raise click.UsageError(f"--{needs[0]} needs a campaign: give -c, too", context)
     context.exit(work.stat(context.obj[0], **options))
 
 
 @grid.command("del")
 @_campaign
 @click.option("-j", "--job", metavar="ID", type=click.IntRange(min=1), help="Kill this job only.")
-@click.option("-p", "--pause", "what", flag_value="pause", help="Submit nothing more of the campaign.")
-@click.option("-r", "--resume", "what", flag_value="resume", help="Go on with a campaign that was paused.")
-@click.option("--purge", "what", flag_value="purge", help="Take a campaign that has ended out of the store.")
+@click.option("-p", "--pause", "what", flag_value="pause", help="Submit no more tasks of the campaign.")
+@click.option("-r", "--resume", "what", flag_value="resume", help="Continue a paused campaign.")
+@click.option("--purge", "what", flag_value="purge", help="Remove a campaign that has ended from the store.")
 @_verbose
 @click.pass_context
 def delete(context: click.Context, /, campaign: int | None, job: int | None, what: str | None, verbose: bool) -> None:
@@ -144,22 +143,22 @@ def delete(context: click.Context, /, campaign: int | None, job: int | None, wha
     from batprotocol.cli.grid import requests as work
 
     if (campaign is None) == (job is None) or (job is not None and what is not None):
-        raise click.UsageError("give -c with what is to be done, or -j", context)
+        raise click.UsageError("give -c, or -j without -p, -r and --purge", context)
     context.exit(work.delete(*context.obj, campaign=campaign, job=job, what=what or "cancel", verbose=verbose))
 
 
 @grid.command()
 @_campaign
 @click.option("-e", "--event", metavar="ID", type=click.IntRange(min=1), help="This event only.")
-@click.option("-g", "--global", "of_grid", is_flag=True, help="The events of no campaign.")
-@click.option("-a", "--all", "all_events", is_flag=True, help="The closed ones, too.")
-@click.option("-f", "--fix", is_flag=True, help="Close the event, or all of the campaign.")
-@click.option("-r", "--resubmit", is_flag=True, help="With -f: have their tasks done again.")
+@click.option("-g", "--global", "of_grid", is_flag=True, help="Events that belong to no campaign.")
+@click.option("-a", "--all", "all_events", is_flag=True, help="Also closed events.")
+@click.option("-f", "--fix", is_flag=True, help="Close the event, or all events of the campaign.")
+@click.option("-r", "--resubmit", is_flag=True, help="With -f: run their tasks again.")
 @_verbose
 @_json
 @click.pass_context
 def events(context: click.Context, /, **options: Any) -> None:
-    """Show events of campaigns (gridevents), and close them when they are fixed.
+    """Show events of campaigns (gridevents), or close events that are fixed.
 
     \b
     Examples:
@@ -185,7 +184,7 @@ def events(context: click.Context, /, **options: Any) -> None:
 @_json
 @click.pass_context
 def output(context: click.Context, /, **options: Any) -> None:
-    """Show what jobs printed that did not end well (gridstat -O and -E): the last 10,000 bytes.
+    """Show the last 10,000 bytes of the output of jobs that did not end well (gridstat -O and -E).
 
     \b
     Examples:
@@ -200,21 +199,30 @@ def output(context: click.Context, /, **options: Any) -> None:
 
 
 @grid.command()
-@click.option("-i", "--infos", "level", flag_value="infos", help="How they are, too.")
-@click.option("-I", "--more-infos", "level", flag_value="more", help="All that is known of them.")
-@click.option("-u", "--usage", "level", flag_value="usage", help="How many of their resources were free, and when.")
-@click.option("--add", metavar="NAME", help="Make a cluster known, with --local or --dask; or change it.")
-@click.option("--local", metavar="FOLDER", type=_path, help="With --add: processes on this machine, kept in FOLDER.")
+@click.option("-i", "--infos", "level", flag_value="infos", help="Also print their states.")
+@click.option("-I", "--more-infos", "level", flag_value="more", help="Print all of their fields.")
+@click.option(
+    "-u", "--usage", "level", flag_value="usage", help="Print how many of their resources were free, and when."
+)
+@click.option("--add", metavar="NAME", help="Add or change a cluster, with --local or --dask.")
+@click.option(
+    "--local", metavar="FOLDER", type=_path, help="With --add: processes on this machine, with their files in FOLDER."
+)
 @click.option("--dask", metavar="ADDRESS", help="With --add: the workers of the Dask scheduler at tcp://HOST:PORT.")
-@click.option("--resources", metavar="N", type=click.IntRange(min=1), help="With --local: how many at a time.")
-@click.option("--power", metavar="X", type=click.FloatRange(min=0, min_open=True), help="With --add: how fast it is.")
-@click.option("--enable", metavar="NAME", help="Use a cluster again.")
-@click.option("--disable", metavar="NAME", help="Do not use a cluster any more.")
-@click.option("--prefer", metavar="USER CLUSTER N", nargs=3, help="Give a user a priority on a cluster.")
+@click.option("--resources", metavar="N", type=click.IntRange(min=1), help="With --local: how many jobs run at a time.")
+@click.option(
+    "--power",
+    metavar="X",
+    type=click.FloatRange(min=0, min_open=True),
+    help="With --add: its speed, relative to the other clusters.",
+)
+@click.option("--enable", metavar="NAME", help="Use this cluster again.")
+@click.option("--disable", metavar="NAME", help="Do not use this cluster any more.")
+@click.option("--prefer", metavar="USER CLUSTER N", nargs=3, help="Set the priority of a user on a cluster.")
 @_json
 @click.pass_context
 def clusters(context: click.Context, /, **options: Any) -> None:
-    """List the clusters (gridclusters), and make them known.
+    """List the clusters (gridclusters), or add one.
 
     \b
     Examples:
@@ -231,23 +239,26 @@ def clusters(context: click.Context, /, **options: Any) -> None:
 
 
 def _settings(command: Any) -> Any:
-    """The options of how a grid is run, for each command that runs one."""
+    """The options for the settings of a grid, for each command that runs one."""
     for option in (
         click.option(
             "--finalize/--no-finalize",
             default=None,
-            help="Copy the last tasks to resources left over: their commands run twice.",
+            help="Copy the last tasks to idle resources: their commands run twice.",
         ),
         click.option(
-            "--flood-rate", metavar="X", type=click.FloatRange(0, 100), help="How much of a cluster may wait."
+            "--flood-rate",
+            metavar="X",
+            type=click.FloatRange(0, 100),
+            help="How many jobs may wait, as a part of a cluster.",
         ),
         click.option(
-            "--strategy", type=click.Choice(["fifo", "affinity", "priority"]), help="Which campaigns come first."
+            "--strategy", type=click.Choice(["fifo", "affinity", "priority"]), help="The order of the campaigns."
         ),
         click.option(
             "--regulator",
             type=click.Choice(["slow-start", "two-way", "exponential", "rate", "controller"]),
-            help="What decides how many jobs a cluster gets.",
+            help="The limit of jobs on a cluster.",
         ),
     ):
         command = option(command)
@@ -256,24 +267,30 @@ def _settings(command: Any) -> Any:
 
 @grid.command()
 @click.option(
-    "--cycle", metavar="SECONDS", type=float, default=5.0, show_default=True, callback=seconds, help="Between cycles."
+    "--cycle",
+    metavar="SECONDS",
+    type=float,
+    default=5.0,
+    show_default=True,
+    callback=seconds,
+    help="Time from one cycle to the next.",
 )
 @click.option("--until-done", is_flag=True, help="Exit when all campaigns have ended.")
-@click.option("--until-stuck", is_flag=True, help="Exit also when all the others wait for somebody.")
-@click.option("--cycles", metavar="N", type=click.IntRange(min=1), help="Exit after so many cycles.")
+@click.option("--until-stuck", is_flag=True, help="Exit also when all other campaigns wait for a person.")
+@click.option("--cycles", metavar="N", type=click.IntRange(min=1), help="Exit after N cycles.")
 @_settings
 @_verbose
 @_json
 @click.pass_context
 def run(context: click.Context, /, **options: Any) -> None:
-    """Let the campaigns run, until you press Ctrl-C.
+    """Run the campaigns, until you press Ctrl-C.
 
-    It may be stopped or killed at any moment, and goes on where it was when it is run again: what runs on the clusters
-    runs on meanwhile. It tells for whom a campaign waits, and what to type.
+    You may stop or kill it at any moment. The jobs on the clusters go on, and the next run continues. If a campaign
+    waits for a person, it prints for whom, and the command to type.
 
-    The last tasks of a campaign are copied to resources that are left over, and the first copy that ends well counts.
-    Where a command has effects, use --no-finalize, or a "result_marker" in the JDL. The exit status is 1 if a task
-    did not end well, or if something waits for somebody.
+    The last tasks of a campaign are copied to idle resources, and the first copy that ends well counts. If a command
+    must not run twice, use --no-finalize, or a "result_marker" in the JDL. The exit status is 1 if a task did not end
+    well, or if a campaign waits for a person.
 
     \b
     Examples:
@@ -290,20 +307,34 @@ def run(context: click.Context, /, **options: Any) -> None:
 @click.argument("plan", metavar="[PLAN.json]", required=False, type=_path, shell_complete=complete_file)
 @click.option("-p", "--platform", metavar="FILE", type=_path, help="The platform, a SimGrid XML file.")
 @click.option(
-    "-w", "--workload", "workloads", metavar="FILE", multiple=True, type=_path, help="The jobs of the clusters' own."
+    "-w",
+    "--workload",
+    "workloads",
+    metavar="FILE",
+    multiple=True,
+    type=_path,
+    help="A file with jobs of the clusters' own users.",
 )
-@click.option("--load", metavar="X", type=click.FloatRange(0, 1), default=0.6, help="Without -w: how busy they are.")
-@click.option("--length", metavar="CYCLES", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Of a task.")
-@click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1000, help="How many tasks there are.")
+@click.option(
+    "--load",
+    metavar="X",
+    type=click.FloatRange(0, 1),
+    default=0.6,
+    help="Without -w: the load by the clusters' own jobs.",
+)
+@click.option(
+    "--length", metavar="CYCLES", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Duration of a task."
+)
+@click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1000, help="Number of tasks.")
 @click.option("-o", "--output", metavar="DIR", type=_path, help="Write plots (PNG, SVG) and the report there.")
 @_settings
 @_json
 @click.pass_context
 def simulate(context: click.Context, /, plan: str | None, **options: Any) -> None:
-    """Simulate campaigns on clusters that have jobs of their own, and tell what came of it.
+    """Simulate campaigns on clusters that have jobs of their own, and print the results.
 
-    PLAN.json is what GridScheduler takes as initialization data: clusters, campaigns, settings. Without it, there are
-    four clusters of 128 hosts and one campaign of --jobs tasks, which take --length cycles each.
+    PLAN.json has the initialization data of GridScheduler: clusters, campaigns, settings. Without it, there are four
+    clusters of 128 hosts and one campaign of --jobs tasks, each of which takes --length cycles.
 
     \b
     Examples:

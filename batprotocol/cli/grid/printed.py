@@ -1,8 +1,8 @@
-"""`batproto grid output`: what jobs printed that did not end well."""
+"""`batproto grid output`: the output of jobs that did not end well."""
 
 from __future__ import annotations
 
-from batprotocol.campaigns.model import Job, JobOutput, said_of_exit
+from batprotocol.campaigns.model import Job, JobOutput, exit_text
 from batprotocol.campaigns.text import answers
 from batprotocol.cli.grid.requests import json_of, opened, safe_lines
 from batprotocol.cli.terminal.output import Output
@@ -13,7 +13,7 @@ KINDS = (("stdout", "standard output"), ("stderr", "standard error"))
 
 
 def show_output(url: str, *, campaign: int | None, job: int | None, kind: str | None, as_json: bool) -> int:
-    """Print what is kept; the exit status."""
+    """Print the output that the store keeps; return the exit status."""
     output = Output()
     with opened(url) as store:
         if campaign is not None and store.campaign(campaign) is None:
@@ -31,14 +31,14 @@ def show_output(url: str, *, campaign: int | None, job: int | None, kind: str | 
             elif kind is not None and job is not None:
                 _print(output, getattr(kept, kind))
             else:
-                _tell(output, each, kept, kind)
+                _show(output, each, kept, kind)
         if not any_kept and not as_json:
             output.remark("grid", _why_not(found))
     return 0
 
 
-def _tell(output: Output, job: Job, kept: JobOutput, kind: str | None) -> None:
-    how = "was killed" if job.exit_code is None else said_of_exit(job.exit_code)
+def _show(output: Output, job: Job, kept: JobOutput, kind: str | None) -> None:
+    how = "was killed" if job.exit_code is None else exit_text(job.exit_code)
     output.line(("heading", f"job {job.id} on {job.cluster}: {how}"))
     for name, title in KINDS:
         if kind in (None, name):
@@ -54,10 +54,10 @@ def _print(output: Output, text: str) -> None:
 
 def _why_not(job: Job | None) -> str:
     if job is None:
-        return "nothing is kept: no job of it has printed anything that did not end well"
+        return "there is no output: only that of jobs that do not end well is kept"
     if not job.state.ended:
-        return f"nothing is kept of job {job.id} yet: it has not ended"
+        return f"there is no output of job {job.id} yet: it has not ended"
     return (
-        f"nothing is kept of job {job.id}: only of jobs that do not end well, if they print anything; "
-        f"a cluster of --local FOLDER has all of it in FOLDER/output/{job.id}.stdout and .stderr"
+        f"there is no output of job {job.id}: only that of jobs that do not end well is kept;  "
+        f"for a cluster of --local FOLDER, see FOLDER/output/{job.id}.stdout and .stderr"
     )

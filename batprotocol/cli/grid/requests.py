@@ -1,4 +1,4 @@
-"""`batproto grid sub`, `del`, `events` and `clusters`: what users ask of the store, and what they are answered."""
+"""`batproto grid sub`, `del`, `events` and `clusters`: requests of users to the store."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from batprotocol.campaigns.text.times import age
 from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import InputError, PackageMissing, StoreError, printable
+from batprotocol.extras import installing
 
 if TYPE_CHECKING:
     from batprotocol.campaigns.store import Store, Where
@@ -29,11 +30,11 @@ Value = TypeVar("Value", bound=Record)
 
 @contextmanager
 def opened(url: str) -> Iterator[Store]:
-    """The store, which says how to get what it needs if that is missing."""
+    """The store. If a package for it is missing, the error has the command that installs it."""
     try:
         from batprotocol.campaigns.store import Store
     except ImportError as error:
-        raise PackageMissing(f"campaigns need the package {error.name}: pip install 'batprotocol[campaigns]'") from None
+        raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
     store = Store(url)
     try:
         yield store
@@ -47,12 +48,12 @@ def json_of(value: object) -> str:
 
 
 def safe(value: Value) -> Value:
-    """A value all of whose texts may be shown, whoever wrote them: each is one line without escapes."""
+    """A value whose texts are safe to print, also those of other users: each is one line without escapes."""
     return msgspec.convert(_printable(msgspec.to_builtins(value)), type(value))
 
 
 def safe_lines(text: str) -> str:
-    """A text of several lines that may be shown, whoever wrote it."""
+    """A text of several lines that is safe to print."""
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
@@ -80,7 +81,7 @@ def submit(
     details: bool,
     rules: str | None,
 ) -> int:
-    """Submit a campaign, or add tasks to one; the exit status."""
+    """Submit a campaign, or add tasks to one; return the exit status."""
     output, user = Output(), user or getpass.getuser()
     with opened(url) as store:
         if campaign is not None:
@@ -92,7 +93,7 @@ def submit(
         try:
             read = read_jdl(text or "", user=user, clusters=known, read_file=_text, type=kind, rules=admission)
         except InputError as error:
-            hint = "" if known else "; no cluster is known yet: batproto grid clusters --add"
+            hint = "" if known else "; no cluster is known yet: add one by batproto grid clusters --add"
             output.error(file or "jdl", f"{error}{hint}")
             return 1
         for warning in read.warnings:
@@ -112,7 +113,7 @@ def _parameters(text: str) -> list[str]:
 
 
 def delete(url: str, user: str, *, campaign: int | None, job: int | None, what: str, verbose: bool) -> int:
-    """Cancel, pause, resume or purge a campaign, or kill a job; the exit status."""
+    """Cancel, pause, resume or purge a campaign, or kill a job; return the exit status."""
     output, user = Output(), user or getpass.getuser()
     done = {"cancel": "cancelled", "pause": "paused", "resume": "resumed", "purge": "purged"}[what]
     with opened(url) as store:
@@ -120,16 +121,16 @@ def delete(url: str, user: str, *, campaign: int | None, job: int | None, what: 
             if campaign is None:
                 assert job is not None, "one of both is given"
                 store.kill_job(job, user)
-                said = f"Job {job} cancelled."
+                message = f"Job {job} cancelled."
             else:
                 getattr(store, what)(campaign, user)
-                said = f"Campaign {campaign} {done}."
+                message = f"Campaign {campaign} {done}."
         except StoreError as error:
             subject = f"campaign {campaign}" if campaign is not None else f"cancel job {job}"
             output.error(f"failed to {what} {subject}" if campaign is not None else f"failed to {subject}", str(error))
             return 1
     if verbose:
-        output.line(("", said))
+        output.line(("", message))
     return 0
 
 
@@ -146,7 +147,7 @@ def events(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Show events, or close them; the exit status."""
+    """Show events, or close them; return the exit status."""
     output, user = Output(), user or getpass.getuser()
     with opened(url) as store:
         if fix:
@@ -156,8 +157,8 @@ def events(
                 output.error("failed to fix events", str(error))
                 return 1
             if verbose:
-                whose = f"Campaign {campaign} events closed." if event is None else f"Event {event} closed."
-                output.line(("", whose if closed else "No events!"))
+                message = f"Campaign {campaign} events closed." if event is None else f"Event {event} closed."
+                output.line(("", message if closed else "No events!"))
             return 0
         if campaign is not None and store.campaign(campaign) is None:
             output.error("grid", answers.not_found(campaign))
@@ -190,7 +191,7 @@ def clusters(
     prefer: tuple[str, str, str] | None,
     as_json: bool,
 ) -> int:
-    """List the clusters, or make one known; the exit status."""
+    """List the clusters, or change one; return the exit status."""
     output = Output()
     with opened(url) as store:
         from batprotocol.campaigns.store import Where

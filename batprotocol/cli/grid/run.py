@@ -1,4 +1,4 @@
-"""`batproto grid run`: the loop, with a progress bar, until somebody stops it."""
+"""`batproto grid run`: the loop, with a progress bar, until a signal stops it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["run", "settings_of"]
 
 INTERRUPTED = 130
 TERMINATED = 143
-"""The exit statuses after SIGINT and SIGTERM, as shells tell them."""
+"""The exit statuses after SIGINT and SIGTERM, as in shells."""
 
 
 def settings_of(given: dict[str, Any]) -> Settings:
-    """The settings of the options that were given."""
+    """The settings by the options that were given."""
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
@@ -39,15 +39,15 @@ def run(
     as_json: bool,
     **settings: Any,
 ) -> int:
-    """Let the campaigns run; the exit status."""
+    """Run the campaigns; return the exit status."""
     output = Output()
     with opened(url) as store:
         if not store.clusters():
-            raise StoreError(f"{store.url}: no cluster is known: batproto grid clusters --add")
+            raise StoreError(f"{store.url}: no cluster is known: add one by batproto grid clusters --add")
         from batprotocol.campaigns.running import run_campaigns
 
         with output.progress(counted="tasks") as bar:
-            told = _Told(output, bar, verbose, as_json)
+            news = _News(output, bar, verbose, as_json)
             try:
                 run_campaigns(
                     store,
@@ -56,22 +56,22 @@ def run(
                     until_idle=until_done,
                     until_stuck=until_stuck,
                     cycles=cycles,
-                    on_cycle=told.cycle,
-                    on_trouble=told.trouble,
+                    on_cycle=news.cycle,
+                    on_trouble=news.trouble,
                 )
             except (KeyboardInterrupt, SystemExit) as signal:
-                output.remark("grid", "stopped; what runs on clusters runs on, and the next run goes on from here")
+                output.remark("grid", "stopped; the jobs on clusters go on, and the next run continues")
                 return INTERRUPTED if isinstance(signal, KeyboardInterrupt) else TERMINATED
         if not (until_done or until_stuck):
             return 0
-        for number, failed in told.failures(store):
-            why = f"batproto grid events -c {number} and batproto grid output -c {number} tell why"
+        for number, failed in news.failures(store):
+            why = f"batproto grid events -c {number} and batproto grid output -c {number} show why"
             output.error("grid", f"campaign {number}: {number_of(failed, 'task')} did not end well: {why}")
-    return 1 if output.failed or told.stuck else 0
+    return 1 if output.failed or news.stuck else 0
 
 
-class _Told:
-    """Tells of each cycle what is new."""
+class _News:
+    """Prints the news of each cycle."""
 
     def __init__(self, output: Output, bar: ProgressBar, verbose: bool, as_json: bool) -> None:
         self.stuck = False
@@ -79,9 +79,9 @@ class _Told:
         self._bar = bar
         self._verbose = verbose
         self._as_json = as_json
-        self._ended: dict[int, int] = {}  # of each campaign: those that have ended are no longer told of
+        self._ended: dict[int, int] = {}  # of each campaign, also of those that have ended
         self._totals: dict[int, int] = {}
-        self._failed: dict[int, int] = {}  # how many tasks had not ended well when it was first seen
+        self._failed: dict[int, int] = {}  # the failed tasks of each campaign at the first cycle
         self._number = 0
         self._remarks: frozenset[str] = frozenset()
         self._copied: set[int] = set()
@@ -102,7 +102,7 @@ class _Told:
         for remark in sorted(remarks - self._remarks):
             self._output.remark("grid", remark)
         self._remarks = remarks
-        self._tell_of_copies(cycle)
+        self._report_copies(cycle)
         if self._as_json:
             self._output.json(json_of(self._summary(cycle)))
         elif self._verbose:
@@ -112,24 +112,24 @@ class _Told:
             self._output.line(("", f"{text}, {len(cycle.launched):,} new ones"))
 
     def trouble(self, reason: str) -> None:
-        """The server of the store has gone."""
+        """Print that the server of the store does not answer."""
         if reason not in self._remarks:
-            self._output.remark("grid", f"{reason}; it is tried again")
+            self._output.remark("grid", f"{reason}; trying again")
             self._remarks |= {reason}
 
     def failures(self, store: Store) -> Iterator[tuple[int, int]]:
-        """The campaigns of which tasks did not end well while they ran here, and how many."""
+        """The campaigns with tasks that did not end well in this run, and how many."""
         for number, before in self._failed.items():
             status = store.campaign(number)
             if status is not None and status.failed > before:
                 yield number, status.failed - before
 
-    def _tell_of_copies(self, cycle: Any) -> None:
+    def _report_copies(self, cycle: Any) -> None:
         for submission in cycle.decisions.submissions:
             number = submission.campaign.id
             if submission.replica and number not in self._copied:
                 self._copied.add(number)
-                no_copies = "--no-finalize, or a result_marker in the JDL, prevents it"
+                no_copies = "use --no-finalize, or a result_marker in the JDL, to prevent it"
                 text = f"campaign {number}: its last tasks are copied, so their commands run twice: {no_copies}"
                 self._output.remark("grid", text)
 
@@ -151,7 +151,7 @@ class _Told:
 
 
 def _remarks(cycle: Any) -> Iterator[str]:
-    """What there is to say of a cycle, once for as long as it is so."""
+    """The remarks on a cycle, each of which is printed once while it holds."""
     yield from cycle.troubles
     for each in cycle.observations:
         if each.message:

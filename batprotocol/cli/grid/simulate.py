@@ -1,4 +1,4 @@
-"""`batproto grid simulate`: campaigns on simulated clusters, and what came of them."""
+"""`batproto grid simulate`: campaigns on simulated clusters, and the results."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from batprotocol.cli.grid.run import settings_of
 from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.files import naming
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
 
@@ -33,25 +34,25 @@ def simulate(
     as_json: bool,
     **settings: Any,
 ) -> int:
-    """Simulate, and print what came of it; the exit status is 1 if a campaign has not ended."""
+    """Simulate, and print the results; the exit status is 1 if a campaign has not ended."""
     try:
         from batprotocol.campaigns.simulation import GridScheduler
         from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
     except ImportError as error:
-        raise PackageMissing(f"campaigns need the package {error.name}: pip install 'batprotocol[campaigns]'") from None
+        raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
     from batprotocol.simulator import simulate as run
 
     logging.basicConfig(level=logging.ERROR)
     if output is not None and find_spec("matplotlib") is None:
-        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'")
-    told, given = Output(), settings_of(settings)
+        raise PackageMissing(f"plots need the package matplotlib: {installing('plots')}")
+    printed, given = Output(), settings_of(settings)
     plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
     hosts = read_platform(platform) if platform is not None else Platform.homogeneous(size)
     if workloads:
         own = [read_workload(each, name=f"w{number}") for number, each in enumerate(workloads)]
     rates: dict[tuple[int, str], float] = {}
     regulation: list[Regulation] = []
-    with told.progress(counted="cycles") as bar:
+    with printed.progress(counted="cycles") as bar:
 
         def watch(cycle: Any) -> None:
             regulation.extend(regulation_of(cycle, rates))
@@ -61,9 +62,9 @@ def simulate(
         run(hosts, own, scheduler)
     report = report_of(scheduler)
     if as_json:
-        told.json(json_of(report))
+        printed.json(json_of(report))
     else:
-        told.line(("", "\n".join(_lines(report))))
+        printed.line(("", "\n".join(_lines(report))))
     if output is not None:
         from batprotocol.campaigns.simulation.plots import write_plots
 
@@ -78,7 +79,7 @@ def simulate(
 def _inputs(
     path: str | None, given: Any, settings: dict[str, Any], *, load: float, length: float, jobs: int
 ) -> tuple[Any, list[Any], int]:
-    """The plan, the workloads of the clusters, and how many hosts a platform for them has."""
+    """The plan, the workloads of the clusters, and the number of hosts of a platform for them."""
     from batprotocol.campaigns.simulation.plan import read_plan
     from batprotocol.campaigns.simulation.study import Case
 
@@ -109,7 +110,7 @@ def _lines(report: Any) -> list[str]:
         end = report.over if report.ended is None else report.ended
         lines.append(f"{whose}: {end - report.began:,.0f} s, {report.cycles:,} cycles")
         if report.ended is None:
-            lines[-1] += "; then what was left was given up"
+            lines[-1] += "; then the remaining tasks were given up"
         if report.warm_up_cycles:
             lines.append(
                 f"before it: {report.began:,.0f} s, {report.warm_up_cycles:,} cycles of the clusters' own jobs"

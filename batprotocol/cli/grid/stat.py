@@ -1,4 +1,4 @@
-"""`batproto grid stat`: how campaigns and jobs are, in the tables of CiGri 3 and CiGri 2."""
+"""`batproto grid stat`: the state of campaigns and jobs, in the tables of CiGri 3 and CiGri 2."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["stat"]
 
 RESUBMITTED = ("RESUBMIT", "RESUBMIT_END")
-"""The events of jobs that are run again by themselves."""
+"""The events of jobs that the grid runs again."""
 
 WIPED = frozenset(["FRAG", "FRAG_STALE", "CIGRI_WALLTIME", "REPLICA", "USER_FRAG"])
-"""The events of jobs that the grid itself has killed: they have not failed."""
+"""The events of jobs that the grid has killed: they do not count as failed."""
 
 
 def stat(
@@ -39,7 +39,7 @@ def stat(
     csv: bool,
     as_json: bool,
 ) -> int:
-    """Tell how campaigns are; the exit status."""
+    """Print the state of campaigns or of a job; return the exit status."""
     output = Output()
     with opened(url) as store:
         if job is not None:

@@ -1,2 +1,2 @@
-"""What is read: `sources` makes bytes of arguments (files, folders, standard input), `archives` of what holds many;
-`texts` are read as they are."""
+"""Inputs of commands: `sources` reads bytes from arguments (files, folders, standard input), `archives` reads archives
+with many of them, and `texts` reads text files."""

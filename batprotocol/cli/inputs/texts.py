@@ -1,4 +1,4 @@
-"""Files that are texts: plans, JDLs, rules, parameters. It must not know what they hold."""
+"""Text files: plans, JDLs, rules, parameters. This module must not know their contents."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["read_text"]
 
 
 def read_text(path: str) -> str:
-    """The text in a file.
+    """Read a text file.
 
     Raises:
-        InputError: it is no UTF-8; it says where.
-        OSError: it cannot be read.
+        InputError: the file is not UTF-8; the error names the line.
+        OSError: the file cannot be read.
     """
     with open(path, "rb") as file:
         data = file.read()

@@ -10,13 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from batprotocol.capture.sources import Found, messages
-from batprotocol.cli.protocols.reading import Judge, Spoken
+from batprotocol.cli.protocols.reading import Adviser, Judge, Spoken
 from batprotocol.cli.protocols.table import protocol_of
+from batprotocol.cli.terminal.advice import print_advice
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.rules import Violation
+
+if TYPE_CHECKING:
+    from batprotocol.advice import Advice
 
 __all__ = ["check"]
 
@@ -24,7 +29,15 @@ _NUMBERED = re.compile(r"(?<![0-9])[0-9]{1,9}(?=[-.])", re.ASCII)
 """The number in the name of a recorded message: `00004-b2e.bin`."""
 
 
-def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool, expected: Spoken | None = None) -> None:
+def check(
+    arguments: Sequence[str],
+    output: Output,
+    *,
+    rules: str,
+    quiet: bool,
+    expected: Spoken | None = None,
+    advise: float | None = None,
+) -> None:
     """Check the conversations that these arguments name, and print what is wrong and a line for each.
 
     Args:
@@ -33,17 +46,20 @@ def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool, 
         rules: the name of the rule set, or "" for the usual one of the protocol.
         quiet: print violations only.
         expected: the protocol that they must be of; any unless given.
+        advise: print advice, too, for this number of simulated seconds; None: print none.
     """
     conversations = bad = 0
     with output.progress() as progress:
         for name, group in groupby(messages(arguments), _conversation):
-            judged = _Judged(rules, expected)
+            judged = _Judged(rules, expected, advise)
             for found in group:
                 for violation in judged.take(found, output):
                     _print(found.name if judged.is_now(violation) else name, violation, output, judged.place(violation))
                 progress.at(found.share)
             for violation in judged.finish():
                 _print(name, violation, output, judged.place(violation))
+            if not judged.broken:
+                print_advice(printable(name), judged.advice(), output)
             conversations += 1
             bad += judged.is_bad
             output.failed = output.failed or judged.is_bad
@@ -76,10 +92,12 @@ def _print(name: str, violation: Violation, output: Output, path: str) -> None:
 class _Judged:
     """A conversation as far as it was read, and what was found."""
 
-    def __init__(self, rules: str, expected: Spoken | None) -> None:
+    def __init__(self, rules: str, expected: Spoken | None, advise: float | None) -> None:
         self.rules = rules
         self.expected = expected
         self.judge: Judge | None = None  # whose protocol it is, the first message tells
+        self.adviser: Adviser | None = None
+        self.seconds = advise
         self.counts: Counter[str] = Counter()
         self.messages = 0
         self.broken = False
@@ -103,6 +121,12 @@ class _Judged:
                 output.error(found.name, f"is of {protocol.name}, which has no rule set {self.rules}")
                 return
             self.judge = protocol.judge(self.rules)
+            if self.seconds is not None and protocol.adviser is None:
+                output.remark(found.name, f"is of {protocol.name}, for which there is no advice")
+            elif self.seconds is not None and protocol.adviser is not None:
+                self.adviser = protocol.adviser(self.seconds)
+        if self.adviser is not None:
+            self.adviser.feed(found.data)
         for violation in self.judge.feed(found.data):
             self.counts[violation.severity] += 1
             yield violation
@@ -123,6 +147,10 @@ class _Judged:
         for violation in finish() if finish is not None else ():
             self.counts[violation.severity] += 1
             yield violation
+
+    def advice(self) -> Sequence[Advice]:
+        """The advice about it, now that there are no more messages."""
+        return () if self.adviser is None else self.adviser.finish()
 
     def _gap(self, found: Found) -> str:
         """Why this message is not the next one of the conversation, or ""."""

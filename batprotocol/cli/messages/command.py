@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import (
-    any_rule_set,
-    complete_any_rule_set,
-    completions,
-    message_files,
-    schema_option,
-    unknown,
-)
+from batprotocol.cli.completing import complete_any_rule_set, completions
+from batprotocol.cli.parameters import advice_options, any_rule_set, message_files, schema_option, unknown
 from batprotocol.cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -171,17 +165,22 @@ def convert(source: str, target: str, to: str | None, indent: int, schema: str |
     help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands); "
     "batsim-4.2.1, batsim-2.0.0, batsim-1.4.0 or text-3 for older runs, whose Batsim the first message tells.",
 )
+@advice_options(3600.0)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
 @click.pass_context
-def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: bool) -> None:
+def check(context: click.Context, files: tuple[str, ...], rules: str, advise: float | None, quiet: bool) -> None:
     """Check that what was said in a run follows the rules of the conversation.
 
     A conversation is all messages of an archive or of a folder, by name, from the initialization data on. Prints each
     violation with its message, place, severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if
     there is an error (Batsim aborts or crashes) or a deadlock, or if a conversation cannot be read.
+
+    With --advise, the command also prints advice about runs that keep to the rules: hosts that stay free beside a
+    waiting job that fits, jobs that the scheduler never decides on, and hosts that it does not use again although jobs
+    wait. Advice does not change the exit status.
     """
     from batprotocol.cli.messages import check as work
 
     output = Output()
-    work.check(files, output, rules=rules, quiet=quiet)
+    work.check(files, output, rules=rules, quiet=quiet, advise=advise)
     context.exit(int(output.failed))

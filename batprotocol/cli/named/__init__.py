@@ -1,1 +1,1 @@
-"""What users name on the command line, opened: `runs` is the one place that knows what a name of a run may mean."""
+"""Opens the runs that users name on the command line: `runs` is the only module that knows the forms of such names."""

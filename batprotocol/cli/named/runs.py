@@ -1,7 +1,8 @@
-"""Runs as users name them: recordings, result files, and runs of studies; and what each of them can give.
+"""Runs as users name them: recordings, result files, and runs of studies.
 
-A recording has messages, and a schedule: that of its result, where it was kept, else what messages tell of jobs. Result
-files and runs of studies have a schedule. What a path holds, `batprotocol.capture.kinds` finds out.
+A recording has messages and a schedule. The schedule comes from its result files, if they were kept, or from the
+messages. Result files and runs of studies have a schedule only. `batprotocol.capture.kinds` finds out the kind of a
+path.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ class NamedRun:
     """A run that a user has named.
 
     Args:
-        given: its name, as it was given.
-        name: what to call it in short.
+        given: its name, as the user wrote it.
+        name: its short name.
         table: its table of jobs, or None.
-        row: what the store of a study has of it, or None.
+        row: its row in the store of a study, or None.
         recording: its recording, or None. One of the three is given.
     """
 
@@ -67,14 +68,14 @@ class NamedRun:
             CaptureError: it has none, or others.
         """
         if self._recording is None:
-            needed = "a recording of its messages is needed, as --record and 'batproto tap' make it"
+            needed = "make a recording of its messages with --record or 'batproto tap'"
             raise CaptureError(f"holds jobs and no messages: {needed}", self.given)
         with Capture(self._recording) as run:
             first = next(iter(run), None)
             if first is not None:
                 protocol = protocol_of(first.data)[0]
                 if protocol is not BATSIM_5:
-                    reason = f"is of {protocol.name}, and what is looked at this way is of {BATSIM_5.name}"
+                    reason = f"is of {protocol.name}, and this command needs a run of {BATSIM_5.name}"
                     raise CaptureError(reason, self.given)
                 if all(entry.fault is not None for entry in run):
                     raise CaptureError(f"holds nothing that can be read as a run: expected {NEEDED}", self.given)
@@ -87,10 +88,10 @@ class NamedRun:
         """Its jobs, and the machine that they ran on.
 
         Args:
-            hosts: how many hosts there are; None: as the run tells.
+            hosts: the number of hosts; None takes it from the run.
 
         Raises:
-            ProtocolError: something in it is not what it should be.
+            ProtocolError: something in it is wrong.
             OSError: it cannot be read.
         """
         from batprotocol.studies.comparing import read_schedule, schedule_in
@@ -106,10 +107,10 @@ class NamedRun:
             return schedule_in(run, name=self.name, hosts=hosts)
 
     def timeline(self) -> TimelineData:
-        """What is drawn of its result files.
+        """The timeline of its result files.
 
         Raises:
-            ProtocolError: something in them is not what it should be.
+            ProtocolError: something in them is wrong.
             OSError: they cannot be read.
         """
         from batprotocol.capture.timeline import timeline
@@ -123,7 +124,7 @@ class NamedRun:
 
 @contextmanager
 def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
-    """The messages of a run that a user has named, see `NamedRun.conversation`."""
+    """The messages of a run that a user has named; see `NamedRun.conversation`."""
     with named(path).conversation(from_its_beginning=from_its_beginning) as run:
         yield run
 
@@ -133,10 +134,10 @@ def named(given: str, others: Sequence[str] = ()) -> NamedRun:
 
     Args:
         given: the name.
-        others: the names that are given with it: it is called by what differs from these.
+        others: the names given with it: the short name has only the parts that differ from these.
 
     Raises:
-        ProtocolError: it names no run, or several.
+        ProtocolError: there is no run of this name, or several.
         OSError: it cannot be read.
     """
     path, mark, query = given.partition("?")
@@ -153,14 +154,14 @@ def named(given: str, others: Sequence[str] = ()) -> NamedRun:
 
 
 def tolerance_between(one: Schedule, other: Schedule) -> float:
-    """How many seconds count as nothing between two schedules, unless a user says it."""
-    from batprotocol.studies.comparing import TOLD_TOLERANCE, TOLERANCE
+    """The largest difference, in seconds, that counts as none between two schedules, by default."""
+    from batprotocol.studies.comparing import REPORTED_TOLERANCE, TOLERANCE
 
-    return TOLERANCE if one.is_told == other.is_told else TOLD_TOLERANCE
+    return TOLERANCE if one.is_reported == other.is_reported else REPORTED_TOLERANCE
 
 
 def remark_on(schedule: Schedule, output: Output) -> None:
-    """Tell what is to be known of a schedule."""
+    """Print the remarks about a schedule."""
     for remark in schedule.remarks:
         output.remark(schedule.name, remark)
 
@@ -187,7 +188,7 @@ def _run_of_study(given: str, path: str, wanted: Sequence[tuple[str, str]], othe
     except StudyError as error:
         if path.lower().endswith(_STUDY) and error.file != path and not os.path.exists(error.file):
             raise StudyError(
-                f"none of its runs is there yet: 'batproto study run {path}' runs them", file=path
+                f"it has no results yet: run its simulations with 'batproto study run {path}'", file=path
             ) from None
         raise
     row = _row(given, path, rows, wanted)
@@ -200,7 +201,7 @@ def _run_of_study(given: str, path: str, wanted: Sequence[tuple[str, str]], othe
 
 
 def _row(given: str, path: str, rows: Rows, wanted: Sequence[tuple[str, str]]) -> Row:
-    """The one row that is wanted."""
+    """The one row that matches."""
     from batprotocol.studies.comparing.rows import axes_of, label, select, select_one
 
     where = {axis: [value] for axis, value in wanted}
@@ -216,11 +217,11 @@ def _row(given: str, path: str, rows: Rows, wanted: Sequence[tuple[str, str]]) -
     one = "&".join(
         [*(f"{axis}={value}" for axis, value in wanted), *(f"{a}={label(found[0].axes[a])}" for a in differing)]
     )
-    raise InputError(f"{len(found):,} runs are of this name: name one, such as '{path}?{one}'", file=given)
+    raise InputError(f"{len(found):,} runs have this name: name one, such as '{path}?{one}'", file=given)
 
 
 def _short(wanted: Sequence[tuple[str, str]], others: Sequence[str]) -> str:
-    """Where a run is on the axes that are not the same for all that are named with it."""
+    """The values of a run on the axes on which the runs named with it differ."""
     named_with = [parse_qsl(other.partition("?")[2], keep_blank_values=True) for other in others]
     return " ".join(
         f"{axis}={value}"
@@ -231,7 +232,7 @@ def _short(wanted: Sequence[tuple[str, str]], others: Sequence[str]) -> str:
 
 @contextmanager
 def _telling_of_parquet(given: str) -> Iterator[None]:
-    """What is wrong with a Parquet file, whose package has exceptions of its own, in a sentence."""
+    """Report the exceptions of the package for Parquet files as an InputError."""
     try:
         yield
     except (InputError, StudyError):

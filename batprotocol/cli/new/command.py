@@ -1,4 +1,4 @@
-"""`batproto new`: its parameters. What is written, `scheduler` has."""
+"""`batproto new`: its parameters. `scheduler` has the files that it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`batproto new`: files to start from. What is in them is all that it knows."""
+"""`batproto new`: the contents of the files to start from, and the code that writes them."""
 
 from __future__ import annotations
 
@@ -39,19 +39,20 @@ from batprotocol.edc import Scheduler
 
 
 class $class_name(Scheduler):
-    """There is an `on_...` method for each event that Batsim sends; those that are not here do nothing.
+    """Batsim's events call the `on_...` methods. There is one for each type of event; those that are missing do
+    nothing.
 
-    `self.reply` is what Batsim is told in return: `add_execute_job`, `add_reject_job`, `add_kill_jobs`,
-    `add_call_me_later` ... What Batsim would abort on raises a RuleViolation in the line that asks for it.
-    `self.now` is the simulated time, `self.conversation` knows all jobs and hosts, and `on_init(self, text)` gets the
-    initialization data. `features = EDCRequestedSimulationFeatures(...)` asks for more than the usual.
+    `self.reply` is the answer to Batsim: `add_execute_job`, `add_reject_job`, `add_kill_jobs`, `add_call_me_later`...
+    A call that would make Batsim abort raises a RuleViolation. `self.now` is the simulated time, and
+    `self.conversation` knows all jobs and hosts. `on_init(self, text)` gets the initialization data.
+    `features = EDCRequestedSimulationFeatures(...)` requests optional features of the simulation.
     """
 
     version = "0.1"
 
     def __init__(self) -> None:
-        self.free = Hosts()  # the hosts that have nothing to do
-        self.size = 0  # how many hosts there are
+        self.free = Hosts()  # the idle hosts
+        self.size = 0  # the number of hosts
         self.queue: deque[JobSubmittedEvent] = deque()  # the jobs that wait, in the order of their submission
         self.running: dict[str, FrozenHosts] = {}  # the jobs that run, and their hosts
 
@@ -69,7 +70,7 @@ class $class_name(Scheduler):
         self.free.give_back(self.running.pop(event.job_id))
 
     def decide(self) -> None:
-        """Called once for each message, when all its events have been told."""
+        """Decide, once for each message, after the methods of all its events."""
         while self.queue and self.queue[0].job.resource_request <= len(self.free):  # else the first job waits, and all
             event = self.queue.popleft()
             hosts = self.free.take(event.job.resource_request)
@@ -78,7 +79,7 @@ class $class_name(Scheduler):
 ''')
 
 _TEST: Final = Template('''\
-"""What $class_name decides: a simulation is told in messages, without Batsim and without a socket."""
+"""Tests of $class_name: they send it the messages of a simulation, without Batsim and without a socket."""
 
 from __future__ import annotations
 
@@ -136,7 +137,7 @@ def ends(now: float) -> Message:
 
 
 def executed(reply: Message) -> dict[str, str]:
-    """The jobs that a reply executes, and where."""
+    """The jobs that a reply executes, and their hosts."""
     events = [event for event in reply.events if isinstance(event, ExecuteJobEvent)]
     return {event.job_id: event.allocation.host_allocation for event in events}
 
@@ -165,7 +166,7 @@ def new_scheduler(name: str) -> list[str]:
     """Write a scheduler and its test into the current directory; the names of the files.
 
     Args:
-        name: the scheduler's name in any fashion: `MyScheduler`, `my_scheduler`, `my-scheduler`.
+        name: the scheduler's name in any style: `MyScheduler`, `my_scheduler`, `my-scheduler`.
     """
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+", name)
     module = "_".join(words).lower()
@@ -173,7 +174,7 @@ def new_scheduler(name: str) -> list[str]:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or keyword.iskeyword(module):
         raise click.UsageError(f"expected a name of letters and digits, such as MyScheduler, got {name!r}")
     if module in sys.stdlib_module_names or module in DEPENDENCIES:
-        raise click.UsageError(f"{module}.py would hide a module of Python or of this library; choose another name")
+        raise click.UsageError(f"{module}.py would hide a module of Python or of this library: choose another name")
     files = {Path(file.format(module=module)): template for file, template in _FILES.items()}
     for file in files:
         if file.exists():
@@ -185,7 +186,7 @@ def new_scheduler(name: str) -> list[str]:
 
 
 def example_scheduler() -> type[Scheduler]:
-    """The class that `new_scheduler` writes, for those who have written none yet."""
+    """The class that `new_scheduler` writes, as an example."""
     module: dict[str, Any] = {"__name__": "example"}
     source = _SCHEDULER.substitute(class_name="Example", module="example")
     exec(compile(source, "<example>", "exec", dont_inherit=True), module)  # it is ours

@@ -1,5 +1,5 @@
 """The protocols that the command knows.
 
-`table` finds out whose some bytes are and has them read; `reading` says what a row of it is and what comes out. Its
-rows are `batsim5`, `legacy` and `fast`.
+`table` detects the protocol of some bytes and reads them; `reading` defines its rows and the result. The rows are
+`batsim5`, `legacy` and `fast`.
 """

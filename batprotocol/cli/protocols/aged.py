@@ -1,6 +1,6 @@
-"""Batsim's flatbuffers by another schema, for the command: their bytes and frames -> what is in them.
+"""Batsim's flatbuffers by another schema, for the command: bytes and frames -> their contents.
 
-It must not know how the bytes were found. What reads them, the library knows.
+It must not know how the bytes were found. `batprotocol.schemas` reads them.
 """
 
 from __future__ import annotations

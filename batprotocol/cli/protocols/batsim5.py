@@ -1,7 +1,7 @@
-"""Batsim 5's protocol, the one of this library, for the command: its bytes and frames -> what is in them.
+"""Batsim 5's protocol, the one of this library, for the command: bytes and frames -> their contents.
 
-A message behind its size looks like the initialization data of message 0, so names are asked too. It must not know how
-the bytes were found, nor what a judge makes of them.
+A message after its size looks like the initialization data of message 0, so the names of files matter too. This module
+must not know how the bytes were found, or how they are judged.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from batprotocol.model import Direction
 from batprotocol.wire import decode, decode_binary, detect, frames, json
 
 if TYPE_CHECKING:
+    from batprotocol.advice import Adviser
     from batprotocol.conversation import Conversation
     from batprotocol.rules import Catalogue
 
@@ -40,13 +41,13 @@ def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
 
 
 _BEGINNING: Final = 2
-"""The number of the message that tells the platform, by which the age of a conversation is seen best."""
+"""The number of the message that describes the platform. It shows the age of a conversation best."""
 _LARGEST: Final = 2**18
-"""No larger message is held against other schemas, which takes as long as reading it ten times."""
+"""Larger messages are not compared with other schemas, which takes as long as reading them ten times."""
 
 
 def _other_age(kind: str, data: bytes, place: Place) -> str:
-    """Which other schemas a message fits that does not fit today's, or ""."""
+    """The other schemas that a message fits if it does not fit the current one, or ""."""
     if kind == "init" or len(data) > _LARGEST:
         return ""
     from batprotocol.schemas import other_ages
@@ -56,7 +57,7 @@ def _other_age(kind: str, data: bytes, place: Place) -> str:
 
 
 def _refuse_out_of_place(kind: str, place: Place) -> None:
-    """Refuse the frame of a message that this one is not; as any other, it crashes Batsim."""
+    """Refuse a frame that belongs to another message: Batsim crashes on it."""
     if kind == "init" and (place.direction == "e2b" or place.number):
         raise DecodeError(f"begins with its size, as message 0 does, but its name says that it is {place}", "", 0)
     if kind == "hello" and (place.direction == "b2e" or place.number not in (None, 1)):
@@ -64,14 +65,14 @@ def _refuse_out_of_place(kind: str, place: Place) -> None:
 
 
 def _doubt(kind: str, data: bytes, place: Place) -> str:
-    """Why a message that can be read may not be what it looks like, or ""."""
+    """Why a readable message may be something else than it looks like, or ""."""
     if kind == "init" and place.number is None:
         try:
             decode(data[4:], strict=False)
         except DecodeError:
             return ""
         return (
-            "looks like the initialization data of message 0, but holds a message behind its size, "
+            "looks like the initialization data of message 0, but holds a message after its size, "
             "which Batsim does not survive as a reply"
         )
     return ""
@@ -117,7 +118,7 @@ def _opens(data: bytes) -> str:
 
 
 def _write(reading: Reading, to: str, indent: int | None) -> bytes:
-    """The message in that format. A hello frame stays one, which leaves its JSON no choice of layout."""
+    """The message in that format. A hello frame stays a frame, so the layout of its JSON is fixed."""
     assert reading.message is not None
     if to not in _FORMATS:
         raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
@@ -126,7 +127,7 @@ def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
 
 
-# What reads does not judge, and is quick: the rules are only imported where they are asked for.
+# Reading does not judge, and is fast: the rules are imported only when a command needs them.
 
 
 def _catalogue() -> Catalogue:
@@ -141,5 +142,11 @@ def _judge(rules: str) -> Conversation:
     return Conversation(rules or DEFAULT_RULE_SET)
 
 
-BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _opens)
-"""The protocol of `schema/batprotocol.fbs`. Bytes that are of no other are taken for its: it tells what is wrong."""
+def _adviser(seconds: float) -> Adviser:
+    from batprotocol.advice import Adviser
+
+    return Adviser(seconds)
+
+
+BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _adviser, _opens)
+"""The protocol of `schema/batprotocol.fbs`. It also reads the bytes of no other protocol, and reports their faults."""

@@ -1,7 +1,7 @@
-"""FaST's protocol, for the command: payloads in YAML, messages as JSON, and lines of recordings -> what is in them.
+"""FaST's protocol, for the command: payloads in YAML, messages as JSON, and lines of recordings -> their contents.
 
-A payload alone does not tell its topic: what it is, its keys tell. What is needed to read is imported when such bytes
-come. It must not know how the bytes were found.
+A payload does not contain its topic: its keys show its kind. The readers are imported only for such bytes. This module
+must not know how the bytes were found.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KINDS: Final = (
     (_JSON, re.compile(rb'\{\s*"message"\s*:')),
     (_YAML, re.compile(rb"---(?:\s|$)|\{?[\"']?(?:%s)[\"']? *:" % _KEYS.encode())),
 )
-"""With what each kind of bytes begins, behind empty lines, comments and directives."""
+"""The beginning of each kind of bytes, after empty lines, comments and directives."""
 
 _STRANGE: Final = "message of somebody else"
 _UNREADABLE: Final = "unreadable message"
@@ -73,7 +73,7 @@ def _json_message(data: bytes) -> tuple[FastMessage, dict[str, Any]]:
 
 
 def _line(data: bytes) -> tuple[FastMessage | None, dict[str, Any]]:
-    """A line of a recording. What is on no topic of FaST is somebody else's, and shown as the text that it is."""
+    """A line of a recording. A message on another topic than FaST's is shown as plain text."""
     from batprotocol.fast.recording import read_line
     from batprotocol.fast.topics import Topic
     from batprotocol.fast.wire import decode
@@ -96,7 +96,7 @@ _READERS: Final = {_YAML: _payload, _JSON: _json_message, _LINE: _line}
 
 
 def shown(message: FastMessage | None, original: dict[str, Any], otherwise: str = _STRANGE) -> dict[str, Any]:
-    """A message in the shape that is drawn: as the one event of a message, which is called otherwise if it is none."""
+    """A message as the one event of a drawn message. The event is called `otherwise` if there is no message."""
     fields = {name: value for name, value in original.items() if name not in ("message", "topic", "time")}
     kind = otherwise if message is None else type(message).__name__
     when = {"timestamp": original["time"]} if "time" in original else {}
@@ -111,7 +111,7 @@ def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     from batprotocol.fast.wire import encode, from_json, to_json
 
     if "message" not in reading.original:
-        raise DecodeError("this is no message of FaST, and cannot be converted")
+        raise DecodeError("this is not a message of FaST, and cannot be converted")
     text = {name: value for name, value in reading.original.items() if name not in ("topic", "time")}
     message = from_json(_dumped(text))
     try:
@@ -145,7 +145,7 @@ class _Judge:
         self._conversation = Conversation(rules)
 
     def feed(self, said: bytes, /) -> Sequence[Violation]:
-        """Take the next line. One that is none is told as a message that is none."""
+        """Take the next line. A malformed line is reported as a malformed message."""
         from batprotocol.fast.conversation import Violation
         from batprotocol.fast.recording import read_line
 
@@ -159,7 +159,7 @@ class _Judge:
         return conversation.feed(recorded.topic, recorded.payload, recorded.time, retain=recorded.retain)
 
     def finish(self) -> Sequence[Violation]:
-        """What is missing."""
+        """Report what is missing."""
         return self._conversation.finish()
 
 

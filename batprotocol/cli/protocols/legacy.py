@@ -1,7 +1,7 @@
-"""The older protocols, JSON and text, for the command: their bytes -> what is in them.
+"""The older protocols, JSON and text, for the command: bytes -> their contents.
 
-A JSON message does not say which version it is of: it is read with what any version knows. What is needed to read and
-to judge is imported when such bytes come. It must not know how the bytes were found.
+A JSON message does not contain its version, so it is read with the fields of all versions. The readers and rules are
+imported only for such bytes. This module must not know how the bytes were found.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from batprotocol.errors import DecodeError
 
 if TYPE_CHECKING:
     from batprotocol.legacy.conversation import Conversation
+    from batprotocol.legacy.conversation.advising import OldAdviser
     from batprotocol.rules import Catalogue
 
 __all__ = ["OLD_JSON", "OLD_TEXT"]
 
 _OLD_JSON = re.compile(rb'\s*\{\s*"(?:now|events)"')
-_KINDS = {"json": "JSON of Batsim 1 to 4", "text": "text", "frame": "text behind its size"}
+_KINDS = {"json": "JSON of Batsim 1 to 4", "text": "text", "frame": "text after its size"}
 
 
 def _detect(kinds: tuple[str, ...], pattern: re.Pattern[bytes]) -> Callable[[bytes], str | None]:
     def detect(data: bytes) -> str | None:
-        if not pattern.match(data[:64]):  # what is certainly of another protocol costs nothing
+        if not pattern.match(data[:64]):  # bytes that are certainly of another protocol cost nothing
             return None
         from batprotocol.legacy.wire import detect as ask
 
@@ -50,7 +51,7 @@ def _json(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
     from batprotocol.legacy.json import careful, codec
 
     if strict:
-        careful.parsed(data)  # what Batsim reads, without the documentation's commas
+        careful.parsed(data)  # the syntax that Batsim reads, without the documentation's commas
     codec.decode(data, "4.2")
     original, _ = careful.parsed(data, strict=False)
     return original, _tree(original)
@@ -85,7 +86,7 @@ def _text(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
 
 
 def _tree(original: Any) -> Any:
-    """A message in the shape that is drawn: with the names of today's JSON around the same events."""
+    """A message in the form for drawing: the names of the current JSON around the same events."""
     if not isinstance(original, dict) or not isinstance(original.get("events"), list):
         return original
     events = []
@@ -124,12 +125,20 @@ def _judge(rules: str) -> Conversation:
     return Conversation(rules)
 
 
+def _adviser(seconds: float) -> OldAdviser:
+    from batprotocol.legacy.conversation.advising import OldAdviser
+
+    return OldAdviser(seconds)
+
+
 _OLD_TEXT = re.compile(rb".{0,4}[0-9]{1,9}:[0-9]", re.DOTALL)
 
-OLD_JSON: Final = Spoken("Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _catalogue, _judge, _write)
-"""JSON over ZeroMQ. A message without events may as well be one of Batsim 5, and is taken for that."""
+OLD_JSON: Final = Spoken(
+    "Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _catalogue, _judge, _write, _adviser
+)
+"""JSON over ZeroMQ. A message without events is read as one of Batsim 5, which it may also be."""
 
 OLD_TEXT: Final = Spoken(
-    "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _catalogue, _judge, _write
+    "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _catalogue, _judge, _write, _adviser
 )
 """Text over Unix sockets."""

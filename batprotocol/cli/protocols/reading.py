@@ -1,6 +1,6 @@
-"""What is read from bytes, whole or broken, and what the command must know of a protocol to read and judge messages.
+"""`Reading`: the contents of some bytes, whole or broken. `Spoken`: how the command reads and judges a protocol.
 
-It must not know of any protocol: `protocols` lists them.
+This module must not know a protocol: `table` lists them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from batprotocol.capture.names import Place
 from batprotocol.errors import DecodeError
@@ -16,26 +16,29 @@ from batprotocol.model import Message
 from batprotocol.rules import Catalogue, Violation
 from batprotocol.wire.tree import Tree, from_message
 
-__all__ = ["Judge", "Reading", "Spoken"]
+if TYPE_CHECKING:
+    from batprotocol.advice import Advice
+
+__all__ = ["Adviser", "Judge", "Reading", "Spoken"]
 
 
 @dataclass
 class Reading:
-    """What was read from some bytes.
+    """The contents of some bytes.
 
     Attributes:
-        protocol: the protocol that they are of.
-        kind: what it is, or looks like when something is wrong: one of the words of the protocol's `detect`.
-        message: the message, or None if it holds none and when something is wrong.
-        text: the text that it holds in place of a message.
+        protocol: the protocol of the bytes.
+        kind: the kind of message, or the likely kind of a broken one: a result of the protocol's `detect`.
+        message: the message, or None if there is none or it is broken.
+        text: the text that the bytes hold in place of a message.
         flags: the flags before the message, if it has any.
-        format: "binary" or "json", or "" for what is the same in all formats, and where that cannot be told.
+        format: "binary" or "json", or "" if all formats are equal here or the format is unknown.
         skipped: the paths of fields that the schema does not have.
-        fault: what is wrong, or None.
+        fault: the error, or None.
         doubt: why it may be something else, as one sentence, or "".
-        original: what JSON shows of it, where that is not the tree.
-        shown: its tree, where the message is not one of this library's.
-        other: the format that it is converted to where none is asked for, or "" for what is usual.
+        original: the contents for JSON output, if these are not the tree.
+        shown: its tree, if the message is not one of this library's values.
+        other: the default format for conversions, or "" for the usual one.
     """
 
     protocol: Spoken
@@ -53,7 +56,7 @@ class Reading:
 
     @cached_property
     def tree(self) -> Tree | None:
-        """The message, or as much of a broken one as could be read."""
+        """The message, or the readable part of a broken one."""
         if self.shown is not None:
             return self.shown
         if self.message is not None:
@@ -63,30 +66,44 @@ class Reading:
 
 
 class Judge(Protocol):
-    """Something that judges the messages of a conversation one after the other.
+    """Judges the messages of a conversation one after the other.
 
-    One that also has a method `finish` is asked in the end what is missing.
+    If it also has a method `finish`, the command calls it at the end, to report what is missing.
     """
 
     def feed(self, said: bytes, /) -> Sequence[Violation]:
-        """Take the next message, and tell all that is wrong with it."""
+        """Take the next message, and return its violations."""
+        ...
+
+
+class Adviser(Protocol):
+    """Something that collects advice about a conversation, message after message."""
+
+    def feed(self, said: bytes, /) -> None:
+        """Take the next message."""
+        ...
+
+    def finish(self) -> Sequence[Advice]:
+        """All advice, now that there are no more messages."""
         ...
 
 
 class Spoken(NamedTuple):
-    """What the command must know of a protocol.
+    """The functions with which the command handles a protocol.
 
     Attributes:
-        name: what it is called.
-        detect: what kind of message bytes are, as far as their beginning tells, or None if they are of no kind at all.
-        read: what is in them. It takes the bytes, their kind, whether a field that the schema does not have is a fault,
-            and where in a conversation they are; it never raises because of what they are.
-        title: what it is that was read, for people: its kind and format, and its direction if only one is possible.
-        catalogue: its rules.
-        judge: something that judges a conversation by the rule set of this name, or the usual one for "".
-        write: what was read, in the format of this name, JSON with so many spaces for each level. `DecodeError` if it
-            has no such format.
-        opens: why these bytes cannot be the first ones of a conversation, or "".
+        name: the name of the protocol.
+        detect: returns the kind of message from the beginning of its bytes, or None if the protocol has no such kind.
+        read: reads a message. It takes the bytes, their kind, whether a field that the schema does not have is a fault,
+            and their place in a conversation. It never raises an exception because of the bytes.
+        title: describes a reading: its kind and format, and its direction if only one is possible.
+        catalogue: returns the rules.
+        judge: makes a judge for the rule set of this name, or for the default one if the name is "".
+        write: writes a reading in the format of this name, and JSON with this indent. `DecodeError` if the protocol has
+            no such format.
+        adviser: makes a collector of advice about a conversation, for this number of simulated seconds; None where
+            there is none.
+        opens: explains why these bytes cannot be the first ones of a conversation, or returns "".
     """
 
     name: str
@@ -96,4 +113,5 @@ class Spoken(NamedTuple):
     catalogue: Callable[[], Catalogue]
     judge: Callable[[str], Judge]
     write: Callable[[Reading, str, int | None], bytes]
+    adviser: Callable[[float], Adviser] | None = None
     opens: Callable[[bytes], str] = lambda data: ""

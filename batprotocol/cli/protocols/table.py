@@ -1,6 +1,6 @@
-"""The protocols that the command knows: one table, for whoever reads messages, judges conversations or lists rules.
+"""The table of the protocols that the command knows: for reading messages, judging conversations and listing rules.
 
-A protocol more is a row more. What is in a row, `reading` says.
+A new protocol is a new row. `reading` describes what a row holds.
 """
 
 from __future__ import annotations
@@ -15,35 +15,52 @@ from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.rules import Catalogue
 
-__all__ = ["PROTOCOLS", "catalogues", "protocol_of", "read"]
+__all__ = ["PROTOCOLS", "all_catalogues", "catalogues", "protocol_of", "read", "rule_sets"]
 
 PROTOCOLS: Final[tuple[Spoken, ...]] = (OLD_JSON, OLD_TEXT, FAST, BATSIM_5)
-"""All of them. Bytes are of the first one that knows a kind for them, so the one that takes whatever comes is last."""
+"""All protocols. Bytes belong to the first one that recognizes their kind. The last one accepts any bytes."""
 
 
 def protocol_of(data: bytes) -> tuple[Spoken, str]:
-    """The protocol that these bytes are of, and what kind of message they are in it."""
+    """The protocol that these bytes belong to, and their kind of message in it."""
     found = ((protocol, protocol.detect(data)) for protocol in PROTOCOLS)
     return next((protocol, kind) for protocol, kind in found if kind is not None)
 
 
 def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoken | None = None) -> Reading:
-    """Read a message or a handshake frame. Never raises because of what the bytes are.
+    """Read a message or a handshake frame. It never raises an exception because of the bytes.
 
     Args:
         data: the bytes.
         strict: a field that the schema does not have is a fault. False skips it.
-        place: where in a conversation it is.
-        spoken: the protocol that it is taken for, whatever it looks like; None: it is found out.
+        place: the place of the message in a conversation.
+        spoken: the protocol to read it by. By default, the bytes decide.
     """
     protocol, kind = protocol_of(data) if spoken is None else (spoken, spoken.detect(data) or "binary")
     return protocol.read(data, kind, strict, place or Place())
 
 
 def catalogues() -> Mapping[str, Catalogue]:
-    """The rules of each protocol, by its name."""
+    """The rules that messages are judged by, by the name of the protocol."""
     found: dict[str, Catalogue] = {}
-    for protocol in (PROTOCOLS[-1], *PROTOCOLS[:-1]):  # today's first; two of them may have one catalogue
+    for protocol in (PROTOCOLS[-1], *PROTOCOLS[:-1]):  # Batsim 5 first; two protocols can share a catalogue
         if protocol.catalogue() not in found.values():
             found[protocol.name] = protocol.catalogue()
     return found
+
+
+def all_catalogues() -> Mapping[str, Catalogue]:
+    """The rules of each protocol by its name, and those that only the simulator and the conformance command check."""
+    from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+    from batprotocol.testing.rules import CONFORMANCE_RULES
+
+    return {
+        **catalogues(),
+        "The embedded Batsim": Catalogue.of_one("simulate", SIMULATOR_RULES.values()),
+        "Conformance": Catalogue.of_one("conformance", CONFORMANCE_RULES.values()),
+    }
+
+
+def rule_sets() -> tuple[str, ...]:
+    """The names of the rule sets of all protocols."""
+    return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))

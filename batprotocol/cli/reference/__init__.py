@@ -1,5 +1,5 @@
-"""`batproto schema`, `rules` and `policies`: what may be said, and which schedulers there are, as text for people.
+"""`batproto schema`, `rules` and `policies`: messages, rules and built-in policies as text for the terminal.
 
-`command` has their parameters; `batsim5`, `legacy` and `fast` tell the fields of each protocol, `rules` the rules
-of all, and `policies` the parts of the ready schedulers.
+`command` has their parameters; `batsim5`, `legacy` and `fast` print the fields of each protocol, `rules` all rules, and
+`policies` the parts of the built-in policies.
 """

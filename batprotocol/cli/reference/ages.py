@@ -1,4 +1,4 @@
-"""`batproto schema --which`: which schemas a message or a recording fits. How that is found out, the library knows."""
+"""`batproto schema --which`: print which schemas a message or a recording fits. `batprotocol.schemas` finds them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from batprotocol.model import Direction
 from batprotocol.schemas import TODAY, Fitting, Verdict, age, ages, differences, read_schema
 from batprotocol.wire import detect
 
-__all__ = ["tell"]
+__all__ = ["show"]
 
 
-def tell(path: str, also: Sequence[str], output: Output) -> int:
-    """Print which schemas it fits, and why not the others; the exit status, 1 where it fits none.
+def show(path: str, also: Sequence[str], output: Output) -> int:
+    """Print which schemas it fits, and why it does not fit the others. Return the exit status: 1 if it fits none.
 
     Args:
         path: a message or a recording.
-        also: schemas besides the known ages.
-        output: where to.
+        also: schemas in addition to the known ages.
+        output: the terminal.
     """
     schemas = ages() | {name: read_schema(name) for name in also}
     fitting = Fitting(schemas)
@@ -58,6 +58,8 @@ def tell(path: str, also: Sequence[str], output: Output) -> int:
                 if Verdict.MISREAD in each.new_reads_old
             }
         )
-        output.line(("", f"read by today's schema, these may be misread: {', '.join(bad)}"))
-        output.line(("", f"--schema {found_in} reads it; batproto schema --diff {found_in} {TODAY} tells all"))
+        output.line(("", f"read by the current schema, these may be misread: {', '.join(bad)}"))
+        output.line(
+            ("", f"use --schema {found_in} to read it; batproto schema --diff {found_in} {TODAY} lists all differences")
+        )
     return int(not verdicts.fits or output.failed)

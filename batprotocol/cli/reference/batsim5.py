@@ -1,7 +1,7 @@
 """`batproto schema`: the schema as text for people.
 
-It shows what there is, and the fields of one thing with their types, defaults and comments. It knows the schema's
-description and nothing of messages.
+It lists all names, and shows the fields of one with their types, defaults and comments. It uses the schema's
+description, and must not know messages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Line = list[Piece]
 
 
 def overview() -> Iterator[Line]:
-    """The names of all that the schema holds, events first."""
+    """The names of all parts of the schema, events first."""
     events = [(heading, [name for name in EVENTS if name in names]) for _, heading, names in _SENDERS]
     tables = [name for name in TABLES if name not in EVENTS]
     for heading, names in [*events, ("Tables", tables), ("Unions", list(UNIONS)), ("Enums", list(ENUMS))]:
@@ -44,7 +44,7 @@ def overview() -> Iterator[Line]:
 
 
 def describe(name: str, width: int | None) -> Iterator[Line]:
-    """A table, enum or union, with its comments wrapped at a width or not at all."""
+    """A table, enum or union, with its comments, which are wrapped at `width` unless it is None."""
     if name in TABLES:
         return _table(TABLES[name], width)
     return _enum(ENUMS[name], width) if name in ENUMS else _union(UNIONS[name], width)
@@ -94,7 +94,7 @@ def _default(field: Field) -> Line:
 
 
 def _written(type_: Type, default: Any) -> str:
-    """A default as the schema's language writes it."""
+    """A default in the syntax of the schema's language."""
     if type_.kind == "enum":
         names = {number: name for name, number in ENUMS[type_.name].values.items()}
         return str(names[default])

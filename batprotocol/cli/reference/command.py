@@ -1,11 +1,12 @@
-"""`batproto schema`, `rules` and `policies`: their parameters. The other modules do the work when wanted."""
+"""`batproto schema`, `rules` and `policies`: their parameters. The other modules do the work."""
 
 from __future__ import annotations
 
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import complete_age, completions, old_protocol, unknown
+from batprotocol.cli.completing import complete_age, completions
+from batprotocol.cli.parameters import old_protocol, unknown
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["policies", "rules", "schema"]
@@ -54,34 +55,36 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     metavar="VERSION",
     is_eager=True,
     callback=_protocol,
-    help="An older protocol: 1.0 to 4.2, or text-0 to text-3; NAME is an event then, such as EXECUTE_JOB, or a stamp. "
-    "Or fast; NAME is a message then, such as StartVM, or a part of one.",
+    help="An older protocol, 1.0 to 4.2 or text-0 to text-3: NAME is then an event such as EXECUTE_JOB, or a stamp. "
+    "Or fast: NAME is then a message such as StartVM, or a part of one.",
 )
 @click.option(
     "--diff",
     metavar="OLD NEW",
     nargs=2,
     shell_complete=complete_age,
-    help="What differs between two schemas, and what becomes of messages. Each is an age (2021-10 to 2026-06) or file.",
+    help="Show the differences between two schemas, and their effect on messages. Each schema is an age "
+    "(2021-10 to 2026-06) or a file.",
 )
 @click.option(
     "--describe",
     "described",
     metavar="AGE|FILE",
     shell_complete=complete_age,
-    help="What differs in a schema from today's, as a short text that --schema reads from a .txt file.",
+    help="Print the differences of a schema from the current one, as a text that --schema reads from a .txt file.",
 )
 @click.option(
     "--which",
     metavar="FILE",
-    help="Which of the known schemas a message or recording fits, why not the others, and what today's would misread.",
+    help="Show which of the known schemas a message or recording fits, why it does not fit the others, and which parts "
+    "the current schema may misread.",
 )
 @click.option(
     "--also",
     metavar="AGE|FILE",
     multiple=True,
     shell_complete=complete_age,
-    help="With --which: try this schema, too. Can be repeated.",
+    help="With --which: also try this schema. Can be repeated.",
 )
 @click.option(
     "--requests",
@@ -94,7 +97,7 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     type=click.Choice(["fine", "default", "absent", "refused"]),
     default="fine",
     show_default=True,
-    help="With --diff: the exit status is 1 where anything worse can happen.",
+    help="With --diff: the exit status is 1 if a worse effect is possible.",
 )
 @click.pass_context
 def schema(
@@ -109,13 +112,13 @@ def schema(
     offers: bool,
     allow: str,
 ) -> None:
-    """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
+    """Show the definition of NAME in the protocol's schema: fields, types, defaults and comments.
 
-    NAME is an event, table, enum or union, in upper or lower case. Without it, all names are listed.
+    NAME is an event, table, enum or union, in upper or lower case. Without NAME, list all names.
 
-    With --diff, each difference comes with what happens on the wire at worst, when a peer of the old schema reads what
-    one of the new writes, and the reverse, in binary and in JSON. It is read as meant (fine), without a value (default,
-    absent), refused, or as something else (misread), which nothing tells.
+    With --diff, each difference has its worst effect when a peer with the old schema reads a message of a peer with the
+    new schema, and the reverse, in binary and in JSON. The value is read correctly (fine), replaced or missing
+    (default, absent), refused, or read as another value without an error (misread).
 
     \b
     Examples:
@@ -125,8 +128,9 @@ def schema(
       batproto schema --which run.tar.xz
     """
     if sum(given is not None for given in (diff, described, which, name or protocol)) > 1:
-        raise click.UsageError("one of NAME or --protocol, --diff, --describe and --which is enough", context)
+        raise click.UsageError("use only one of NAME or --protocol, --diff, --describe and --which", context)
     if also and which is None:
+        raise click.UsageError("--also needs --which: add --which FILE", context)
         raise click.UsageError("--also is for --which: give that, too", context)
     if requests or offers:
         if (requests and offers) or any(each is not None for each in (name, protocol, diff, described, which)):
@@ -146,9 +150,9 @@ def schema(
         click.echo(schemas.described(schemas.read_schema(described), schemas.age(schemas.TODAY)), nl=False)
         return
     if which is not None:
-        from batprotocol.cli.reference.ages import tell
+        from batprotocol.cli.reference.ages import show as show_ages
 
-        context.exit(tell(which, also, output))
+        context.exit(show_ages(which, also, output))
     if protocol == FAST:
         from batprotocol.cli.reference import fast as fast_schema
 
@@ -165,37 +169,45 @@ def schema(
 
 
 def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None) -> str | None:
-    from batprotocol.cli.protocols.table import catalogues
+    from batprotocol.cli.protocols.table import all_catalogues
     from batprotocol.cli.reference.rules import ids
 
-    if id is not None and id not in (names := ids(catalogues())):
+    if id is not None and id not in (names := ids(all_catalogues())):
         unknown(context, f"there is no rule {id!r}", id, names)
     return id
 
 
 def _complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.cli.protocols.table import catalogues
+    from batprotocol.cli.protocols.table import all_catalogues
     from batprotocol.cli.reference.rules import ids
 
-    return completions(ids(catalogues()), start)
+    return completions(ids(all_catalogues()), start)
 
 
 @click.command()
 @click.argument("id", required=False, callback=_rule_id, shell_complete=_complete_rule)
 def rules(id: str | None) -> None:
-    """Explain the rule ID of the conversation: what is wrong, and the way out. Without it, all rules are listed."""
-    from batprotocol.cli.protocols.table import catalogues
+    """Explain the rule ID: what is wrong, and how to correct it. Without ID, list all rules.
+
+    These are the rules of conversations in all protocols, of the embedded Batsim and of the conformance command.
+
+    \b
+    Examples:
+      batproto rules job.unknown
+      batproto rules edc.silent
+    """
+    from batprotocol.cli.protocols.table import all_catalogues
     from batprotocol.cli.reference.rules import explain, overview
 
     output = Output()
-    output.lines(explain(id, catalogues(), output.wrap_at) if id else overview(catalogues()))
+    output.lines(explain(id, all_catalogues(), output.wrap_at) if id else overview(all_catalogues()))
 
 
 @click.command()
 def policies() -> None:
-    """List the parts of which names of policies are made, with what each does and where it comes from.
+    """List the parts that names of built-in policies consist of, each with its description and source.
 
-    The simulate, run, library and conformance commands take such a name in place of a file.
+    The simulate, run, library and conformance commands accept such a name in place of a file.
 
     \b
     Examples:

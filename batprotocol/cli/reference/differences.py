@@ -1,4 +1,4 @@
-"""`batproto schema --diff`: what differs between two schemas, as text. What becomes of messages, the library knows."""
+"""`batproto schema --diff`: the differences between two schemas as text. `batprotocol.schemas` finds their effects."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _STYLES = {Verdict.FINE: "good", Verdict.REFUSED: "bad", Verdict.MISREAD: "bad"}
 
 
 def show(old: str, new: str, allow: str, output: Output) -> int:
-    """Print what differs; the exit status.
+    """Print the differences, and return the exit status.
 
     Args:
         old: an age or a file.
         new: another one.
-        allow: the worst that may happen.
-        output: where to.
+        allow: the worst effect for which the status is 0.
+        output: the terminal.
     """
     found = differences(read_schema(old), read_schema(new))
     output.lines(_lines(found))

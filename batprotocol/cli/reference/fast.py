@@ -1,4 +1,4 @@
-"""`batproto schema --protocol fast`: what the tables of FaST say of a message, as text for people."""
+"""`batproto schema --protocol fast`: the messages in the tables of FaST as text for the terminal."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PARTS: Final[Mapping[str, type[Any]]] = {
 }
 
 NAMES: Final = (*MESSAGES, *(name for name in _PARTS if name != "Part"))
-"""The names of all messages, and of what is in them."""
+"""The names of all messages, and of their parts."""
 
 Line = list[Piece]
 
 
 def overview() -> Iterator[Line]:
-    """All messages, with the topics that they travel on; then the parts of messages."""
+    """All messages with their topics, then the parts of messages."""
     width = max(len(name) for name in MESSAGES)
     yield [("heading", "Messages")]
     for name, cls in MESSAGES.items():
@@ -45,13 +45,13 @@ def class_of(name: str) -> type[Any]:
 
 
 def task_of(cls: type[Any]) -> Told | None:
-    """The key that tells what a message is, None if there is none."""
+    """The key that identifies the kind of a message, or None if there is none."""
     ours, theirs = shape_of(cls, "fastlib").task, shape_of(cls, "specification").task
     return Told("task", theirs, () if ours else ("specification only",), "") if theirs else None
 
 
 def keys(cls: type[Any]) -> Iterator[Told]:
-    """The keys of a message or a part, as fast-lib has them, with what differs in the specification."""
+    """The keys of a message or a part in fast-lib, with the differences in the specification."""
     others = {key.field: key for key in shape_of(cls, "specification").keys}
     told = _meanings(cls)
     for key in shape_of(cls, "fastlib").keys:
@@ -65,7 +65,7 @@ def keys(cls: type[Any]) -> Iterator[Told]:
 
 
 def describe(name: str) -> Iterator[Line]:
-    """A message or a part: who says it and where, and its keys with what they mean."""
+    """A message or a part: its sender and topic, and its keys with their meanings."""
     cls = class_of(name)
     yield [("heading", "message " if name in MESSAGES else "part "), ("event" if name in MESSAGES else "type", name)]
     yield [("detail", f"  {title(cls)}")]
@@ -90,7 +90,7 @@ def _notes(told: Told) -> str:
 
 
 def _meanings(cls: type[Any]) -> Mapping[str, str]:
-    """What docstrings say of the fields: its own, those of what it is one of, or of the tasks that it refers to."""
+    """The descriptions of the fields, from its own docstring, its base classes, or the tasks that it refers to."""
     found: dict[str, str] = {}
     for each in (values.StartVM, values.MigrateVM, *reversed(cls.__mro__)):
         found.update(meanings(each))

@@ -1,4 +1,4 @@
-"""`batproto schema --protocol`: what the tables of the older protocols say of an event, as text for people."""
+"""`batproto schema --protocol`: the events in the tables of the older protocols as text for the terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _text_version(protocol: str) -> int:
 
 
 def overview(protocol: str) -> Iterator[Line]:
-    """The events of a protocol, and what each is for."""
+    """The events of a protocol, and the purpose of each."""
     rows: list[EventRow | Stamp]
     if is_text(protocol):
         rows = [stamp for stamp in STAMPS if stamp.letter in names(protocol)]
@@ -49,7 +49,7 @@ def _name(row: EventRow | Stamp) -> str:
 
 
 def describe(protocol: str, name: str) -> Iterator[Line]:
-    """An event: who says it, since when, and its fields with what they mean."""
+    """An event: its sender, its first version, and its fields with their meanings."""
     if is_text(protocol):
         yield from _stamp(next(stamp for stamp in STAMPS if stamp.letter == name), _text_version(protocol))
         return
@@ -58,17 +58,17 @@ def describe(protocol: str, name: str) -> Iterator[Line]:
 
 
 def sides(row: EventRow | Stamp) -> str:
-    """Who may say it."""
+    """The sides that may send it."""
     return " and ".join(_SIDES[side] for side in row.directions)
 
 
 def content(stamp: Stamp, version: int) -> str:
-    """What is behind a stamp in a version of text, or ""."""
+    """The content of a stamp in a version of text, or ""."""
     return stamp.content if version >= 2 else stamp.content.replace("WLOAD!", "")
 
 
 def fields(row: EventRow, version: Version | None = None) -> Iterator[Told]:
-    """The fields of an event, in a version or in all. Where they are whatever is said, it is one without a name."""
+    """The fields of an event, in a version or in all. If they can have any name, one field without a name."""
     told = meanings(row.value)
     if row.fields is None:
         yield Told("", "anything", (), next(iter(told.values()), ""))
@@ -89,8 +89,8 @@ def _stamp(stamp: Stamp, version: int) -> Iterator[Line]:
     ]
     yield [("detail", f"  {title(stamp.value)}")]
     yield [("", "  content: "), ("type", content(stamp, version) or "none")]
-    if not stamp.is_said:
-        yield [("detail", "  documented, but no Batsim that speaks text says it")]
+    if not stamp.is_sent:
+        yield [("detail", "  documented, but no Batsim that uses text sends it")]
 
 
 def _event(row: EventRow, version: Version) -> Iterator[Line]:
@@ -101,7 +101,7 @@ def _event(row: EventRow, version: Version) -> Iterator[Line]:
         yield [("detail", "  no fields")]
     for each in found:
         if not each.name:
-            yield [("detail", f"  whatever is said, by its name: {each.meaning}")]
+            yield [("detail", f"  fields of any name: {each.meaning}")]
             continue
         notes = f" ({', '.join(each.notes)})"
         yield [("", "  "), ("field", each.name), ("", ": "), ("type", each.kind), ("detail", notes)]

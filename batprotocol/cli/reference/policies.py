@@ -1,4 +1,4 @@
-"""`batproto policies`: the parts of which names of policies are made, as text for people."""
+"""`batproto policies`: the parts that names of policies consist of, as text for the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["overview"]
 
 
 def overview() -> Iterator[list[Piece]]:
-    """All parts by kind: a name, a sentence, and a source."""
+    """All parts by kind: the name, a sentence and the source of each."""
     widest = max(len(part.name) for part in PARTS.values())
     for kind, heading in KINDS.items():
         yield [("heading", heading)]
@@ -23,5 +23,5 @@ def overview() -> Iterator[list[Piece]]:
             if part.source:
                 yield [("detail", f"{' ' * widest}  {part.source}")]
     yield [("heading", "Names")]
-    yield [("", "Parts are joined by + or -, in any order, of each kind one at most: easy-sjf, saf+conservative.")]
-    yield [("", "Without an order, it is fcfs; without backfilling, none; without hosts, first.")]
+    yield [("", "Join parts by + or -, in any order, with at most one part of each kind: easy-sjf, saf+conservative.")]
+    yield [("", "The default order is fcfs, the default backfilling is none, and the default for hosts is first.")]

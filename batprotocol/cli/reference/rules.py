@@ -1,7 +1,4 @@
-"""`batproto rules`: the rules of conversations as text for people.
-
-It shows what the catalogues of the protocols have, and judges nothing.
-"""
+"""`batproto rules`: the rules of the protocols' catalogues as text for the terminal. It does not check anything."""
 
 from __future__ import annotations
 
@@ -20,25 +17,25 @@ Line = list[Piece]
 
 
 def ids(catalogues: Mapping[str, Catalogue]) -> tuple[str, ...]:
-    """The ids of all rules, each once: protocols can have some in common."""
+    """The ids of all rules, each once: several catalogues can have the same id."""
     return tuple(dict.fromkeys(id for catalogue in catalogues.values() for id in catalogue.rules))
 
 
 def overview(catalogues: Mapping[str, Catalogue]) -> Iterator[Line]:
-    """All rules: id, severity in each rule set, title."""
+    """All rules: the id, the severity in each rule set, and the title."""
     for name, catalogue in catalogues.items():
         yield from _heading(name, catalogues)
         widest = max(map(len, catalogue.rules))
         columns = {name: max(len(name), _WIDEST_WORD) for name in catalogue.rule_sets}
         heads = "  ".join(name.ljust(width) for name, width in columns.items())
-        yield [("heading", f"{'rule'.ljust(widest)}  {heads}  what is wrong")]
+        yield [("heading", f"{'rule'.ljust(widest)}  {heads}  problem")]
         for rule in catalogue.rules.values():
             words = (_severity(catalogue, name, rule.id).ljust(width) for name, width in columns.items())
             yield [("type", rule.id.ljust(widest)), ("", f"  {'  '.join(words)}  {rule.title}")]
 
 
 def explain(id: str, catalogues: Mapping[str, Catalogue], width: int | None) -> Iterator[Line]:
-    """One rule with its explanation, wrapped at a width or not at all, as each protocol that has it sees it."""
+    """A rule in each catalogue that has it: its explanation, wrapped at `width` unless it is None, and severities."""
     having = {name: catalogue for name, catalogue in catalogues.items() if id in catalogue.rules}
     for name, catalogue in having.items():
         yield from _heading(name, having)
@@ -51,7 +48,7 @@ def explain(id: str, catalogues: Mapping[str, Catalogue], width: int | None) -> 
 
 
 def _heading(name: str, among: Iterable[str]) -> Iterator[Line]:
-    """The name of a protocol, where there are several."""
+    """The name of a catalogue, if there are several."""
     if len(list(among)) > 1:
         yield [("file", name)]
 

@@ -1,6 +1,6 @@
-"""What classes of events and messages tell of themselves: a sentence, and what each field means.
+"""The docstrings of events and messages: a sentence, and the meaning of each field.
 
-For whoever shows them to people, on a terminal or on a page. It reads docstrings, and knows no protocol.
+The terminal and the handbook show them. This module must not know a protocol.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _ARGUMENT = re.compile(r"^    (\w+): (.*?)(?=^    \w|^\S|\Z)", re.MULTILINE | re
 
 
 class Told(NamedTuple):
-    """A field, as people are told of it.
+    """A field, as the terminal and the handbook show it.
 
     Args:
-        name: what the wire calls it.
-        kind: what it holds, in a word.
-        notes: whether it is required, since when there is one, and so on.
-        meaning: what it means, or "".
+        name: its name on the wire.
+        kind: the kind of its values, in a word.
+        notes: whether it is required, its first version, and so on.
+        meaning: its meaning, or "".
     """
 
     name: str
@@ -32,11 +32,11 @@ class Told(NamedTuple):
 
 
 def title(kind: type[Any]) -> str:
-    """The first line of what a class tells."""
+    """The first line of the docstring of a class."""
     return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
 def meanings(kind: type[Any]) -> Mapping[str, str]:
-    """What each field of a class means, one line each, as its own docstring has it."""
+    """The meaning of each field of a class, in one line, from the docstring of the class itself."""
     _, _, arguments = inspect.cleandoc(kind.__doc__ or "").partition("Args:\n")
     return {found[1]: " ".join(found[2].split()) for found in _ARGUMENT.finditer(arguments)}

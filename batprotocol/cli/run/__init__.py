@@ -1,5 +1,6 @@
-"""`batproto run` and `library`: a scheduler for a Batsim that somebody else starts, or is started here.
+"""`batproto run` and `library`: they run a scheduler for a Batsim, which the command starts if the user wants that.
 
-`command` has their parameters. `over_socket` runs it at an endpoint, a `private` one if it may, and starts Batsim as a
-`program`; `in_process` has Batsim load it. What concerns the scheduler alone is in `scheduler`, for other commands too.
+`command` has their parameters. `over_socket` runs the scheduler at an endpoint, by default a `private` one, and starts
+Batsim as a `program`. `in_process` lets Batsim load the scheduler. `scheduler` loads its class, for other commands,
+too.
 """

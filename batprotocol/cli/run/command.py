@@ -1,11 +1,12 @@
-"""`batproto run` and `library`: their parameters. `over_socket` and `in_process` do the work, imported when wanted."""
+"""`batproto run` and `library`: their parameters. `over_socket` and `in_process` do the work, imported when needed."""
 
 from __future__ import annotations
 
 import click
 
 from batprotocol.cli.bridge.command import jobs_option, redis_option
-from batprotocol.cli.parameters import WithCommand, complete_scheduler, old_protocol, schema_option, timeout_option
+from batprotocol.cli.completing import complete_old_protocol, complete_scheduler
+from batprotocol.cli.parameters import WithCommand, old_protocol, schema_option, timeout_option
 
 __all__ = ["library", "run"]
 
@@ -18,14 +19,15 @@ __all__ = ["library", "run"]
     "--record",
     metavar="DIR|FILE.tar.xz|FILE.mcap",
     type=click.Path(path_type=str),
-    help="Record all that is said, as run does.",
+    help="Record all messages, as run does.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the log of the scheduler at level INFO, too.")
 def library(target: str, init: str, format: str, record: str | None, verbose: bool) -> None:
-    """Print what Batsim needs to load the scheduler CLASS of a Python FILE into its own process.
+    """Print the options with which Batsim loads the scheduler CLASS of a Python FILE into its own process.
 
-    The first line is the path of the shared library, the second one Batsim's options, written for a shell: the library,
-    and initialization data that tell it which Python and which scheduler to load, and what to tell the scheduler.
+    The first line is the path of the shared library. The second line has Batsim's options, written for a shell: the
+    library, and initialization data. The data name the Python and the scheduler to load, and contain the text of
+    --init.
 
     \b
     Examples:
@@ -40,28 +42,29 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
 @click.command(cls=WithCommand)
 @click.argument("target", metavar="FILE:CLASS|POLICY", shell_complete=complete_scheduler)
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--endpoint", metavar="ENDPOINT", help="Where to wait for Batsim.  [default: tcp://*:28000]")
+@click.option("--endpoint", metavar="ENDPOINT", help="The address to wait at for Batsim.  [default: tcp://*:28000]")
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
 @timeout_option
-@click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")
+@click.option("--init", metavar="TEXT", help="Initialization data, instead of those that Batsim sends.")
 @click.option(
     "--record",
     metavar="DIR|FILE.tar.xz|FILE.mcap",
     type=click.Path(readable=False, path_type=str),
-    help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
+    help="Record all messages, for dump and check. A FILE.tar, which is not compressed, is the fastest.",
 )
 @click.option("--in-process", is_flag=True, help="Let COMMAND load the scheduler: no socket, the fastest way.")
 @click.option(
     "--protocol",
     metavar="VERSION",
     callback=old_protocol,
-    help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-0 to text-3 (ENDPOINT is unix:PATH then).",
+    shell_complete=complete_old_protocol,
+    help="Run with a Batsim of an older version: 1.0 to 4.2, or text-0 to text-3 (ENDPOINT is unix:PATH then).",
 )
 @schema_option("Batsim speaks by")
 @redis_option
 @jobs_option
 @click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
-@click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the log of the scheduler at level INFO, too.")
 @click.pass_context
 def run(
     context: click.Context,
@@ -80,19 +83,20 @@ def run(
     pin: bool,
     verbose: bool,
 ) -> None:
-    """Run the scheduler CLASS of a Python FILE for one simulation, or a ready one: see "batproto policies".
+    """Run the scheduler CLASS of a Python FILE, or a built-in policy, for one simulation.
 
-    ENDPOINT is one of ZeroMQ, such as tcp://127.0.0.1:* (any free port), or ipc:///tmp/batsim.sock.
+    "batproto policies" lists the policies. ENDPOINT is an address of ZeroMQ, such as tcp://127.0.0.1:* (any free port),
+    or ipc:///tmp/batsim.sock.
 
-    With a COMMAND, which is Batsim, a whole simulation is run: it is started as soon as it can connect, with {endpoint}
-    and {init} filled in, and its exit status is passed on. Who wants to be told the endpoint gets a private one unless
-    --endpoint is given. If one of the two ends too early, a sentence says which, and the other is ended, too.
+    COMMAND is the command line of Batsim. The command starts Batsim as soon as it can connect, replaces {endpoint} and
+    {init} in COMMAND, and exits with Batsim's status. If COMMAND contains {endpoint}, the default endpoint is a private
+    one. If the scheduler or Batsim ends too early, the command reports which one, and ends the other, too.
 
-    With --in-process, COMMAND loads the scheduler into its own process, by Batsim's option --edc-library-str, which is
-    added to it. Where COMMAND holds {library}, nothing is added: {library} and {init} are filled in.
+    With --in-process, Batsim loads the scheduler into its own process. The command adds Batsim's option
+    --edc-library-str to COMMAND. If COMMAND contains {library}, it only replaces {library} and {init}.
 
-    A recording has a file for each message, in a new folder or in an archive. Even of a run that was killed, it can be
-    read up to the last message: meanwhile, FILE.tar.xz is an archive that is not compressed yet, and DIR holds one.
+    A recording has a file for each message, in a new folder or in an archive. A recording of a run that was killed can
+    be read up to its last message. During the run, FILE.tar.xz is not compressed yet, and DIR holds an archive.
 
     \b
     Examples:
@@ -110,14 +114,16 @@ def run(
 
         if endpoint is not None or timeout is not None:
             option = "--timeout" if endpoint is None else "--endpoint"
-            raise click.UsageError(f"{option} is for the socket, and with --in-process there is none", context)
+            raise click.UsageError(f"{option} is for the socket: leave it out with --in-process", context)
         if protocol is not None:
-            raise click.UsageError("a Batsim of an older protocol does not load schedulers: no --in-process", context)
+            raise click.UsageError(
+                "a Batsim of an older protocol does not load schedulers: leave out --in-process", context
+            )
         if schema is not None:
-            raise click.UsageError("--schema is for the socket, and with --in-process there is none", context)
+            raise click.UsageError("--schema is for the socket: leave it out with --in-process", context)
         context.exit(inside.run(target, command, pin, init=init or "", format=format, record=record, verbose=verbose))
     if schema is not None and protocol is not None:
-        raise click.UsageError("--schema is for another age of today's protocol: no --protocol, then", context)
+        raise click.UsageError("--schema is for the current protocol: leave it out with --protocol", context)
     from batprotocol.cli.run import over_socket as work
 
     status = work.run(

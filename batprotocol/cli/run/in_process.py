@@ -1,6 +1,6 @@
 """`batproto library` and `batproto run --in-process`: schedulers that Batsim loads into its own process.
 
-It tells Batsim what to load, or the user what to tell Batsim. How a scheduler runs there, the library knows.
+It passes the options to Batsim, or prints them for the user. `batprotocol.edc.embedded` runs the scheduler there.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _WHY = {
     "over": "",
     "failed": ": ",
 }
-"""What is to be said of a command that has ended, by the state that its scheduler reported last."""
+"""The end of the sentence about a command that has ended, by the state that its scheduler reported last."""
 
 _SOCKET = ("--edc-socket-str", "--edc-socket-file", "{endpoint}")
-"""What a command cannot have: there is one decision component, and it is no socket."""
+"""Words that a command must not contain: its one decision component is not at a socket."""
 
 
 def show(target: str, *, init: str, format: str, record: str | None, verbose: bool) -> None:
-    """Print the path of the library, and Batsim's options that have it run this scheduler, as a shell reads them."""
+    """Print the path of the library, and the options with which Batsim runs this scheduler, as a shell reads them."""
     with as_usage():
         data = carried(as_file(target), init=init, format=format, record=record, verbose=verbose)
     _remark()
@@ -52,15 +52,15 @@ def run(
 
     Args:
         target: the file and the class in it, `path/to/file.py:Class`.
-        command: the command and its arguments. Where it does not ask for `{library}`, Batsim's option is added.
+        command: the command and its arguments. Batsim's option is added unless it contains `{library}`.
         pin: keep the command on one core.
         init: the user's own initialization data.
         format: "binary" or "json".
-        record: where to record what is said, or None.
-        verbose: show all that the scheduler logs.
+        record: the path of a recording of the conversation, or None.
+        verbose: show everything that the scheduler logs.
     """
     if not command:
-        raise click.UsageError("--in-process needs -- and the command that loads the scheduler, which is Batsim")
+        raise click.UsageError("--in-process needs the command line of Batsim: write it after --")
     for each in _SOCKET:
         if any(each in argument for argument in command):
             raise click.UsageError(f"with --in-process, there is no socket: leave {each} out of the command")
@@ -77,7 +77,7 @@ def run(
             pinned()
         with Command(command, data) as other:
             other.start("")
-            with telling_of_signals(interrupts, f"while {other.name} was running: it is ended"):
+            with telling_of_signals(interrupts, f"while {other.name} was running, and has ended it"):
                 status = other.status_in_the_end(interrupts)
         report = Report.read(file.name)
     if status or report.state != "over":
@@ -86,7 +86,7 @@ def run(
 
 
 def _can_be_loaded(target: str, interrupts: Interrupts) -> bool:
-    """Whether there is such a class; else its user is told before there is anything else to read."""
+    """Whether the class can be loaded; if not, the error comes before the output of Batsim."""
     with telling_whose_fault(target):
         with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
             load(target)

@@ -1,7 +1,7 @@
 """`batproto run`: a scheduler's file as a program, alone or with the simulator that it serves.
 
-It loads the class, brings it together with the other program, and tells in a sentence who ended too early. How a
-scheduler is run, the library knows.
+It loads the class, connects it with the other program, and reports a program that ended too early.
+`batprotocol.edc.running` runs the scheduler.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ def run(
 
     Args:
         target: the file and the class in it, `path/to/file.py:Class`.
-        endpoint: where to bind; None is a private one if the command wants to be told, else the default.
+        endpoint: where to bind; None is a private endpoint if the command contains `{endpoint}`, else the default.
         format: "binary" or "json".
         timeout: seconds to wait for each message, or None.
-        init: the initialization data, in place of what the simulator sends.
-        record: where to record what is said, or None.
+        init: the initialization data, instead of those that the simulator sends.
+        record: the path of a recording of the conversation, or None.
         pin: keep the scheduler and the command on one core.
-        verbose: show all that the scheduler logs.
+        verbose: show everything that the scheduler logs.
         protocol: the version of an older protocol that Batsim speaks, or None.
-        schema: that of a Batsim of another age, or None.
-        old: where a Batsim that speaks text has its jobs; see `bridge.command`.
-        command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
+        schema: the schema of a Batsim of another version, or None.
+        old: the place of the jobs of a Batsim that speaks text; see `bridge.command`.
+        command: the command and its arguments, in which `{endpoint}` and `{init}` are replaced; may be empty.
     """
     if endpoint == "":
-        raise click.UsageError("--endpoint is empty: leave it out, or give one like tcp://127.0.0.1:*")
+        raise click.UsageError("--endpoint is empty: leave it out, or give one such as tcp://127.0.0.1:*")
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     remark = slow_engine()
     if remark:
@@ -101,7 +101,7 @@ def run(
                         format,
                     )
                 if other:
-                    with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
+                    with telling_of_signals(interrupts, f"after the simulation, and has ended {other.name}"):
                         status = other.status_in_the_end(interrupts)
                 else:
                     status = 0

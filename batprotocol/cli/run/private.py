@@ -1,7 +1,7 @@
-"""Endpoints that nobody else uses: Unix sockets in temporary folders, which are gone in the end.
+"""Endpoints that nobody else uses: Unix sockets in temporary folders, which are removed at the end.
 
-A program that is killed leaves its folder behind. The next one takes it away: who uses a folder holds a lock on it, and
-the system lets go of the locks of the dead.
+A program that is killed leaves its folder behind. The next program removes it: each program holds a lock on its folder,
+and the system releases the locks of a program that has ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PREFIX = "batproto-"
 SOCKET = "edc.sock"
 
 ATTEMPTS = 5
-"""How often a new folder is made, if others take it for a stale one before it is locked."""
+"""The number of attempts to make a new folder, if others take it for a stale one before it is locked."""
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def _locked_folder() -> tuple[str, int | None]:
 
 
 def _remove_stale() -> None:
-    """Take away the folders of those who could not do it themselves."""
+    """Remove the folders of programs that were killed."""
     parent = tempfile.gettempdir()
     with suppress(OSError):
         for name in os.listdir(parent):
@@ -66,7 +66,7 @@ def _remove_stale() -> None:
 
 
 def _lock(folder: str) -> int | None:
-    """A descriptor that holds the lock on a folder of one's own, None if it cannot be had."""
+    """A descriptor that holds the lock on a folder of this user; None if another program holds it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -82,7 +82,7 @@ def _lock(folder: str) -> int | None:
 
 
 def _remove(folder: str) -> None:
-    """Take away a folder and the socket in it, but nothing that somebody else put there."""
+    """Remove a folder and the socket in it, but no other file."""
     with suppress(OSError):
         os.unlink(os.path.join(folder, SOCKET))
     with suppress(OSError):

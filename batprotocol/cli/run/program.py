@@ -1,6 +1,6 @@
-"""The program that simulates for `batproto run`: started, watched, and ended with whoever started it.
+"""The program that simulates for `batproto run`: started, watched, and ended together with this process.
 
-It must not know what a scheduler is, nor what is said to it.
+This module must not know what a scheduler is, nor the messages that it gets.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from batprotocol.signals import Interrupts
 __all__ = ["PATIENCE", "Command", "Ended"]
 
 GRACE = 0.3
-"""Seconds that the command has to end by itself once its scheduler has left it: it was told to stop."""
+"""Seconds that the command has to end after its scheduler has left it with a request to stop."""
 
 PATIENCE = 2.0
-"""Seconds that the command has to end once it was terminated; then it is killed."""
+"""Seconds that the command has to end after it was terminated; then it is killed."""
 
 NOT_FOUND = 127
 CANNOT_RUN = 126
 SIGNALLED = 128
-"""What shells exit with when a command does not exist, cannot be executed, or (plus its number) a signal ended it."""
+"""The exit status of shells where a command does not exist, cannot run, or (plus its number) was ended by a signal."""
 
 _ANY_ADDRESS = (("tcp://0.0.0.0:", "tcp://127.0.0.1:"), ("tcp://[::]:", "tcp://[::1]:"))
 
@@ -49,8 +49,8 @@ except OSError as error:
 """
 """A program that becomes another one that does not outlive its parent (1 is PR_SET_PDEATHSIG), if that still lives.
 
-It cannot be done between fork and exec: with the threads of ZeroMQ, no Python can safely run there. What cannot be
-executed is told through a pipe that a successful exec closes. Python ignores two signals, which would be inherited.
+This is impossible between fork and exec: with the threads of ZeroMQ, no Python can safely run there. If the exec fails,
+the error comes through a pipe, which a successful exec closes. Python ignores two signals, which would be inherited.
 """
 
 
@@ -87,7 +87,7 @@ class Command:
             raise Ended
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether it ends by itself."""
+        """Whether it ends within this time."""
         until = time.monotonic() + seconds
         while self._code() is None and time.monotonic() < until:
             time.sleep(0.01)
@@ -100,7 +100,7 @@ class Command:
         return self._status
 
     def status_too_early(self) -> int:
-        """Tell that it ended before the simulation did; its exit status, or 1 where that says that all is well."""
+        """Report that it ended before the simulation did; its exit status, or 1 if that is 0."""
         print(printable(f"batproto: {self.name} {self.end} before the simulation was over"), file=sys.stderr)
         return self._status or 1
 
@@ -114,7 +114,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The name of the program."""
         return os.path.basename(self._command[0])
 
     def _code(self) -> int | None:
@@ -128,7 +128,7 @@ class Command:
 
     @property
     def end(self) -> str:
-        """How it ended, to be told behind its name."""
+        """The end of a sentence that begins with its name: how it ended."""
         code = self._code() or 0
         if code >= 0:
             return f"ended with exit status {code}"
@@ -143,13 +143,13 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
     if sys.platform != "linux" or not sys.executable:
         return subprocess.Popen(command)
     listening, report = os.pipe()
-    with open(listening, "rb") as told:
+    with open(listening, "rb") as pipe:
         try:
             mortal = [sys.executable, "-I", "-S", "-c", _MORTAL, str(report), str(os.getpid()), *command]
             process = subprocess.Popen(mortal, pass_fds=[report])
         finally:
             os.close(report)
-        fault = told.read()
+        fault = pipe.read()
     if fault:
         process.wait()
         raise OSError(int(fault), os.strerror(int(fault)), command[0])

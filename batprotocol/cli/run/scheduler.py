@@ -1,4 +1,4 @@
-"""What all commands that run a scheduler have in common: its class is loaded, and who ends it is told in a sentence."""
+"""Shared by all commands that run a scheduler: load its class, and report the reason of its end in a sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load(target: str) -> type[Scheduler]:
 
 
 def _policy(name: str) -> type[Scheduler]:
-    """The policy of this name. What knows them all is imported when one is wanted."""
+    """The policy of this name. The package with all policies is imported only here."""
     from batprotocol.policies.names import PolicyNameError, named
 
     try:
@@ -37,12 +37,12 @@ def _policy(name: str) -> type[Scheduler]:
 
 
 def is_policy(target: str) -> bool:
-    """Whether this is to be the name of a policy, right or wrong: it looks like neither a file nor a class in one."""
+    """Whether the user means a policy, misspelt or not: the text looks like neither a file nor a class in one."""
     return bool(target) and not any(each in target for each in (":", "/", os.sep, ".py")) and not os.path.isfile(target)
 
 
 def as_file(target: str) -> str:
-    """A scheduler as FILE:CLASS, for those who know nothing of policies."""
+    """A scheduler as FILE:CLASS, for code that does not know policies."""
     if not is_policy(target):
         return target
     from batprotocol.policies import by_name
@@ -53,7 +53,7 @@ def as_file(target: str) -> str:
 
 @contextmanager
 def as_usage() -> Iterator[None]:
-    """What was named on the command line is not there: the command line is wrong."""
+    """Report a target that cannot be loaded as a wrong command line."""
     try:
         yield
     except loading.LoadError as error:
@@ -62,7 +62,7 @@ def as_usage() -> Iterator[None]:
 
 @contextmanager
 def telling_whose_fault(target: str, record: str | None = None) -> Iterator[None]:
-    """What the scheduler's own code raises is shown as Python shows it; all else goes on to be told in a sentence."""
+    """Show the traceback of an exception of the scheduler's own code; let all other exceptions pass."""
     try:
         yield
     except (click.ClickException, click.Abort, click.exceptions.Exit):
@@ -76,7 +76,7 @@ def telling_whose_fault(target: str, record: str | None = None) -> Iterator[None
 
 @contextmanager
 def telling_of_signals(interrupts: Interrupts, moment: str) -> Iterator[None]:
-    """What a signal interrupts is told in a sentence. While a simulation runs, the library does it."""
+    """Report a signal and the moment at which it came. While a simulation runs, the library does that."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -86,9 +86,9 @@ def telling_of_signals(interrupts: Interrupts, moment: str) -> Iterator[None]:
 
 
 def pinned() -> None:
-    """Stay on one core, with all that is started from here: the two programs take turns anyway.
+    """Stay on one core, with all programs started from here: the two programs take turns anyway.
 
-    Any core will do, but not always the same: several runs at a time should not share one.
+    The core is random: several runs at a time should not share one.
     """
     if not hasattr(os, "sched_setaffinity"):
         raise click.UsageError("--pin does not work on this system")

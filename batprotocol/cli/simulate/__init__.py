@@ -1,1 +1,1 @@
-"""`batproto simulate`: `command` has its parameters, `simulation` has it simulated and shows what came of it."""
+"""`batproto simulate`: `command` has its parameters, `simulation` simulates and prints the results."""

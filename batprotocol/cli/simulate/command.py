@@ -1,4 +1,4 @@
-"""`batproto simulate`: its options. `simulation` does the work, which is imported when it is wanted."""
+"""`batproto simulate`: its options. `simulation` does the work, and is only imported when it runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from typing import Any
 import click
 
 from batprotocol.cli.bridge.command import old_options
-from batprotocol.cli.parameters import (
-    complete_rule_set,
-    complete_scheduler,
-    old_protocol,
-    rule_set,
-    schema_option,
-    timeout_option,
-)
+from batprotocol.cli.completing import complete_old_protocol, complete_rule_set, complete_scheduler
+from batprotocol.cli.parameters import old_protocol, rule_set, schema_option, timeout_option
 
 __all__ = ["simulate"]
 
@@ -42,7 +36,7 @@ __all__ = ["simulate"]
     metavar="FILE",
     multiple=True,
     type=click.Path(readable=False, path_type=str),
-    help="A workload: Batsim's JSON, .swf or .swf.gz, what is made of one (log.swf?jobs=0-999&load=1.2), or "
+    help="A workload: Batsim's JSON, .swf or .swf.gz, a file with changes (log.swf?jobs=0-999&load=1.2), or "
     "lublin:HOSTS?jobs=N. Can be repeated.",
 )
 @click.option(
@@ -50,16 +44,16 @@ __all__ = ["simulate"]
     metavar="FILE",
     multiple=True,
     type=click.Path(readable=False, path_type=str),
-    help="External events, one JSON object a line. Can be repeated.",
+    help="External events, one JSON object per line. Can be repeated.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="DIR",
     type=click.Path(readable=False, path_type=str),
-    help="Write Batsim's result files there.",
+    help="Write Batsim's result files into this folder.",
 )
-@click.option("--endpoint", metavar="ENDPOINT", help="Simulate for the decision component that waits there.")
+@click.option("--endpoint", metavar="ENDPOINT", help="Simulate for the decision component at this endpoint.")
 @click.option(
     "--library",
     metavar="FILE",
@@ -70,19 +64,20 @@ __all__ = ["simulate"]
     "--protocol",
     metavar="VERSION",
     callback=old_protocol,
+    shell_complete=complete_old_protocol,
     help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-0 to text-3.",
 )
 @schema_option("With --endpoint: speak by")
 @old_options
 @timeout_option
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
-@click.option("--lazy", is_flag=True, help="Read sorted workloads as they are needed, to save memory.")
-@click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must tell their watts.")
+@click.option("--lazy", is_flag=True, help="Read jobs of sorted workloads when they are needed, to save memory.")
+@click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must declare their watts.")
 @click.option(
     "--record",
     metavar="PATH",
     type=click.Path(readable=False, path_type=str),
-    help="Write what is said to a .mcap, .tar.xz or folder, and the results.",
+    help="Record messages and results in a .mcap, a .tar.xz or a folder.",
 )
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", help="The format of --record.")
 @click.option(
@@ -92,14 +87,14 @@ __all__ = ["simulate"]
     shell_complete=complete_rule_set,
     help="batsim-5.0.0-rc2 (refuse what that Batsim refuses, the default) or protocol (the whole schema).",
 )
-@click.option("--corrected", is_flag=True, help="Do what is sensible where Batsim's own way looks unintended.")
+@click.option("--corrected", is_flag=True, help="Correct behaviour of Batsim that looks unintended.")
 @click.option(
     "-r", "--role", "roles", metavar="HOST ROLE", nargs=2, multiple=True, help="Give a host a role, such as storage."
 )
 @click.option(
     "-m", "--master", metavar="HOST", default="master_host", show_default=True, help="The host of Batsim itself."
 )
-@click.option("--mmax", metavar="N", type=click.IntRange(min=1), help="Use the first N hosts only.")
+@click.option("--mmax", metavar="N", type=click.IntRange(min=1), help="Use only the first N hosts.")
 @click.option("--mmax-workload", is_flag=True, help="Use as many hosts as the workloads are made for.")
 @click.option(
     "--host-limit",
@@ -107,24 +102,24 @@ __all__ = ["simulate"]
     type=click.IntRange(min=1),
     default=100_000,
     show_default=True,
-    help="Refuse platforms and workloads of more hosts; 100,000 take 200 MB.",
+    help="Refuse platforms and workloads with more hosts; 100,000 hosts take 200 MB.",
 )
 @click.option(
     "--warm-up",
     metavar="SHARE",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    help="Leave out the jobs of this share of the submissions' time, at its beginning, from the numbers.",
+    help="Leave out this share of the time of submissions, at its beginning, from the numbers.",
 )
 @click.option(
     "--cool-down",
     metavar="SHARE",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    help="Likewise, at its end.",
+    help="Leave out this share of the time of submissions, at its end, from the numbers.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all metrics.")
-@click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show the scheduler's log messages of level INFO.")
 @click.pass_context
 def simulate(
     context: click.Context,
@@ -134,16 +129,16 @@ def simulate(
     library: str | None,
     **options: Any,
 ) -> None:
-    """Simulate the scheduler CLASS of a Python FILE with the embedded Batsim, and tell what came of it.
+    """Simulate the scheduler CLASS of a Python FILE with the embedded Batsim, and print the results.
 
-    Or a ready scheduler: "batproto policies" lists the parts of which a POLICY is made, such as easy-sjf.
+    Or simulate a built-in policy, such as easy-sjf: "batproto policies" lists the parts of a POLICY.
 
-    Without any arguments, a small example is simulated: a cluster of 32 hosts, 250 jobs, and the scheduler that
-    "batproto new scheduler" writes. With a workload but without a platform, there are as many equal hosts as the
+    Without any arguments, the command simulates a small example: a cluster of 32 hosts, 250 jobs, and the scheduler
+    that "batproto new scheduler" writes. With a workload but without a platform, it uses as many equal hosts as the
     workload is made for.
 
-    The exit status is 1 if the simulation does not come to its end, also where the decision component stops it while
-    there are jobs that have not ended, or if the scheduler asks for what Batsim would not survive.
+    The exit status is 1 if the simulation does not reach its end, if the decision component stops it before all jobs
+    have ended, or if the scheduler makes a decision on which Batsim would abort.
 
     \b
     Examples:
@@ -158,17 +153,17 @@ def simulate(
     from batprotocol.cli.simulate import simulation as work
 
     if sum(given is not None for given in (target, endpoint, library)) > 1:
-        raise click.UsageError("one of FILE:CLASS or POLICY, --endpoint and --library is enough", context)
+        raise click.UsageError("give only one of FILE:CLASS or POLICY, --endpoint and --library", context)
     if options["described"] is not None and (options["platform"] is not None or options["energy"] or options["roles"]):
         raise click.UsageError("--hosts is instead of --platform, and without --energy and --role", context)
     if options["warm_up"] + options["cool_down"] >= 1:
-        raise click.UsageError("--warm-up and --cool-down are less than 1 together", context)
+        raise click.UsageError("--warm-up and --cool-down must be less than 1 together", context)
     if options["timeout"] is not None and endpoint is None:
         raise click.UsageError(
-            "--timeout is how long to wait for what listens at an --endpoint: give that, too", context
+            "--timeout is the time to wait for the component at an --endpoint: give --endpoint, too", context
         )
     if options["protocol"] is not None and endpoint is None:
-        raise click.UsageError("--protocol says what is spoken at an endpoint: give --endpoint, too", context)
+        raise click.UsageError("--protocol is for the component at an --endpoint: give --endpoint, too", context)
     if options["schema"] is not None and (endpoint is None or options["protocol"] is not None):
-        raise click.UsageError("--schema says by what is spoken at an --endpoint, without --protocol", context)
+        raise click.UsageError("--schema is for an --endpoint: give --endpoint, and leave out --protocol", context)
     context.exit(work.run(target, endpoint=endpoint, library=library, **options))

@@ -1,6 +1,6 @@
-"""`batproto simulate`: a whole simulation with the embedded Batsim, then what it came to.
+"""`batproto simulate`: a whole simulation with the embedded Batsim, and its results.
 
-It finds the inputs, the scheduler and where to write; how a simulation goes, the library knows.
+It selects the inputs, the scheduler and the outputs. The library simulates.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def run(
     as_json: bool = False,
     **old: Any,
 ) -> int:
-    """Simulate, and print what came of it; the exit status.
+    """Simulate, print the results, and return the exit status.
 
     Args:
         target: the file and the class in it, `path/to/file.py:Class`; None is an example, unless `endpoint` or
@@ -94,28 +94,28 @@ def run(
         workloads: the workload files; none is an example.
         events: the files of external events.
         output: the folder for Batsim's result files, or None.
-        record: the archive (`.tar.xz`) or folder for what is said, or None.
-        format: of what is recorded, "binary" or "json".
-        endpoint: where a decision component waits, or None.
-        library: a decision component that is a shared library, or None.
+        record: the archive (`.tar.xz`) or folder for the messages, or None.
+        format: the format of recorded messages, "binary" or "json".
+        endpoint: the endpoint of a decision component, or None.
+        library: a decision component in a shared library, or None.
         init: the initialization data.
-        lazy: read sorted workloads as they are needed.
+        lazy: read sorted workloads when jobs are needed.
         energy: measure energy.
         rules: the rule set.
-        corrected: do what is sensible where what Batsim does looks unintended.
+        corrected: correct behaviour of Batsim that looks unintended.
         roles: (host, role) pairs.
         master: the host that Batsim itself runs on.
-        mmax: how many hosts to use at most.
+        mmax: the maximum number of hosts to use.
         mmax_workload: use as many hosts as the workloads are made for.
-        host_limit: how many hosts there may be.
-        verbose: show all that the scheduler logs.
-        timeout: seconds to wait for each answer of who listens at the endpoint, or None.
-        protocol: the version of an older protocol that is spoken at the endpoint, or None.
-        schema: that of another age that is spoken there, or None.
+        host_limit: the maximum number of hosts of a platform or workload.
+        verbose: show all log messages of the scheduler.
+        timeout: seconds to wait for each answer of the decision component at the endpoint, or None.
+        protocol: the version of an older protocol at the endpoint, or None.
+        schema: the schema of another version of the protocol at the endpoint, or None.
         warm_up: the share of the time of submissions that is not measured at its beginning.
-        cool_down: likewise, at its end.
+        cool_down: the share that is not measured at its end.
         as_json: print JSON.
-        old: what the command line of an older Batsim decides on; see `bridge.command`.
+        old: the options of older versions of Batsim; see `bridge.command`.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     console_output = Output()
@@ -128,7 +128,7 @@ def run(
             console_output.remark(workload.filename, advice)
     for path, workload in zip(workloads, given, strict=False):  # the example has no path
         if "?" in path and not len(workload):
-            console_output.remark(path, "no job is left of it")
+            console_output.remark(path, "it selects no job; change the words behind the ?")
     most = _fewest(mmax, mmax_workload, given)
     if described is not None:
         hosts = described_platform(described, limit=host_limit if most is None else min(most, host_limit))
@@ -147,7 +147,7 @@ def run(
         )
     prefix = None if output is None else os.path.join(output, "")
     with ExitStack() as stack:
-        # It may wait for ever, and must be stoppable where SIGINT is inherited as ignored, too.
+        # It may wait without end, and must be stoppable also where SIGINT is inherited as ignored.
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
         bar = stack.enter_context(console_output.progress())
         recorder = None if record is None else stack.enter_context(Recorder(record, format, about))
@@ -170,7 +170,7 @@ def run(
         seconds = time.perf_counter() - began
         if recorder is not None and result is not None:
             recorder.result(result)
-    if result is None:  # it is the scheduler's own fault, and has been told
+    if result is None:  # it is the scheduler's own fault, and has been reported
         return 1
     if prefix is not None:
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
@@ -182,7 +182,7 @@ def run(
 
 
 def _fewest(mmax: int | None, mmax_workload: bool, workloads: Sequence[Workload]) -> int | None:
-    """How many hosts to use at most, by the number given and by what the workloads are made for."""
+    """The maximum number of hosts to use, from `--mmax` and from the size of the workloads."""
     limits = [] if mmax is None else [mmax]
     if mmax_workload and workloads:
         limits.append(max(workload.resource_count for workload in workloads))
@@ -203,7 +203,7 @@ def _platform(
     if path is None and own_workloads and not energy:
         return platform_for(workloads, mmax=mmax, host_limit=host_limit)
     if path is None and own_workloads:
-        raise InputError("energy can only be measured on a platform that tells watts: name one with --platform")
+        raise InputError("energy can only be measured on a platform that declares watts: name one with --platform")
     return read_platform(
         path or EXAMPLE_PLATFORM, roles=roles, master=master, mmax=mmax, energy=energy, host_limit=host_limit
     )
@@ -232,7 +232,7 @@ def _scheduler(
 
 
 class _Meter(Observer):
-    """Moves the progress bar, writes down what is said, and adds up the time that the decision component takes."""
+    """Moves the progress bar, records the messages, and adds up the time of the decision component."""
 
     def __init__(self, bar: ProgressBar, jobs: int, recorder: Recorder | None) -> None:
         self.scheduler_seconds = 0.0
@@ -249,9 +249,9 @@ class _Meter(Observer):
         if self._recorder is not None:
             self._recorder.hello(init, message)
 
-    def told(self, message: Message) -> None:
+    def sent(self, message: Message) -> None:
         if self._recorder is not None:
-            self._recorder.told(message)
+            self._recorder.sent(message)
         self._began = time.perf_counter()
 
     def answered(self, reply: Message) -> None:
@@ -275,7 +275,7 @@ def _print_json(
 ) -> None:
     users = {name: user for workload in workloads for name, user in workload.users().items()}
     found = result.metrics(users=users or None, warm_up=warm_up, cool_down=cool_down).flat()
-    told = {
+    printed = {
         "complete": result.is_complete,
         "hosts": result.host_count,
         "jobs": {state.name: count for state, count in result.counts.items()},
@@ -283,4 +283,4 @@ def _print_json(
         "cool_down": cool_down,
         "metrics": {name: value if math.isfinite(value) else None for name, value in found.items()},
     }
-    output.json(json.dumps(told, indent=2))
+    output.json(json.dumps(printed, indent=2))

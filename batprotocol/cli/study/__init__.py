@@ -1,5 +1,5 @@
-"""`batproto study`: many simulations, and what came of them.
+"""`batproto study`: many simulations, and their results.
 
-`command` is the family. `runs` has the commands that run simulations, with `run` and `listing` (what there is, and
-merging) for the work; `results` those that make tables and plots of results, with `tables`, `plotting` and `metrics`.
+`command` is the family. `runs` has the commands that run, list and merge simulations, and `run` and `listing` do their
+work. `results` has the commands that make tables and plots, and `tables`, `plotting` and `metrics` do their work.
 """

@@ -12,10 +12,10 @@ __all__ = ["study"]
 
 _OVERVIEW = {
     "Run": {
-        "run": "Run what is not there yet, or what has changed.",
-        "list": "List the runs, and how they ended.",
-        "show": "Show all about a run, and why it failed.",
-        "merge": "Take over the runs of other stores.",
+        "run": "Run the runs that are not in the store, or that have changed.",
+        "list": "List the runs and their states.",
+        "show": "Show a run with its metrics, or the reason of its failure.",
+        "merge": "Copy the runs of other stores.",
     },
     "Compare": {
         "table": "Make a table of a metric: means, or differences to a baseline.",
@@ -29,9 +29,9 @@ _OVERVIEW = {
 def study() -> None:
     """Run many simulations: each scheduler with each workload, load, seed and so on, each combination once.
 
-    A study is a TOML file, in which each key has a value or several. Every combination of values is a run; it is named
-    by a hash of all that decides what comes of it, and kept in a store, a folder. Interrupt it, lose the machine in the
-    middle, or change a scheduler: the same command goes on, and runs what is missing.
+    A study is a TOML file with one or several values for each key. Every combination of values is a run. Its name is a
+    hash of everything that decides its result, and its files are in a store, a folder. If the study is interrupted, the
+    machine fails, or a scheduler changes, give the same command again: it runs the missing runs.
 
     \b
     A study of 150 runs:

@@ -1,4 +1,4 @@
-"""`batproto study list`, `show` and `merge`: the runs of a study, and what a store has of them."""
+"""`batproto study list`, `show` and `merge`: the runs of a study or a store."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from batprotocol.studies.running import is_study
 __all__ = ["list_runs", "merge", "print_runs", "show"]
 
 _SHOWN = 8
-"""So many characters of a run's name tell it from others."""
+"""The number of characters that are printed of a run's name."""
 
 
 def print_runs(output: Output, runs: Sequence[Run], states: Mapping[str, str]) -> None:
-    """Print runs, and whether they are there."""
+    """Print runs with their states."""
     for run in runs:
         state = states.get(run.key, "to run")
         output.line(("number", run.key[:_SHOWN]), ("", f"  {state:7}"), ("", f" {run}"))
@@ -34,10 +34,10 @@ def list_runs(
     Args:
         path: a study, or a store.
         store: the store of the study, or None.
-        only: which runs, `AXIS=VALUE,VALUE`.
-        failed: only those that failed.
-        everything: of a store: also those that no study wants any more.
-        as_json: print JSON.
+        only: the runs to print, `AXIS=VALUE,VALUE`.
+        failed: whether to print failed runs only.
+        everything: whether to include runs that no study wants any more, from a store.
+        as_json: whether to print JSON.
     """
     output = Output()
     if not is_study(path):
@@ -54,8 +54,8 @@ def list_runs(
         if failed and row.state == DONE:
             continue
         if as_json:
-            told = {"key": row.key, "axes": row.axes, "state": row.state, "kind": row.kind, "error": row.error}
-            output.json(json.dumps({**told, "metrics": row.metrics, "folder": row.folder}, ensure_ascii=False))
+            record = {"key": row.key, "axes": row.axes, "state": row.state, "kind": row.kind, "error": row.error}
+            output.json(json.dumps({**record, "metrics": row.metrics, "folder": row.folder}, ensure_ascii=False))
             continue
         axes = " ".join(f"{name}={value}" for name, value in row.axes.items())
         why = f": {row.error}" if row.error else ""
@@ -73,16 +73,18 @@ def _chosen(rows: Rows, only: Sequence[str]) -> list[Row]:
 
 
 def show(path: str, store: str | None, key: str) -> None:
-    """Print all about a run.
+    """Print a run: its axes, metrics and files, and its failure.
 
     Args:
         path: a study, or a store.
         store: the store of the study, or None.
-        key: how the run's name begins.
+        key: the beginning of the run's name.
     """
     found = [row for row in read_rows(path, store, all=True) if row.key.startswith(key)]
     if len(found) != 1:
-        raise click.UsageError(f"{'several runs begin' if found else 'there is no run that begins'} with {key!r}")
+        if found:
+            raise click.UsageError(f"several runs begin with {key!r}: give more characters of the name")
+        raise click.UsageError(f"there is no run that begins with {key!r}: batproto study list prints the names")
     (row,) = found
     output = Output()
     pairs = [("run", row.key), *((name, str(value)) for name, value in row.axes.items()), ("state", row.state)]
@@ -101,10 +103,10 @@ def show(path: str, store: str | None, key: str) -> None:
 
 
 def merge(store: str, others: Sequence[str]) -> None:
-    """Take over the runs of other stores."""
+    """Copy the runs of other stores."""
     output = Output()
     with Store(store, writes=True) as here:
         for other in others:
             with Store(other) as opened:
                 count = here.merge(opened)
-            output.line(("", f"{other}: {count:,} {'run is' if count == 1 else 'runs are'} taken over"))
+            output.line(("", f"{other}: {count:,} {'run' if count == 1 else 'runs'} copied"))

@@ -50,7 +50,7 @@ def show(
     kind = kind or ("boxes" if x is None else "lines")
     for name, given in (("baseline", baseline), ("panels", panels)):
         if given is not None and kind != "lines":
-            raise click.UsageError(f"--{name} is for lines: give --x, and no other --kind")
+            raise click.UsageError(f"--{name} is for lines: give --x, and no --kind except lines")
     kept, (name,) = with_named(select(read_rows(source), where), [metric])
     common: dict[str, Any] = {"by": by, "unit": unit, "log": log, "look": look}
     if kind == "ecdf":
@@ -60,7 +60,7 @@ def show(
     elif kind == "means":
         figure = plot_means(kept, x=x, metric=name, confidence=confidence, **common)
     elif x is None:
-        raise click.UsageError("lines need an axis to the right: give --x, too")
+        raise click.UsageError("lines need an x axis: give --x, too")
     else:
         figure = plot_lines(kept, x=x, metric=name, confidence=confidence, baseline=baseline, panels=panels, **common)
     save_plot(figure, output)

@@ -1,4 +1,4 @@
-"""`batproto study table`, `plot` and `metrics`: their parameters. The work is imported when it is wanted."""
+"""`batproto study table`, `plot` and `metrics`: their parameters. They import the modules that do the work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import completions
+from batprotocol.cli.completing import completions
+from batprotocol.cli.parameters import file_with_ending
+from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
 
 __all__ = ["metrics", "plot", "table"]
 
@@ -20,7 +22,7 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
 
 
 def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, list[str]]:
-    """The values to look at, by their axes."""
+    """The values to select, by their axes."""
     found: dict[str, list[str]] = {}
     for each in given:
         axis, equals, value = each.partition("=")
@@ -42,7 +44,8 @@ _only = click.option(
     metavar="AXIS=VALUE,...",
     multiple=True,
     callback=_wanted,
-    help="Only these runs. Can be repeated, for several axes.",
+    shell_complete=complete_only,
+    help="Select the runs with these values. Can be repeated, for several axes.",
 )
 _confidence = click.option(
     "--confidence",
@@ -56,7 +59,7 @@ _unit = click.option(
     "--unit",
     metavar="UNIT",
     default="",
-    help="Show the metric in this unit, such as kWh or h; CSV and JSON keep their own.",
+    help="Show the metric in this unit, such as kWh or h. CSV and JSON keep the metric's own unit.",
 )
 
 
@@ -73,8 +76,20 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 
 @click.command()
 @_source
-@click.option("--rows", metavar="AXIS", default="scheduler", show_default=True, help="The axis of the rows.")
-@click.option("--columns", metavar="AXIS", help="The axis of the columns; without it, they are the metrics.")
+@click.option(
+    "--rows",
+    metavar="AXIS",
+    shell_complete=complete_axis,
+    default="scheduler",
+    show_default=True,
+    help="The axis of the rows.",
+)
+@click.option(
+    "--columns",
+    metavar="AXIS",
+    shell_complete=complete_axis,
+    help="The axis of the columns; without it, they are the metrics.",
+)
 @click.option(
     "--metric",
     "metrics",
@@ -83,34 +98,48 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
     default=["mean_bounded_slowdown"],
     show_default=True,
     shell_complete=_complete_metric,
-    help='The metric; "batproto study metrics" lists them, FILE.py:FUNCTION is one of your own. Without --columns, it '
-    "can be repeated.",
+    help='The metric: a name in "batproto study metrics", or your own as FILE.py:FUNCTION. Can be repeated without '
+    "--columns.",
 )
-@click.option("--baseline", metavar="VALUE", help="Show differences to this row, paired by seed and so on.")
+@click.option(
+    "--baseline",
+    metavar="VALUE",
+    shell_complete=complete_baseline,
+    help="Show differences to this row, paired by seed and so on.",
+)
 @_only
 @_confidence
 @_unit
 @click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_path,
+    callback=file_with_ending(".csv", ".md", ".tex", ".json", ".txt"),
+    help="Write the table to a file: .csv, .md, .tex, .json or .txt.",
+)
 @_form("csv", "Print CSV, a line for each cell.")
 @_form("markdown", "Print Markdown.")
-@_form("latex", "Print LaTeX, which needs booktabs.")
+@_form("latex", "Print LaTeX. It needs the package booktabs.")
 @_form("json", "Print JSON.")
 def table(**options: Any) -> None:
     """Make a table of the results of a study: the means of a metric over seeds, with bootstrap intervals.
 
-    Whole seeds are resampled, or windows of a log that are apart. Other axes that are neither in the rows nor in the
-    columns are averaged within each seed first, and the caption names them.
+    The command resamples whole seeds, or windows of a log that do not overlap. It averages axes that are neither in the
+    rows nor in the columns within each seed first, and the caption names them.
 
-    With --baseline, the cells are differences: from each run, that of the baseline with the same seed, load and so on
-    is subtracted. A difference that may be chance is marked "n.s.". A mean is in bold, or in asterisks, where it is
-    better than each other one of its column by more than chance; a difference, where it is better than the baseline.
+    With --baseline, the cells are differences: the run of the baseline with the same seed, load and so on is subtracted
+    from each run. A difference that may be chance has the mark "n.s.". A mean is in bold, or in asterisks, if it is
+    better than each other mean of its column by more than chance. A difference is in bold if it is better than the
+    baseline.
 
-    Of a study that is named by its file, the runs are those of the file as it is now, in NAME.runs.
+    If you give the file of a study, the table has the runs of the file as it is now, from NAME.runs.
 
     \b
     Examples:
       batproto study table study.runs --columns load
-      batproto study table study.toml --columns load --baseline FCFS --latex
+      batproto study table study.toml --columns load --baseline FCFS -o table.tex
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
       batproto study table study.runs --rows load --columns seed --only scheduler=easy
     """
@@ -125,16 +154,19 @@ def table(**options: Any) -> None:
 @click.option(
     "--kind",
     type=click.Choice(["lines", "boxes", "means", "ecdf"]),
-    help="Lines with bands, boxes over runs, distributions of means, or of what jobs waited; lines with --x and boxes "
-    "without it, if not given.",
+    help="Lines with bands, boxes over runs, distributions of means, or distributions of the waiting times of jobs "
+    "(ecdf). The default is lines with --x, and boxes without it.",
 )
-@click.option("--x", metavar="AXIS", help="The axis to the right, or a metric such as offered_load.")
+@click.option(
+    "--x", metavar="AXIS", shell_complete=complete_axis, help="The axis to the right, or a metric such as offered_load."
+)
 @click.option(
     "--by",
     metavar="AXIS",
+    shell_complete=complete_axis,
     default="scheduler",
     show_default=True,
-    help="The axis of which each value is a line or box.",
+    help="The axis whose values are the lines or boxes.",
 )
 @click.option(
     "--metric",
@@ -142,30 +174,38 @@ def table(**options: Any) -> None:
     default="mean_bounded_slowdown",
     show_default=True,
     shell_complete=_complete_metric,
-    help="The metric of lines, boxes and means; FILE.py:FUNCTION is one of your own.",
+    help="The metric of lines, boxes and means: a name, or your own as FILE.py:FUNCTION.",
 )
-@click.option("--baseline", metavar="VALUE", help="Draw differences to this line, paired by seed and so on.")
-@click.option("--panels", metavar="AXIS", help="Draw a panel for each value of this axis.")
+@click.option(
+    "--baseline",
+    metavar="VALUE",
+    shell_complete=complete_baseline,
+    help="Draw differences to this line, paired by seed and so on.",
+)
+@click.option(
+    "--panels", metavar="AXIS", shell_complete=complete_axis, help="Draw a panel for each value of this axis."
+)
 @click.option(
     "--of",
     type=click.Choice(["waiting_time", "turnaround_time", "slowdown", "bounded_slowdown"]),
     default="waiting_time",
     show_default=True,
-    help="What of jobs --kind ecdf shows.",
+    help="The metric of jobs for --kind ecdf.",
 )
 @_only
 @_confidence
 @_unit
-@click.option("--log", is_flag=True, help="Take a logarithmic scale.")
+@click.option("--log", is_flag=True, help="Use a logarithmic scale.")
 @click.option("--size", metavar="WxH", callback=_size, help="Width and height in inches, such as 6x3.7.")
-@click.option("--title", metavar="TEXT", default="", help="What stands above the plot.")
-@click.option("--xlabel", metavar="TEXT", help="What stands at the axis to the right.")
-@click.option("--ylabel", metavar="TEXT", help="What stands at the axis upwards.")
+@click.option("--title", metavar="TEXT", default="", help="The title above the plot.")
+@click.option("--xlabel", metavar="TEXT", help="The label of the x axis.")
+@click.option("--ylabel", metavar="TEXT", help="The label of the y axis.")
 def plot(**options: Any) -> None:
-    """Draw the results of a study: a metric against an axis, with bands that are bootstrap intervals of its means.
+    """Draw the results of a study: the means of a metric against an axis, with bands of bootstrap intervals.
 
-    Or boxes over runs, distributions of means, or, with --kind ecdf, which share of the jobs have waited at most so
-    long. Whole seeds are resampled; other axes are averaged within each seed first, and a line below names them.
+    Other kinds of plots are boxes over runs, distributions of means and, with --kind ecdf, the share of jobs that have
+    waited for at most each time. The command resamples whole seeds. It averages other axes within each seed first, and
+    a line below the plot names them.
 
     \b
     Examples:
@@ -183,10 +223,10 @@ def plot(**options: Any) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def metrics(as_json: bool) -> None:
-    """List the metrics by their names, with what each is, its unit and its source.
+    """List the metrics with their names, definitions, units and sources.
 
-    All are over the jobs that ran. Of a class of jobs, where classes are measured, the name has that in front, such as
-    short_wide_mean_waiting_time.
+    All metrics are over the jobs that ran. If a study measures classes of jobs, the metric of a class has the class
+    before its name, such as short_wide_mean_waiting_time.
     """
     from batprotocol.cli.study import metrics as work
 

@@ -1,4 +1,4 @@
-"""`batproto study run`: the runs of a study that are not there yet, with a word on each that fails."""
+"""`batproto study run`: run the runs of a study that are not in the store, and report those that fail."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from batprotocol.studies import Progress, Store, Study
 __all__ = ["run"]
 
 _MOST_LISTED = 100_000
-"""Of more runs, a dry run prints the number only."""
+"""The maximum number of runs that a dry run lists. For more, it prints the number only."""
 _BETWEEN_SECONDS = 60.0
-"""How often a line says how far a study is, where there is no terminal to show it."""
-_TOLD = 10
-"""So many different reasons of failures are told at once; the store has all."""
+"""The time between two lines on the progress, if the output is not a terminal."""
+_MOST_REASONS = 10
+"""The maximum number of reasons for failures that are printed. The store has all of them."""
 
 
 def run(
@@ -36,18 +36,18 @@ def run(
     batsim: str | None,
     in_process: bool,
 ) -> int:
-    """Run a study; the exit status.
+    """Run a study, and return the exit status.
 
     Args:
         file: its description.
         store: the folder for its runs, or None.
-        only: which runs, `AXIS=VALUE,VALUE`.
-        dry_run: whether they are only listed.
-        retry_failed: whether what failed is run again.
-        processes: how many at once, or None.
+        only: the runs to run, `AXIS=VALUE,VALUE`.
+        dry_run: whether to list the runs only.
+        retry_failed: whether failed runs run again.
+        processes: the number of processes, or None.
         dask: the address of a Dask scheduler, or None.
         batsim: the command that simulates, as a shell reads it, or None.
-        in_process: whether that loads the scheduler.
+        in_process: whether that command loads the scheduler.
     """
     study = Study.read(file)
     try:
@@ -59,19 +59,19 @@ def run(
     if dry_run:
         count = study.count(only)
         if count > _MOST_LISTED:
-            output.line(("", f"{count:,} runs: too many to list them; --only AXIS=VALUE lists some"))
+            output.line(("", f"{count:,} runs: too many to list; --only AXIS=VALUE lists some"))
             return 0
         runs = study.runs(only, batsim=command, in_process=in_process)
         print_runs(output, runs, _states(place))
         return 0
     with output.progress() as bar:
-        teller = _Teller(output, bar, place)
+        reporter = _Reporter(output, bar, place)
         try:
             with Interrupts() as interrupts, interrupts.immediately():
 
-                def told(progress: Progress) -> None:
-                    teller(progress)
-                    interrupts.check()  # one that came where Python lets nothing out, such as in a destructor
+                def report(progress: Progress) -> None:
+                    reporter(progress)
+                    interrupts.check()  # for an interrupt where Python ignores exceptions, such as in a destructor
 
                 study.run(
                     place,
@@ -81,17 +81,20 @@ def run(
                     dask=dask,
                     batsim=command,
                     in_process=in_process,
-                    on_progress=told,
+                    on_progress=report,
                 )
         except (KeyboardInterrupt, SystemExit):
-            done = teller.last.total - teller.last.left
-            output.remark(place, f"interrupted; {done:,} of {teller.last.total:,} runs are there, and stay there")
+            done = reporter.last.total - reporter.last.remaining
+            output.remark(
+                place,
+                f"interrupted; {done:,} of {reporter.last.total:,} runs are in the store, and the same command goes on",
+            )
             raise
-    return teller.conclude()
+    return reporter.conclude()
 
 
 def _states(place: str) -> dict[str, str]:
-    """How the runs in a store ended; without a store, there are none."""
+    """The states of the runs in a store. If there is no store, there are none."""
     try:
         with Store(place) as store:
             return store.states()
@@ -101,8 +104,8 @@ def _states(place: str) -> dict[str, str]:
         raise
 
 
-class _Teller:
-    """Tells on the terminal how far a study is, and which runs have failed."""
+class _Reporter:
+    """Prints the progress of a study, and the runs that have failed."""
 
     def __init__(self, output: Output, bar: ProgressBar, place: str) -> None:
         self.last = Progress(total=0)
@@ -123,38 +126,41 @@ class _Teller:
         if progress.failed > self._failed and progress.run is not None:
             self._failed = progress.failed
             self._reasons[progress.error] += 1
-            if self._reasons[progress.error] == 1 and len(self._reasons) <= _TOLD:
+            if self._reasons[progress.error] == 1 and len(self._reasons) <= _MOST_REASONS:
                 where = f" on {progress.place}" if progress.place else ""
                 self._output.remark(f"{progress.run}{where}", progress.error)
         failed = f", {progress.failed:,} failed" if progress.failed else ""
-        share = (progress.total - progress.left) / max(progress.total, 1)
-        text = f"{progress.total - progress.left:,} of {progress.total:,} runs{failed}, {progress.rate:.3g}/s"
+        share = (progress.total - progress.remaining) / max(progress.total, 1)
+        text = f"{progress.total - progress.remaining:,} of {progress.total:,} runs{failed}, {progress.rate:.3g}/s"
         self._bar.at(share, text)
         if progress.seconds >= self._next and not self._output.shows_progress:
             self._next = progress.seconds + _BETWEEN_SECONDS
-            self._output.line(("", f"{text}, {_time_left(progress)}"))
+            self._output.line(("", f"{text}, {_time_remaining(progress)}"))
             self._output.flush()
 
     def conclude(self) -> int:
-        """Print how it ended; the exit status."""
+        """Print the numbers of runs and failures, and return the exit status."""
         last = self.last
         took = f"{last.seconds:.1f} s, {last.rate:.3g} runs a second" if last.done + last.failed else "nothing to do"
-        before = f", {last.there:,} were there" if last.there else ""
+        before = f", {last.completed:,} were in the store" if last.completed else ""
         if last.measured:
             before += f", {last.measured:,} of them measured anew"
         runs = "run" if last.total == 1 else "runs"
         self._output.line(("", f"{last.total:,} {runs}: {last.done:,} done, {last.failed:,} failed{before}; {took}"))
         if last.failed:
             often = [f"{count:,} x {reason}" for reason, count in self._reasons.most_common() if count > 1]
-            for text in often[:_TOLD]:
+            for text in often[:_MOST_REASONS]:
                 self._output.remark(self._place, text)
-            self._output.remark(self._place, "batproto study list --failed lists what failed, and show tells why")
+            self._output.remark(
+                self._place,
+                "batproto study list --failed lists failed runs, and batproto study show prints the reasons",
+            )
         return int(last.failed > 0)
 
 
-def _time_left(progress: Progress) -> str:
-    """How long the rest takes at this rate, roughly."""
+def _time_remaining(progress: Progress) -> str:
+    """The approximate time for the other runs at this rate."""
     if not progress.rate:
         return "no run has ended yet"
-    minutes = progress.left / progress.rate / 60
+    minutes = progress.remaining / progress.rate / 60
     return f"some {minutes:,.0f} min left" if minutes >= 1 else "less than a minute left"

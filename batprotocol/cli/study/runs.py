@@ -4,36 +4,45 @@ from __future__ import annotations
 
 import click
 
-from batprotocol.cli.parameters import complete_file
+from batprotocol.cli.completing import complete_file
+from batprotocol.cli.study.completing import complete_only
 
 __all__ = ["list_runs", "merge", "run", "show"]
 
 _path = click.Path(readable=False, path_type=str)
 _only = click.option(
-    "--only", metavar="AXIS=VALUE,...", multiple=True, help="Only runs that are there on this axis. Can be repeated."
+    "--only",
+    metavar="AXIS=VALUE,...",
+    multiple=True,
+    shell_complete=complete_only,
+    help="Select the runs with these values. Can be repeated, for several axes.",
 )
 _store = click.option(
-    "-s", "--store", metavar="DIR", type=_path, help="Where the runs are kept.  [default: NAME.runs beside STUDY]"
+    "-s", "--store", metavar="DIR", type=_path, help="The folder of the runs.  [default: NAME.runs beside STUDY]"
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one value a line.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one value on each line.")
 
 
 @click.command()
 @click.argument("file", metavar="STUDY", type=_path, shell_complete=complete_file)
 @_store
 @_only
-@click.option("-n", "--dry-run", is_flag=True, help="List the runs, and which are there, and run nothing.")
-@click.option("--retry-failed", is_flag=True, help="Run again what has failed, too.")
+@click.option("-n", "--dry-run", is_flag=True, help="List the runs and their states, and run nothing.")
+@click.option("--retry-failed", is_flag=True, help="Run failed runs again.")
 @click.option(
-    "-j", "--processes", metavar="N", type=click.IntRange(min=1), help="How many at once; as many as processors."
+    "-j",
+    "--processes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The number of runs at a time.  [default: the number of processors]",
 )
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786.")
 @click.option(
     "--batsim",
     metavar="COMMAND",
-    help="Let Batsim simulate: its options are added, or {platform}, {workload}, {output}, {endpoint}... filled in.",
+    help="Let this command simulate, such as batsim. See below for its options and placeholders.",
 )
-@click.option("--in-process", is_flag=True, help="With --batsim: it loads the scheduler, there is no socket.")
+@click.option("--in-process", is_flag=True, help="With --batsim: Batsim loads the scheduler, without a socket.")
 @click.pass_context
 def run(
     context: click.Context,
@@ -47,13 +56,14 @@ def run(
     batsim: str | None,
     in_process: bool,
 ) -> None:
-    """Run the runs of a STUDY that are not there yet, and those whose inputs or scheduler have changed.
+    """Run the runs of a STUDY that are not in its store, and those whose inputs or scheduler have changed.
 
-    The exit status is 1 if a run fails; the others run all the same. "batproto study show" tells why it did, and where
-    the recording is of what was said.
+    If a run fails, the others still run, and the exit status is 1. "batproto study show" prints why a run failed, and
+    the path of its recording.
 
-    A COMMAND that names none of {platform}, {workload}, {events}, {output}, {endpoint}, {library}, {init} gets Batsim's
-    options for them; {energy}WORD is WORD where energy is measured.
+    COMMAND may have the placeholders {platform}, {workload}, {events}, {output}, {endpoint}, {library} and {init}. If
+    it has none of them, Batsim's options are added. A word {energy}WORD becomes WORD if energy is measured, and is left
+    out otherwise.
 
     \b
     Examples:
@@ -65,9 +75,11 @@ def run(
     from batprotocol.cli.study import run as work
 
     if processes is not None and dask is not None:
-        raise click.UsageError("--processes are of this machine: with --dask, its workers tell how many", context)
+        raise click.UsageError(
+            "--processes is for this machine: leave it out with --dask, whose workers decide the number", context
+        )
     if in_process and batsim is None:
-        raise click.UsageError("--in-process is about a Batsim: give --batsim, too", context)
+        raise click.UsageError("--in-process is for a real Batsim: give --batsim, too", context)
     context.exit(
         work.run(
             file,
@@ -87,13 +99,13 @@ def run(
 @click.argument("path", metavar="STUDY|STORE", type=_path, shell_complete=complete_file)
 @_store
 @_only
-@click.option("--failed", is_flag=True, help="Only runs that have failed.")
-@click.option("--all", "everything", is_flag=True, help="Of a STORE: also what no study wants any more.")
+@click.option("--failed", is_flag=True, help="List failed runs only.")
+@click.option("--all", "everything", is_flag=True, help="Include the runs of a STORE that no study wants any more.")
 @_json
 def list_runs(
     path: str, store: str | None, only: tuple[str, ...], failed: bool, everything: bool, as_json: bool
 ) -> None:
-    """List the runs of a STUDY, or those in a STORE: their names, how they ended, and where they are on each axis."""
+    """List the runs of a STUDY, or those in a STORE: their names, states, and values on each axis."""
     from batprotocol.cli.study import listing as work
 
     work.list_runs(path, store, only=only, failed=failed, everything=everything, as_json=as_json)
@@ -104,7 +116,7 @@ def list_runs(
 @click.argument("key", metavar="KEY")
 @_store
 def show(path: str, key: str, store: str | None) -> None:
-    """Show all about the run with this KEY, or the beginning of one: its axes, what came of it, why it failed."""
+    """Show a run: its axes and metrics, its files, and the reason if it failed. KEY is the beginning of its name."""
     from batprotocol.cli.study import listing as work
 
     work.show(path, store, key)
@@ -114,7 +126,7 @@ def show(path: str, key: str, store: str | None) -> None:
 @click.argument("store", metavar="STORE", type=_path, shell_complete=complete_file)
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True, type=_path, shell_complete=complete_file)
 def merge(store: str, others: tuple[str, ...]) -> None:
-    """Take over into a STORE what OTHER ones have: the runs that are not there, or that failed there only."""
+    """Copy into a STORE the runs of OTHER stores that it does not have, or that failed in it only."""
     from batprotocol.cli.study import listing as work
 
     work.merge(store, others)

@@ -1,9 +1,12 @@
 /* A Python scheduler inside Batsim's process: what the files of this folder share.
 
    Batsim loads this library and calls its three functions (library.c). Each of them runs on a stack that is large
-   enough for Python (stack.c), has an interpreter started from the libpython that the initialization data name
-   (member.c, interpreter.c), and calls the Python half, guest.py, which knows what is said. Signals go to whoever is
-   at work (signals.c).
+   enough for Python (stack.c), starts an interpreter from the libpython that the initialization data name (member.c,
+   interpreter.c), and calls the Python half, guest.py, which knows the messages. While Python is at work, signals go to
+   Python, else to Batsim (signals.c).
+
+   The files stand one below the other: library.c calls all the others, interpreter.c calls signals.c and report.c, and
+   these, like member.c and stack.c, call none.
 
    It needs nothing but libc: no header of Python when it is compiled, and no libpython before it is called. So one
    source, and even one library, serves all versions of CPython. It must not know what the messages hold. */
@@ -18,8 +21,10 @@
 /* What is visible is what Batsim looks up, and nothing else. */
 #define EXPORTED __attribute__((visibility("default")))
 
-/* Tell the user something on standard error, as one line. */
-void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* report.c: messages for the user. */
+
+/* Print one line on standard error. */
+void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* member.c: the initialization data are a JSON object whose values are strings. */
 

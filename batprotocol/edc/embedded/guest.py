@@ -1,8 +1,8 @@
 """The Python half of the library that Batsim loads: a scheduler and its session, called once for each message.
 
-It does what `running` and `server` do for a process, with calls for frames. Nothing that the scheduler does gets past
-it: whatever is raised is told on standard error, and Batsim is told that its decision component has failed. It must not
-import ZeroMQ: Batsim has brought its own into this process.
+It does the work of `running` and `server`, with function calls instead of frames. No exception of the scheduler passes
+through it: the guest prints it on standard error, and reports to Batsim that its decision component has failed. This
+module must not import ZeroMQ: Batsim has its own in this process.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ PATIENCE: Final = 5.0
 
 _interrupts = Interrupts()
 _is_at_home = False
-"""Whether the interpreter was started for the guest: then it is the guest that ends it, as Python would at its end."""
+"""Whether the interpreter was started for the guest. Then the guest does the work that Python does at its end."""
 
 
 def take_over() -> None:
-    """The interpreter was started for a guest: signals are to interrupt it, and what it logs is to be seen."""
+    """The interpreter was started for a guest: let signals interrupt it, and show its log."""
     global _is_at_home
     if not _is_at_home:
         _interrupts.__enter__()
@@ -56,8 +56,8 @@ class Guest:
         data: the initialization data.
 
     Attributes:
-        hello: the frame of message 1; None if there is none, and why was told.
-        decide: what answers the frame of a message; with None if there is no answer, and why was told.
+        hello: the frame of message 1; None if there is none, after the reason was printed.
+        decide: answers the frame of a message; returns None if there is no answer, after the reason was printed.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -102,7 +102,7 @@ class Guest:
     def _decider(
         self, exchange: Callable[[bytes, Callable[[Turn], None]], bytes], attend: Callable[[Turn], None]
     ) -> Callable[[bytes], bytes | None]:
-        """What answers a message. There may be millions of them, so it knows at once all that it calls."""
+        """Make the function that answers messages. There may be millions of calls, so it looks nothing up."""
         recorder, fail = self._recorder, self._fail
 
         def decide(frame: bytes) -> bytes | None:
@@ -127,15 +127,15 @@ class Guest:
         if self._report_path is not None:
             Report(state, reason).write(self._report_path)
 
-    def _record(self, heard: bytes, said: bytes) -> None:
+    def _record(self, message: bytes, answer: bytes) -> None:
         if self._recorder is not None:
-            self._recorder.write(Direction.BATSIM_TO_EDC, heard)
-            self._recorder.write(Direction.EDC_TO_BATSIM, said)
+            self._recorder.write(Direction.BATSIM_TO_EDC, message)
+            self._recorder.write(Direction.EDC_TO_BATSIM, answer)
 
     # The end
 
     def end(self) -> None:
-        """The simulation has ended: end as a program would, but for what Batsim still needs the process for."""
+        """The simulation has ended: end as a program would, but leave Batsim the process."""
         self.decide = _nothing
         if self._session is not None and self._session.is_over:
             self._report("over")
@@ -145,31 +145,31 @@ class Guest:
             try:
                 recorder.close()
             except BaseException as error:
-                _tell(f"the recording {recorder.path} is not whole: {error}")
+                _print(f"the recording {recorder.path} is not complete: {error}")
         if _is_at_home:
             _end_threads()
-            with suppress(BaseException):  # which tells itself what handlers raise
+            with suppress(BaseException):  # it prints the exceptions of handlers itself
                 atexit._run_exitfuncs()
         _flush()
 
     def _fail(self, error: BaseException) -> None:
-        """Tell what was raised. Batsim ends with it, so this is the end of the scheduler, too."""
+        """Print an exception. Batsim ends with it, so this is the end of the scheduler, too."""
         try:
             _flush_standard()
             sentence = self._sentence(error)
             self._report("failed", sentence)
-            _tell(sentence)
+            _print(sentence)
             self.end()
         except BaseException as another:  # a signal, most probably
-            _tell(f"the scheduler was ended by {type(another).__name__}")
+            _print(f"{type(another).__name__} ended the scheduler")
         _flush_standard()
 
     def _sentence(self, error: BaseException) -> str:
-        """What to say of an exception; what Python says of it is printed where that helps."""
+        """A sentence about an exception; its traceback is printed where that helps."""
         session = self._session
         if _interrupts.received and isinstance(error, KeyboardInterrupt | SystemExit):
             moment = f"at simulated time {session.now:g}" if session and session.now else "before the simulation began"
-            return f"{_interrupts.received} came {moment}: Batsim is told that its scheduler has failed"
+            return f"{_interrupts.received} came {moment}: for Batsim, its scheduler has failed"
         sentence = show_own(error, self._target, self._record_path)
         if sentence is None and isinstance(error, ProtocolError):
             sentence = str(error)
@@ -188,11 +188,11 @@ def _expect_environment(prefix: str) -> None:
         return
     if _is_at_home:
         raise ProtocolError(f"there is no environment {prefix} any more, or it is broken: Python has found {found}")
-    raise ProtocolError(f"this process runs the Python of {found} already, and that of {prefix} cannot be a second")
+    raise ProtocolError(f"this process already runs the Python of {found}: it cannot also run the one of {prefix}")
 
 
 def _end_threads() -> None:
-    """Wait for threads that are no daemons, as Python does in the end, but not for ever."""
+    """Wait for threads that are not daemons, as Python does at its end, but only for `PATIENCE` seconds."""
 
     def end() -> None:
         for hook in reversed(getattr(threading, "_threading_atexits", ())):  # executors end their threads so
@@ -210,11 +210,11 @@ def _end_threads() -> None:
         ending.join(PATIENCE)
         if ending.is_alive():
             names = ", ".join(each.name for each in others())
-            _tell(f"after {PATIENCE:g} seconds, these threads still run, and are not waited for: {names}")
+            _print(f"after {PATIENCE:g} seconds, these threads still run, and Batsim does not wait for them: {names}")
 
 
 def _flush() -> None:
-    """Write what files still hold: Python would close them when it ends, and here it never does."""
+    """Flush all open files: Python closes them when it ends, and here it never ends."""
     gc.collect()
     for each in gc.get_objects():
         if issubclass(type(each), io.TextIOBase | io.BufferedIOBase):
@@ -228,7 +228,7 @@ def _flush_standard() -> None:
             stream.flush()
 
 
-def _tell(sentence: str) -> None:
+def _print(sentence: str) -> None:
     with suppress(Exception):
         print(f"batprotocol: {sentence}", file=sys.stderr, flush=True)
 

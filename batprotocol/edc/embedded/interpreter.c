@@ -64,7 +64,7 @@ look_up(void *handle)
     system_exit = dlsym(handle, "PyExc_SystemExit");
     keyboard_interrupt = dlsym(handle, "PyExc_KeyboardInterrupt");
     if (missing || !system_exit || !keyboard_interrupt) {
-        tell("the libpython found is none of CPython 3.10 or later: it has no %s", missing ? missing : "exceptions");
+        report("the libpython found is none of CPython 3.10 or later: it has no %s", missing ? missing : "exceptions");
         return 0;
     }
     return 1;
@@ -81,8 +81,8 @@ interpreter_find(const char *libpython)
         /* Extension modules look for Python's symbols among the global ones. */
         handle = dlopen(libpython, RTLD_NOW | RTLD_GLOBAL);
         if (!handle) {
-            tell("Python's shared library cannot be loaded: %s", dlerror());
-            tell("has its Python been removed or changed? Install batprotocol again, or ask `batproto library` anew");
+            report("Python's shared library cannot be loaded: %s", dlerror());
+            report("has its Python been removed or changed? Install batprotocol again, or run `batproto library` again");
             return 0;
         }
     }
@@ -108,7 +108,7 @@ interpreter_start(const char *libpython, const char *executable)
     }
     void *configuration = calloc(1, CONFIGURATION_SIZE);
     if (!configuration) {
-        tell("there is not enough memory to start Python");
+        report("there is not enough memory to start Python");
         return 0;
     }
     signals_remember();
@@ -122,7 +122,7 @@ interpreter_start(const char *libpython, const char *executable)
     free(configuration);
     signals_restore();
     if (status.kind) {
-        tell("Python cannot be started as %s: %s", executable, status.message ? status.message : "nobody knows why");
+        report("Python cannot be started as %s: %s", executable, status.message ? status.message : "nobody knows why");
         return 0;
     }
     started = 1;
@@ -192,11 +192,11 @@ interpreter_complain(void)
     /* PyErr_Print would do what SystemExit asks for. */
     if (py.PyErr_ExceptionMatches(*system_exit)) {
         py.PyErr_Clear();
-        tell("the scheduler was ended by a SystemExit");
+        report("a SystemExit ended the scheduler");
     }
     else if (py.PyErr_ExceptionMatches(*keyboard_interrupt)) {
         py.PyErr_Clear();
-        tell("the scheduler was ended by a KeyboardInterrupt");
+        report("a KeyboardInterrupt ended the scheduler");
     }
     else {
         py.PyErr_Print();

@@ -1,15 +1,12 @@
-/* The functions that Batsim calls: EDCs as libraries. How it all goes together is written in embedded.h. */
+/* The functions that Batsim calls: EDCs as libraries. They are on top of the other files, which embedded.h lists. */
 
 #define _GNU_SOURCE
 
 #include "embedded.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* From this version on, Python runs on a thread of its own. */
 #ifndef FIRST_WITH_THREAD
@@ -34,21 +31,6 @@ static const uint32_t LARGEST = UINT32_C(1) << 28;
 static object *guest, *decide; /* the scheduler with all that it needs, and its method for a message */
 static object *said;           /* holds the last reply until the next call */
 
-void
-tell(const char *format, ...)
-{
-    char line[2048] = "batprotocol: ";
-    size_t begun = strlen(line), room = sizeof line - 1 - begun;
-    va_list values;
-    va_start(values, format);
-    int length = vsnprintf(line + begun, room, format, values);
-    va_end(values);
-    size_t written = length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
-    line[begun + written] = '\n';
-    ssize_t ignored = write(STDERR_FILENO, line, begun + written + 1);
-    (void)ignored;
-}
-
 /* Whether this library may be what it is going to be. */
 static int
 may_stay(void)
@@ -62,7 +44,7 @@ may_stay(void)
 #ifdef __GLIBC__ /* other systems have one name space */
     Lmid_t space = LM_ID_BASE;
     if (dlinfo(handle, RTLD_DI_LMID, &space) == 0 && space != LM_ID_BASE) {
-        tell("Python does not work in a name space of its own: leave out the option --edc-library-load-method dlmopen");
+        report("Python does not work in a name space of its own: leave out the option --edc-library-load-method dlmopen");
         return 0;
     }
 #endif
@@ -74,13 +56,13 @@ find(void *argument)
 {
     Call *call = argument;
     if (guest) {
-        tell("there is a simulation already, and one process has one");
+        report("there is a simulation already, and one process has one");
         return;
     }
     call->libpython = member(call->data, call->size, "libpython");
     call->executable = member(call->data, call->size, "python");
     if (!call->libpython || !call->executable) {
-        tell("the initialization data do not tell what to run: expected those that `batproto library FILE:CLASS` prints");
+        report("the initialization data do not name a scheduler: expected those that `batproto library FILE:CLASS` prints");
         return;
     }
     if (may_stay()) {
@@ -112,7 +94,7 @@ begin(Call *call)
     if (!method) {
         interpreter_complain();
         if (!module) {
-            tell("its Python does not find batprotocol, or what that needs: has the environment been changed?");
+            report("its Python does not find batprotocol, or what that needs: has the environment been changed?");
         }
     }
     else if (interpreter_data(hello, &frame, &size) && size > sizeof call->flags) {
@@ -206,7 +188,7 @@ fits(uint32_t size)
     if (size <= LARGEST) {
         return 1;
     }
-    tell("Batsim says %lu bytes at once, and at most %lu are read", (unsigned long)size, (unsigned long)LARGEST);
+    report("Batsim says %lu bytes at once, and at most %lu are read", (unsigned long)size, (unsigned long)LARGEST);
     return 0;
 }
 
@@ -218,12 +200,12 @@ batsim_edc_init(const uint8_t *data, uint32_t size, uint32_t *flags, uint8_t **r
         return 1;
     }
     if (!stack_make()) {
-        tell("there is not enough memory for a stack");
+        report("there is not enough memory for a stack");
         return 1;
     }
     run(find, &call);
     if (call.well >= FIRST_WITH_THREAD && !interpreter_is_anothers && !stack_make_thread()) {
-        tell("Python gets no thread to run on");
+        report("Python gets no thread to run on");
         call.well = 0;
     }
     if (call.well) {

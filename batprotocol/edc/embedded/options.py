@@ -1,4 +1,4 @@
-"""What Batsim is told to load: the shared library, and the initialization data, which say what to run in it.
+"""The library that Batsim loads, and the initialization data, which name the scheduler to run in it.
 
 The data are a JSON object of strings: `libpython` and `python`, which the C half reads to start the interpreter;
 `prefix`, `scheduler`, `format`, `record`, `report` and `verbose`, which are for `guest`; and `init`, the user's own
@@ -30,18 +30,18 @@ _POSSIBLE: Final = _NEEDED | {"record", "report", "verbose"}
 
 
 class Report(NamedTuple):
-    """How it goes with a scheduler inside Batsim, for who has started that: it is one of many voices in there.
+    """The state of a scheduler inside Batsim, for the program that has started Batsim.
 
     Args:
         state: "" before the scheduler was loaded; then "begun", and "over" or "failed" in the end.
-        reason: why it failed, as a sentence, or "".
+        reason: the reason of a failure, as a sentence, or "".
     """
 
     state: str = ""
     reason: str = ""
 
     def write(self, path: str) -> None:
-        """Write it to a file, in the place of the one before."""
+        """Write it to a file, instead of the one before."""
         with suppress(OSError), open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(self, file)
 
@@ -77,15 +77,15 @@ def carried(
     report: str | None = None,
     verbose: bool = False,
 ) -> str:
-    """The initialization data that have the library run this scheduler, with this interpreter and environment.
+    """The initialization data for the library to run this scheduler, with this interpreter and environment.
 
     Args:
         target: the file and the class in it, `path/to/file.py:Class`.
         init: the user's own text, for `on_init`.
-        format: "binary" or "json": what the conversation is written in.
-        record: where to record what is said, or None.
-        report: the file in which to tell how it goes, or None; see `Report`.
-        verbose: show all that the scheduler logs.
+        format: "binary" or "json": the format of the conversation.
+        record: the path of a recording of the conversation, or None.
+        report: the file for the state of the scheduler, or None; see `Report`.
+        verbose: show everything that the scheduler logs.
 
     Raises:
         SchedulerError: there is no such file, or this Python cannot be loaded into other programs.
@@ -106,7 +106,7 @@ def carried(
 
 
 def taken(data: bytes) -> dict[str, str]:
-    """What initialization data carry.
+    """The contents of initialization data.
 
     Raises:
         SchedulerError: they were not made by `carried`.
@@ -125,15 +125,15 @@ def libpython(variables: Mapping[str, Any], prefixes: tuple[str, ...]) -> str:
     """The path of Python's shared library.
 
     Args:
-        variables: how Python was built, as `sysconfig.get_config_vars` tells.
-        prefixes: where it is installed.
+        variables: the build of Python, as `sysconfig.get_config_vars` returns it.
+        prefixes: the folders of the installation.
 
     Raises:
         SchedulerError: it has none.
     """
     version = variables.get("LDVERSION") or variables.get("VERSION")
-    told = [variables.get(name) or "" for name in ("INSTSONAME", "LDLIBRARY")]
-    names = [name for name in told if ".so" in name or ".dylib" in name]
+    given = [variables.get(name) or "" for name in ("INSTSONAME", "LDLIBRARY")]
+    names = [name for name in given if ".so" in name or ".dylib" in name]
     names += [f"libpython{version}.so.1.0", f"libpython{version}.so", f"libpython{version}.dylib"]
     where = variables.get("LIBDIR") or ""
     folders = [where, os.path.join(where, variables.get("MULTIARCH") or "")]
@@ -146,5 +146,5 @@ def libpython(variables: Mapping[str, Any], prefixes: tuple[str, ...]) -> str:
     raise SchedulerError(
         f"schedulers cannot run inside Batsim with {sys.executable}: this Python has no shared library "
         f"{names[0]}. On Debian and Ubuntu, apt-get install libpython{variables.get('VERSION')} brings it; with pyenv, "
-        "PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install does. Over the socket, any Python will do"
+        "PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install does. Over the socket, any Python works"
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 
 __all__ = ["CPUMap", "Hypervisors", "Machine", "Refusal", "matching", "name_in"]
 
@@ -60,7 +61,7 @@ def matching(regex: str, names: Iterable[str]) -> tuple[str, ...]:
     try:
         import re2  # whoever writes an expression is a peer, and must not keep a node busy for ever
     except ImportError:
-        sentence = "regular expressions of peers need the package google-re2: pip install 'batprotocol[fast]'"
+        sentence = f"regular expressions of peers need the package google-re2: {installing('fast')}"
         raise PackageMissing(sentence) from None
     options = re2.Options()
     options.log_errors = False

@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from batprotocol.errors import EncodeError, PackageMissing, PeerGone, PeerSilent, ProtocolError, shown
+from batprotocol.extras import installing
 from batprotocol.fast.runtime.broker import Broker, Will
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Connection:
             from paho.mqtt.client import Client, MQTTv5
             from paho.mqtt.enums import CallbackAPIVersion
         except ImportError:
-            raise PackageMissing("MQTT needs the package paho-mqtt: pip install 'batprotocol[fast]'") from None
+            raise PackageMissing(f"MQTT needs the package paho-mqtt: {installing('fast')}") from None
         client = Client(CallbackAPIVersion.VERSION2, self.client_id, protocol=MQTTv5)
         client.username_pw_set(self.broker.username, self.broker.password)
         if self.broker.tls is not None:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from batprotocol.errors import DecodeError, PackageMissing
+from batprotocol.extras import installing
 
 try:
     import yaml
@@ -127,7 +128,7 @@ def compose(payload: bytes) -> Node:
         PackageMissing: PyYAML is not installed, or without libyaml.
     """
     if not _HAS_LIBYAML:
-        raise PackageMissing("YAML needs the package pyyaml, built with libyaml: pip install 'batprotocol[fast]'")
+        raise PackageMissing(f"YAML needs the package pyyaml, built with libyaml: {installing('fast')}")
     if len(payload) > LARGEST:
         raise DecodeError(f"expected at most {LARGEST:,} bytes, found {len(payload):,}")
     text = payload.decode("utf-8", "replace")  # as yaml-cpp, which does not look at it

@@ -1,4 +1,4 @@
-"""The environments: each says what is decided, in a few lines on `Environment`."""
+"""The environments. Each defines its decisions in a few lines on top of `Environment`."""
 
 from batprotocol.gym.environments.backfill import Backfill
 from batprotocol.gym.environments.batch import Batch, Policies

@@ -1,4 +1,4 @@
-"""`Backfill`: which job starts before its turn, while the first one of the queue waits."""
+"""`Backfill`: which job starts before its turn while the first job of the queue waits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ __all__ = ["Backfill"]
 
 
 class Backfill(Environment):
-    """Choose who starts while the first job of the queue waits: an action is a place in the queue, the last one nobody.
+    """Choose jobs to start while the first job of the queue waits. An action is a place in the queue; the last is none.
 
-    The first job starts as soon as it fits, without being chosen. Nobody starts until something has happened after the
-    last action.
+    The first job starts automatically as soon as it fits. After the last action, no job starts until something happens.
 
     Args:
-        arguments: see `Environment`; `order` says who is the first one.
-        reserve: whether only what does not delay the first job may start, as in EASY backfilling.
+        arguments: see `Environment`; `order` decides which job is the first one.
+        reserve: whether only jobs may start that do not delay the first one, as in EASY backfilling.
         options: see `Environment`.
     """
 
@@ -60,7 +59,7 @@ class Backfill(Environment):
             world.start(world.take(action))
             return
         if action != self.max_queue:
-            self.refuse(f"the job at place {action} of the queue cannot start now, so nobody does")
+            self.refuse(f"the job at place {action} of the queue cannot start now, so no job starts")
         self._is_settled = True
 
     def _places(self) -> list[int]:

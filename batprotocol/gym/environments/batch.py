@@ -1,4 +1,4 @@
-"""`Batch`: which job comes next. `Policies`: whose choice it is. `Backfill`: which job may start before its turn."""
+"""`Batch`: which job comes next. `Policies`: which queue order chooses it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Batch(Environment):
 
     Args:
         arguments: see `Environment`.
-        choice: "any": the job that is chosen starts as soon as it fits, and nothing is chosen until then; "fitting":
-            only what fits now can be chosen.
-        backfilling: with "any", what may start while the chosen job waits: `EASY` or `Greedy` of `policies`, or a name
-            (`easy`, `greedy`); None: nothing.
-        wait: whether there is one action more, the last one: to wait until something happens.
+        choice: "any": the chosen job starts as soon as it fits, and there is no decision until then; "fitting": only
+            jobs that fit now can be chosen.
+        backfilling: with "any", the kind of backfilling while the chosen job waits: `EASY` or `Greedy` of `policies`,
+            or a name (`easy`, `greedy`); None: no other job starts.
+        wait: whether there is one more action, the last one: to wait until something happens.
         options: see `Environment`.
 
     Raises:
-        InputError: see `Environment`; or these do not go together.
+        InputError: see `Environment`; or `choice` and `backfilling` exclude one another.
 
     >>> environment = Batch("lublin:64?jobs=100", jobs=20, backfilling="easy")
     >>> observation, info = environment.reset(seed=1)
@@ -51,7 +51,7 @@ class Batch(Environment):
         self.only_fitting, self._can_wait = choice == "fitting", wait
         kind = backfilling_of(backfilling)
         if kind is not None and self.only_fitting:
-            raise InputError("jobs are backfilled while a chosen one waits, which it does with choice='any' only")
+            raise InputError("choice='fitting' excludes backfilling, as no chosen job waits: use choice='any'")
         super().__init__(*arguments, **options)
         queue_order = self.order or _FCFS
         is_in_order = kind is not None and (
@@ -89,7 +89,7 @@ class Batch(Environment):
             self.choose(action)
 
     def choose(self, place: int) -> None:
-        """The job at a place of the queue is the next one: wait until it fits, and start it."""
+        """Choose the job at a place of the queue: wait until it fits, and start it."""
         world = self.world
         job = world.take(place)
         if world.sizes[job] > world.free:
@@ -97,11 +97,11 @@ class Batch(Environment):
         world.start(job)
 
     def pick(self, order: Order | str) -> int:
-        """The action that chooses, of the jobs that are seen and may be chosen, the first one of an order."""
+        """The action that chooses the first job in a queue order, of the jobs that the agent may choose."""
         return self.place_of_first(order, self.max_queue)
 
     def place_of_first(self, order: Order | str, limit: int) -> int:
-        """Of so many jobs at the head of the queue, the place of the first one, in an order, that may be chosen."""
+        """The place of the first job, in a queue order, that may be chosen, of up to `limit` jobs of the queue."""
         world, chosen = self.world, order_of(order)
         numbers = world.head(limit)
         if self.only_fitting:
@@ -112,10 +112,10 @@ class Batch(Environment):
         best = int(ranks.argmin())
         return world.queue.index(int(numbers[best])) if self.only_fitting else best
 
-    # In here
+    # Internal
 
     def _fit(self, limit: int) -> npt.NDArray[np.bool_]:
-        """Whether each of so many jobs at the head of the queue fits now."""
+        """Whether each of the first `limit` jobs of the queue fits now."""
         world = self.world
         fit: npt.NDArray[np.bool_] = self.log.sizes.take(world.head(limit) + world.first) <= world.free
         return fit
@@ -125,17 +125,17 @@ class Batch(Environment):
         return not self.only_fitting or world.sizes[world.queue[place]] <= world.free
 
     def _is_waiting_of_use(self) -> bool:
-        """Whether anything will ever happen while the agent waits."""
+        """Whether anything will happen while the agent waits."""
         world = self.world
         return world.next < world.count or bool(world.ends)
 
     def _instead(self, action: int) -> int:
-        """What is done for an action that is none of the allowed ones: wait (-1), or else the first job that may be."""
+        """The action in place of one that is not allowed: wait (-1), or the first job that may be chosen."""
         waiting = self.world.waiting
         if action == self.max_queue:
             if self._is_waiting_of_use():
                 return -1
-            self.refuse("nothing will happen any more while all wait, so the first job is chosen")
+            self.refuse("no event will come while all jobs wait, so the first job is chosen")
         else:
             what = "does not fit now" if action < waiting else f"is empty: {waiting} jobs wait"
             self.refuse(f"place {action} of the queue {what}")
@@ -145,11 +145,11 @@ class Batch(Environment):
 
 
 class Policies(Batch):
-    """Choose a policy: the next job is the first one in its order. See `Batch` for what becomes of that job.
+    """Choose a queue order: the next job is the first one in that order. See `Batch` for the options.
 
     Args:
         arguments: see `Environment`.
-        policies: the orders to choose from, or their names.
+        policies: the queue orders to choose from, or their names.
         options: see `Batch`.
     """
 
@@ -157,7 +157,7 @@ class Policies(Batch):
         self, *arguments: Any, policies: Sequence[Order | str] = ("fcfs", "sjf", "saf", "f4"), **options: Any
     ) -> None:
         if not policies:
-            raise InputError("expected at least one policy to choose")
+            raise InputError("expected at least one policy to choose from, got none")
         self.policies = [order_of(policy) for policy in policies]
         super().__init__(*arguments, **options)
 

@@ -1,4 +1,4 @@
-"""`Hosts`: which job each host gets. `Power`: how many hosts are on."""
+"""`Hosts`: which job each host gets. `Power`: the number of hosts that are on."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ __all__ = ["Hosts", "Power"]
 class Hosts(Environment):
     """Choose for all hosts at a time which job each gets: its place in the queue + 1, or 0 for none.
 
-    A job starts if it was given as many free hosts as it asks for; then the agent is asked again, as long as anything
-    fits. If nothing starts, time goes on. It is played by the embedded Batsim, so that where jobs run can matter.
+    A job starts if it gets at least the free hosts that it requests. Then there is a new decision, as long as a job
+    fits. If no job starts, time goes on. The embedded Batsim plays the episodes, so the allocation of jobs can matter.
 
-    Masks tell of all hosts in a row: for each, whether it may get none, and each place of the queue.
+    A mask has all hosts in a row: for each host, whether it may get none, and whether it may get each place of the
+    queue.
 
     Args:
-        workload: see `Environment`; a smaller one unless told otherwise.
+        workload: see `Environment`; by default, a smaller one.
         options: see `Environment`.
     """
 
@@ -61,7 +62,7 @@ class Hosts(Environment):
         return any(world.sizes[job] <= world.free for job in world.queue[: self.max_queue])
 
     def mask(self) -> Mask:
-        """For each host, whether it may get none, and each job: those that fit, if the host is free."""
+        """For each host, 1 for no job, and 1 for each job that fits if the host is free."""
         world = self.world
         made = np.zeros((world.log.hosts, self.max_queue + 1), np.int8)
         made[:, 0] = 1
@@ -81,7 +82,7 @@ class Hosts(Environment):
             if place >= len(world.queue):
                 self.refuse(f"place {place} of the queue is empty: {len(world.queue)} jobs wait")
             elif len(hosts) < world.sizes[world.queue[place]]:
-                self.refuse(f"place {place} of the queue was given {len(hosts)} free hosts, and asks for more")
+                self.refuse(f"the job at place {place} of the queue got {len(hosts)} free hosts, and requests more")
             else:
                 starting.append((world.queue[place], hosts[: world.sizes[world.queue[place]]]))
         for job, hosts in starting:
@@ -89,23 +90,23 @@ class Hosts(Environment):
             world.start_on(job, hosts)
         if not starting:
             if not world.ends and world.next == world.count:
-                self.refuse("nothing will happen any more while all wait, so the first job starts")
+                self.refuse("no event will come while all jobs wait, so the first job starts")
                 world.start(world.take(0))
             self._is_settled = True
 
 
 class Power(Environment):
-    """Choose how many hosts are on: an action is a number of `levels`, from none to all of them.
+    """Choose the number of hosts that are on: an action is one of `levels` numbers, from none to all hosts.
 
-    After each submission, end, or switch, hosts are switched: those that are free, off, or those that are off, on. Jobs
-    start in the order of the queue, with EASY backfilling, on hosts that are on. Energy is measured.
+    There is a decision after each submission, end and switch. It switches free hosts off, or hosts that are off on.
+    Jobs start in queue order, with EASY backfilling, on hosts that are on. Energy is measured.
 
     Args:
-        workload: see `Environment`; a smaller one unless told otherwise.
-        levels: how many actions there are, >= 2.
-        platform: the hosts, which can sleep and have wattages, all alike; None: hosts that draw 95 W when idle, 190 W
-            when they compute, and 9.75 W when they are off, and take 150 s to be on and 6 s to be off.
-        options: see `Environment`; the reward is energy unless told otherwise.
+        workload: see `Environment`; by default, a smaller one.
+        levels: the number of actions, >= 2.
+        platform: equal hosts that can sleep and have wattages. None: hosts that draw 95 W when they are idle, 190 W
+            when they compute, and 9.75 W when they are off, and that take 150 s to switch on and 6 s to switch off.
+        options: see `Environment`; by default, the reward is energy.
     """
 
     needs_simulator = True
@@ -158,7 +159,7 @@ class Power(Environment):
             self._switch(world.asleep.copy().take(min(wanted - on - world.switching, len(world.asleep))), world.awake)
         if world.queue and not world.ends and not world.switching and world.next == world.count:
             missing = world.sizes[world.queue[0]] - world.free
-            self.refuse("nothing will happen any more, so hosts are switched on for the first job")
+            self.refuse("no event will come while all jobs wait, so hosts are switched on for the first job")
             self._switch(world.asleep.copy().take(missing), world.awake)
         world.advance()
 
@@ -176,7 +177,7 @@ class Power(Environment):
 
 
 def _sleepy(count: int) -> Platform:
-    """Hosts that sleep in power state 1, by way of 2 (6 s), and wake up by way of 3 (150 s)."""
+    """Hosts that sleep in power state 1. They reach it through state 2 (6 s), and wake up through state 3 (150 s)."""
     idle, off, on = Watts(95.0, 190.0, 190.0), Watts(9.75, 9.75, 9.75), Watts(100.0, 100.0, 100.0)
     return Platform.homogeneous(
         count,

@@ -1,4 +1,4 @@
-"""Who waits, who runs, and what happens next: `world` is what all have in common; in `direct`, jobs only take time, and
-in `simulated`, the embedded Batsim says what happens."""
+"""The waiting and running jobs of an episode, and its next events. `world` has the base class. In `direct`, jobs only
+take time. In `simulated`, the embedded Batsim simulates the jobs."""
 
 __all__: list[str] = []

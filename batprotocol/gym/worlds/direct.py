@@ -1,6 +1,6 @@
-"""`Direct`: a machine of equal hosts, and jobs that take time and nothing else: when they end is known when they start.
+"""`Direct`: a machine of equal hosts, and jobs that only take time. The end of a job is known when it starts.
 
-For these, the embedded Batsim gives the same times, message by message; without messages, a job costs a tenth, and a
+The embedded Batsim computes the same times, message by message. Without messages, a job costs a tenth of that, and a
 hundredth where the steps are compiled. Tests compare all three, decision by decision.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Direct", "NativeDirect", "PythonDirect"]
 
 
 class PythonDirect(World):
-    """See the module. All of it is in Python."""
+    """The world of this module, in Python."""
 
     __slots__ = ("_running",)
 
@@ -56,7 +56,7 @@ class PythonDirect(World):
 
 
 class NativeDirect(World):
-    """The same, whose state and steps are in C. What the attributes of a world give are copies."""
+    """The same with its state and steps in C. Its attributes return copies."""
 
     __slots__ = ("_play",)
 
@@ -110,7 +110,7 @@ class NativeDirect(World):
     def waiting(self) -> int:
         return self._play.waiting
 
-    if not TYPE_CHECKING:  # where a world has attributes, this one has what the steps in C keep
+    if not TYPE_CHECKING:  # in place of attributes, this world has properties that read the state in C
         now = property(lambda self: self._play.now)
         free = property(lambda self: self._play.free)
         next = property(lambda self: self._play.next)
@@ -134,7 +134,10 @@ def _restored(
 ) -> World:
     world = Direct(log, first, count, ranks, tried)
     if not isinstance(world, NativeDirect):
-        raise TypeError("this moment was kept where the steps of environments are compiled, and here they are not")
+        raise TypeError(
+            "this moment was pickled where the steps of environments are compiled, and here they are not: "
+            "install batprotocol with a C compiler"
+        )
     world._play.set_state(state)
     return world
 

@@ -1,7 +1,7 @@
-"""`Simulated`: the embedded Batsim says what happens, message by message: any profiles, hosts with names, energy.
+"""`Simulated`: the embedded Batsim simulates the episode, message by message: any profiles, named hosts, and energy.
 
-What is told at one time is taken in the order of policies: submissions first, by their numbers, then ends, in the order
-of the jobs' starts. Decisions are sent when time is to go on.
+The events of one time come in the order of policies: submissions by their numbers, then ends in the order of the jobs'
+starts. Decisions are sent when time goes on.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from batprotocol.simulator.inputs.columns import JobColumns
 __all__ = ["OTHER", "Simulated"]
 
 OTHER: Final = -(1 << 62)
-"""What `advance` gives for what is neither a submission nor an end: hosts are on or off."""
+"""The result of `advance` for an event that is neither a submission nor an end: hosts have switched on or off."""
 
 _Self = TypeVar("_Self", bound="Simulated")
 
 
 class Simulated(World):
-    """See the module.
+    """The world of this module.
 
     Args:
         log: see `World`.
@@ -46,14 +46,14 @@ class Simulated(World):
         count: see `World`.
         ranks: see `World`.
         tried: see `World`.
-        platform: the hosts; None: equal ones, without a network where all jobs are delays.
+        platform: the hosts; None: equal hosts, without a network if all jobs are delays.
         energy: whether energy is measured.
 
     Attributes:
         hosts: the hosts that are on and that no job has, `free` of them.
         asleep: the hosts that are off.
-        switching: how many hosts are on their way to be on or off.
-        allocations: which hosts each job had that has started.
+        switching: the number of hosts that are switching on or off.
+        allocations: the hosts of each job that has started.
     """
 
     __slots__ = (
@@ -125,13 +125,19 @@ class Simulated(World):
         if not math.isnan(self.lasts[job]):
             self.outcomes.append(job)
 
+    def hosts_of(self, job: int) -> FrozenHosts | None:
+        return self.allocations.get(job)
+
+    def sleeping(self) -> FrozenHosts:
+        return self.asleep.copy().take(len(self.asleep)) if self.asleep else super().sleeping()
+
     def start_on(self, job: int, hosts: Iterable[int]) -> None:
         """Start a job that has left the queue on these hosts, which are free."""
         self.allocations[job] = Hosts(hosts).take(self.sizes[job])
         self.start(job)
 
     def switch(self, hosts: FrozenHosts, pstate: int) -> None:
-        """Let hosts switch to a power state: those that are on, and free, off, or those that are off on."""
+        """Let hosts switch to a power state: free hosts off, or hosts that are off on."""
         turn_off = bool(self.hosts & hosts)
         (self.hosts if turn_off else self.asleep).take_these(hosts)
         if turn_off:
@@ -142,10 +148,10 @@ class Simulated(World):
     # Energy
 
     def joules(self) -> float:
-        """What all hosts have consumed until it was measured last, in joules: at starts, ends and switches."""
+        """The energy of all hosts until the last measurement, in joules. Starts, ends and switches measure it."""
         return self._seen.joules
 
-    # What is said
+    # Messages
 
     def _reply(self) -> Message:
         builder = MessageBuilder(self._time)
@@ -193,28 +199,28 @@ class Simulated(World):
     def _name(self, job: int) -> str:
         return f"w0!{self.log.job(self.first + job)[0].partition('!')[2]}"
 
-    # What came of it
+    # Results
 
     def rows(self) -> list[JobRow]:
         return list(self._seen.rows)
 
 
 class _Execute(NamedTuple):
-    """A job is to be executed."""
+    """A decision to execute a job."""
 
     job_id: str
     hosts: FrozenHosts
 
 
 class _Switch(NamedTuple):
-    """Hosts are to be switched to a power state."""
+    """A decision to switch hosts to a power state."""
 
     hosts: FrozenHosts
     pstate: int
 
 
 class _Seen(Observer):
-    """Keeps the rows of jobs, and what was read of energy last."""
+    """Keeps the rows of jobs, and the last measurement of energy."""
 
     def __init__(self) -> None:
         self.rows: list[JobRow] = []
@@ -228,14 +234,14 @@ class _Seen(Observer):
 
 
 def _platform(log: Log) -> Platform:
-    """Equal hosts; where all jobs are delays, messages take no time."""
+    """Equal hosts. If all jobs are delays, messages take no time."""
     if log.is_plain:
         return Platform.homogeneous(log.hosts, bandwidth=math.inf, latency=0.0)
     return Platform.homogeneous(log.hosts)
 
 
 def _part_of(log: Log, first: int, count: int) -> Workload:
-    """The workload of some jobs of a log, and of the profiles that these use."""
+    """The workload of some jobs of a log, with the profiles that they use."""
     whole, cut = log.workload, len(log.workload.name) + 1
     jobs = JobColumns()
     for place in log.places[first : first + count].tolist():

@@ -1,7 +1,7 @@
-"""`World`: who waits, who runs and what is free in one episode; what happens next is told by those that derive.
+"""`World`: the waiting jobs, the running jobs and the free hosts of an episode. Derived classes define the next events.
 
-Jobs are numbers, from 0 on in the order of their submission within the episode. It must not know what is decided,
-observed or rewarded.
+Jobs are numbers, from 0 on in the order of their submission within the episode. It must not know decisions,
+observations and rewards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from batprotocol.errors import InputError
 from batprotocol.gym.log import NEVER, Log
+from batprotocol.hosts import FrozenHosts
 from batprotocol.model import FinalJobState
+from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import Order, State
 from batprotocol.simulator import JobRow
 
@@ -27,24 +29,24 @@ _Self = TypeVar("_Self", bound="World")
 
 
 class Times(NamedTuple):
-    """When the jobs of an episode are submitted, and how long they run if that is known beforehand (else NaN)."""
+    """The submission times of the jobs of an episode, and their run times if these are known beforehand (else NaN)."""
 
     submitted: npt.NDArray[np.float64]
     lasts: npt.NDArray[np.float64]
 
 
 class Layout(NamedTuple):
-    """Where what is seen is written; see `Sight`."""
+    """The positions of values in an observation; see `Sight`."""
 
     sizes: tuple[int, int, int, int, int, int]
-    """max_queue, max_running, how many columns there are, how many of them are waiting times, how many are times until
-    a start, and which one tells what fits (-1: none)."""
+    """max_queue, max_running, the number of columns, of waiting times among them, and of times until a start; and the
+    column that shows whether a job fits (-1: none)."""
     columns: tuple[int, ...]
-    """Which columns are times."""
+    """The columns of times."""
 
 
 class Filling(Protocol):
-    """Who starts other jobs while one waits for hosts; see `Backfiller`."""
+    """An object that starts other jobs while one waits for hosts; see `Backfiller`."""
 
     rules: tuple[bool, bool, bool, bool]
 
@@ -58,26 +60,26 @@ class World(ABC):
     Args:
         log: the log.
         first: the number of its first job in the log.
-        count: how many jobs it has.
-        ranks: the order in which the queue is, as a rank for each of its jobs; None: by submission.
-        tried: the order in which jobs are tried that start before their turn, likewise; None: that of the queue.
+        count: the number of its jobs.
+        ranks: the queue order, as a rank for each of its jobs; None: by submission.
+        tried: the order in which jobs are tried before their turn, as ranks; None: the queue order.
 
     Attributes:
         now: the time, in seconds.
-        free: how many hosts no job has.
-        next: how many jobs were submitted, which is the number of the next one.
-        queue: the jobs that wait, in order.
-        ends: when the jobs that run end at the latest, in seconds, sorted.
-        end_jobs: which jobs those are.
-        started: the jobs that have started, in that order.
-        starts: when each job has started, in seconds; -1 if it has not.
-        outcomes: the jobs whose start and run time are known, in the order in which that came to be known.
-        finished: the jobs that have ended, in that order.
-        sizes: how many hosts each job asks for.
-        submitted: when each is submitted, in seconds.
-        walltimes: seconds after which each is killed; `NEVER`: never.
-        lasts: how many seconds each runs, once that is known.
-        times: what of this is known beforehand, in columns.
+        free: the number of free hosts.
+        next: the number of submitted jobs, which is the number of the next one.
+        queue: the waiting jobs, in queue order.
+        ends: the latest ends of the running jobs, in seconds, sorted.
+        end_jobs: the running jobs, in the order of `ends`.
+        started: the jobs that have started, in the order of their starts.
+        starts: the start of each job, in seconds; -1 if it has not started.
+        outcomes: the jobs whose start and run time are known, in the order in which these became known.
+        finished: the jobs that have ended, in the order of their ends.
+        sizes: the number of hosts that each job requests.
+        submitted: the submission time of each job, in seconds.
+        walltimes: the seconds after which each job is killed; `NEVER`: never.
+        lasts: the run time of each job in seconds, once it is known.
+        times: the times that are known beforehand, in columns.
     """
 
     __slots__ = (
@@ -88,10 +90,10 @@ class World(ABC):
     shared: ClassVar[tuple[str, ...]] = (
         *("count", "first", "lasts", "log", "ranks", "sizes", "submitted", "times", "tried", "walltimes"),
     )
-    """What never changes, and is the same in copies."""
+    """The attributes that never change. Copies share them."""
     numbers: ClassVar[tuple[str, ...]] = ("free", "next", "now")
     changing: ClassVar[tuple[str, ...]] = ("end_jobs", "ends", "finished", "outcomes", "queue", "started", "starts")
-    """What copies have of their own."""
+    """The attributes that each copy has for itself."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class World(ABC):
         self.settle()
 
     def settle(self) -> None:
-        """Nobody has come yet."""
+        """Set the state before the first submission."""
         self.now = self.submitted[0]
         self.free = self.log.hosts
         self.next = 0
@@ -124,7 +126,7 @@ class World(ABC):
         self.finished = array("q")
 
     def copy(self: _Self) -> _Self:
-        """A copy, which goes on alike, and shares what never changes."""
+        """A copy that continues in the same way. It shares the attributes that never change."""
         made: _Self = self.__class__.__new__(self.__class__)
         for name in (*self.shared, *self.numbers):
             setattr(made, name, getattr(self, name))
@@ -132,21 +134,21 @@ class World(ABC):
             setattr(made, name, getattr(self, name)[:])
         return made
 
-    # What happens
+    # Events
 
     @abstractmethod
     def advance(self) -> int | None:
-        """Let the next thing happen: the number of the job that was submitted, -1 - number of the one that ended.
+        """Go on to the next event, and return it: the number of a submitted job, or -1 - number of a job that ended.
 
-        Of what happens at one time, submissions come first. None if nothing will happen any more.
+        At one time, submissions come first. None: there are no more events.
         """
 
     def begin(self, job: int) -> None:
-        """A job starts on the machine: `start` asks for it. A world that has a `start` of its own may not need it."""
+        """Start a job on the machine. `start` calls it. A world with its own `start` may not need it."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """All jobs have started: go on to the end."""
+        """Go on to the end, once all jobs have started."""
         while self.advance() is not None:
             pass
 
@@ -167,23 +169,31 @@ class World(ABC):
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait."""
+        """The number of waiting jobs."""
         return len(self.queue)
 
     def head(self, limit: int) -> npt.NDArray[np.int64]:
-        """The first jobs of the queue, so many at most."""
+        """The first jobs of the queue, at most `limit` of them."""
         return np.array(self.queue[:limit], np.int64)
 
     def running(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """When the jobs that run end at the latest, and which they are."""
+        """The latest ends of the running jobs, and the jobs."""
         return np.array(self.ends, np.float64), np.array(self.end_jobs, np.int64)
 
+    def hosts_of(self, job: int) -> FrozenHosts | None:
+        """The hosts of a job that has started; None in worlds that only know their number."""
+        return None
+
+    def sleeping(self) -> FrozenHosts:
+        """The hosts that are off."""
+        return frozen_hosts("")
+
     def take(self, place: int) -> int:
-        """The job at a place of the queue, which leaves the queue."""
+        """Remove the job at a place of the queue, and return it."""
         return self.queue.pop(place)
 
     def start(self, job: int) -> None:
-        """Start a job that has left the queue, and fits."""
+        """Start a job that has left the queue and fits."""
         end = self.end_of(job, self.now)
         place = bisect_right(self.ends, end)
         self.ends.insert(place, end)
@@ -194,12 +204,12 @@ class World(ABC):
         self.begin(job)
 
     def end_of(self, job: int, start: float) -> float:
-        """When a job ends at the latest that starts then."""
+        """The latest end of a job that starts at this time."""
         end = start + self.walltimes[job]
         return end if self.log.is_whole else self.log.rounded(end)
 
     def arrived(self) -> int:
-        """The next job waits."""
+        """Add the next job to the queue."""
         job = self.next
         self.next = job + 1
         if self.ranks is None:
@@ -210,7 +220,7 @@ class World(ABC):
         return job
 
     def ended(self, job: int) -> int:
-        """A job has ended."""
+        """Free the hosts of a job that has ended."""
         place = bisect_left(self.ends, self.end_of(job, self.starts[job]))
         while self.end_jobs[place] != job:
             place += 1
@@ -220,38 +230,38 @@ class World(ABC):
         return -1 - job
 
     def joules(self) -> float:
-        """What all hosts have consumed until now.
+        """The energy of all hosts until now, in joules.
 
         Raises:
             InputError: energy is not measured here.
         """
-        raise InputError("energy is measured in environments with energy only, as Power-v0 is")
+        raise InputError("this environment does not measure energy: use one that does, such as batprotocol/Power-v0")
 
     def see(self, row: Any, tables: tuple[Any, Any, Any], layout: Layout) -> bool:
-        """Write what is seen into a row, if this world does so itself; see `Sight`."""
+        """Write the observation into a row, if this world can do so itself, and return whether it did; see `Sight`."""
         return False
 
     # Orders that change with time
 
     def state(self) -> State:
-        """The machine as orders of policies see it: the time and how many hosts are free."""
+        """The state that queue orders read: the time, and the number of free hosts."""
         state = State(resolution=self.log.resolution)
         state.now, state.size, state.room = self.now, self.log.hosts, self.free
         return state
 
     def sort(self, order: Order) -> None:
-        """Put the queue into an order of policies as it is now."""
+        """Sort the queue by a queue order, with its present keys."""
         self.queue = array("q", self.sorted_by(order, self.queue))
 
     def sorted_by(self, order: Order, jobs: Iterable[int]) -> list[int]:
-        """Jobs that wait, in an order of policies as it is now."""
+        """Some waiting jobs, sorted by a queue order, with its present keys."""
         state, log, first = self.state(), self.log, self.first
         return sorted(jobs, key=lambda job: (order.key(log.waiting(first + job), state), job))
 
-    # What came of it
+    # Results
 
     def row(self, job: int) -> JobRow:
-        """What became of a job that has ended."""
+        """The row of a job that has ended."""
         name, asked = self.log.job(self.first + job)
         workload, _, id = name.partition("!")
         late = self.walltimes[job] <= self.lasts[job]
@@ -268,5 +278,5 @@ class World(ABC):
         )
 
     def rows(self) -> list[JobRow]:
-        """The rows of the jobs that have ended, in that order."""
+        """The rows of the jobs that have ended, in the order of their ends."""
         return [self.row(job) for job in self.finished]

@@ -128,13 +128,13 @@ take_out(Pool *self, const Interval *intervals, int count, PyObject *size, Py_ss
 PyDoc_STRVAR(take_doc, "take($self, /, count)\n"
                        "--\n"
                        "\n"
-                       "Take the first hosts that are free.\n"
+                       "Take the first free hosts.\n"
                        "\n"
                        "Args:\n"
-                       "    count: how many; 0 to `len(self)`.\n"
+                       "    count: the number of hosts, 0 to `len(self)`.\n"
                        "\n"
                        "Raises:\n"
-                       "    HostsError: there are not so many.");
+                       "    HostsError: fewer hosts are free.");
 
 static PyObject *
 take(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
@@ -175,13 +175,13 @@ row_of(Pool *self, Py_ssize_t count)
 PyDoc_STRVAR(take_contiguous_doc, "take_contiguous($self, /, count)\n"
                                   "--\n"
                                   "\n"
-                                  "Take the first hosts in a row that are free.\n"
+                                  "Take the first free hosts in a row.\n"
                                   "\n"
                                   "Args:\n"
-                                  "    count: how many; 0 to `len(self)`.\n"
+                                  "    count: the number of hosts, 0 to `len(self)`.\n"
                                   "\n"
                                   "Raises:\n"
-                                  "    HostsError: there are not so many in a row.\n"
+                                  "    HostsError: no row of free hosts is long enough.\n"
                                   "\n"
                                   ">>> free = Hosts(\"0-2 4 6-9\")\n"
                                   ">>> free.take_contiguous(4), free.take_contiguous(2)\n"
@@ -286,11 +286,11 @@ PyDoc_STRVAR(take_these_doc, "take_these($self, /, hosts)\n"
                              "Take certain hosts.\n"
                              "\n"
                              "Args:\n"
-                             "    hosts: a host set; all of it must be free.\n"
+                             "    hosts: a host set. All its hosts must be free.\n"
                              "\n"
                              "Raises:\n"
                              "    HostsError: some of them are not free.\n"
-                             "    HostSetError: this is no host set.");
+                             "    HostSetError: this is not a host set.");
 
 static PyObject *
 take_these(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
@@ -306,14 +306,14 @@ PyDoc_STRVAR(give_back_doc,
              "give_back($self, /, hosts)\n"
              "--\n"
              "\n"
-             "Give back hosts that were taken, all that were taken together or some of them.\n"
+             "Give back hosts that were taken, all hosts of a job or some of them.\n"
              "\n"
              "Args:\n"
-             "    hosts: a host set; all of it must have been taken.\n"
+             "    hosts: a host set. All its hosts must have been taken.\n"
              "\n"
              "Raises:\n"
-             "    HostsError: some of them are free, or unknown: they never were in this set.\n"
-             "    HostSetError: this is no host set.");
+             "    HostsError: some of them are free, or were never in this set.\n"
+             "    HostSetError: this is not a host set.");
 
 static PyObject *
 give_back(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
@@ -385,7 +385,7 @@ static PySequenceMethods pool_as_sequence = {
 static PyTypeObject pool_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "batprotocol.hosts._pool.Pool",
-    .tp_doc = "Hosts to take from and to give back to.",
+    .tp_doc = "The state of Hosts.",
     .tp_basicsize = sizeof(Pool),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_new = create,

@@ -157,7 +157,7 @@ class OldScheduler(OldComponent):
         on_wait: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(ToOldScheduler(version, options or Options(), store))
-        self.is_told_at_once = self._to.version < (3,)
+        self.is_notified_at_once = self._to.version < (3,)
         self._requester = Requester(endpoint, timeout=timeout, who="the scheduler", on_wait=on_wait)
 
     def _ask(self, told: e.Message) -> e.Message:

@@ -202,7 +202,7 @@ class TextScheduler(OldComponent):
     before the clock or before one another.
     """
 
-    is_told_at_once = True
+    is_notified_at_once = True
     """Batsims that speak text tell each thing as soon as they have heard the last reply."""
 
     def __init__(

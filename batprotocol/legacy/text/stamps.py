@@ -44,7 +44,7 @@ class Stamp(NamedTuple):
         read: the values that its content holds, None if it has none.
         write: its content.
         content: what its content looks like, with WLOAD! from version 2 on.
-        is_said: whether a Batsim ever said it, if it is Batsim's.
+        is_sent: whether a Batsim ever said it, if it is Batsim's.
     """
 
     letter: str
@@ -54,7 +54,7 @@ class Stamp(NamedTuple):
     read: Callable[[str], tuple[Any, ...]] | None = None
     write: Callable[[Any], str] | None = None
     content: str = ""
-    is_said: bool = True
+    is_sent: bool = True
 
 
 # Times

@@ -1,7 +1,7 @@
-"""The events of the protocol's `Event` union, and which side sends which.
+"""The events of the protocol's `Event` union, and the side that sends each.
 
-All take keywords, and all carry a `timestamp`: when the event happened or shall happen, in simulated seconds. It must
-not be after its message's `now`. `MessageBuilder` fills it in.
+All constructors take keyword arguments only. All events have a `timestamp`, in simulated seconds: the time at which the
+event happened or is to happen. It must not be later than the `now` of the message. `MessageBuilder` fills it in.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Event: TypeAlias = EventFromBatsim | EventFromEDC
 
 
 class Direction(str, Enum):
-    """Which side sends an event or a message."""
+    """The side that sends an event or a message."""
 
     BATSIM_TO_EDC = "b2e"
     """From Batsim to the external decision component."""

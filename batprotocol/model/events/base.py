@@ -1,4 +1,4 @@
-"""What all events have in common. It must not know which side sends which."""
+"""The base classes of events. This module must not depend on which side sends an event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["EventBase", "HostsEventBase"]
 
 
 class EventBase(Value, frozen=True, kw_only=True):
-    """An event: something that happens at a time."""
+    """An event: something that happens at a given time."""
 
     timestamp: float = 0.0
 
@@ -23,7 +23,7 @@ class EventBase(Value, frozen=True, kw_only=True):
 class HostsEventBase(EventBase, frozen=True, kw_only=True):
     """An event about a set of hosts."""
 
-    # Repeated by those below: in what is inherited, mypy takes the type that a constructor takes for that of the field.
+    # Subclasses repeat it: mypy takes the type of the constructor's argument for that of an inherited field.
     host_ids: HostString
 
     def __post_init__(self) -> None:
@@ -32,5 +32,5 @@ class HostsEventBase(EventBase, frozen=True, kw_only=True):
 
     @property
     def hosts(self) -> ProcSet:
-        """The hosts as a `procset.ProcSet`. `HostSetError` if the string is no host set."""
+        """The hosts as a `procset.ProcSet`. Raises `HostSetError` if the string is not a host set."""
         return parse_hosts(self.host_ids)

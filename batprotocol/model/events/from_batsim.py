@@ -40,11 +40,12 @@ class JobSubmittedEvent(EventBase, frozen=True, kw_only=True):
     """Batsim: a job was submitted.
 
     Args:
-        job_id: the job, `workload!job`.
-        job: what it asks for.
-        submission_time: when it was submitted, in simulated seconds.
-        profile: its profile, if `forward_profiles_on_job_submission` was requested; else None.
-        timestamp: when, in simulated seconds.
+        job_id: the id of the job, `workload!job`.
+        job: the request of the job.
+        submission_time: the submission time of the job, in simulated seconds.
+        profile: the profile of the job if the decision component requested `forward_profiles_on_job_submission`; else
+            None.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     job_id: str
@@ -57,10 +58,11 @@ class JobCompletedEvent(EventBase, frozen=True, kw_only=True):
     """Batsim: a job has ended. Batsim forgets the job as soon as this event is delivered.
 
     Args:
-        job_id: the job, `workload!job`.
-        state: how it ended.
-        return_code: 0 for success; int32. Batsim gives -1 at the walltime, and -1 or -2 for a killed job.
-        timestamp: when, in simulated seconds.
+        job_id: the id of the job, `workload!job`.
+        state: how the job ended.
+        return_code: the return code of the job, 0 for success; int32. Batsim sends -1 for a job that reached its
+            walltime, and -1 or -2 for a killed job.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     job_id: str
@@ -69,13 +71,15 @@ class JobCompletedEvent(EventBase, frozen=True, kw_only=True):
 
 
 class JobsKilledEvent(EventBase, frozen=True, kw_only=True):
-    """Batsim: these jobs were killed, as asked.
+    """Batsim: the jobs of a `KillJobsEvent` do not run any more.
 
     Args:
-        job_ids: the jobs, `workload!job`, in the order in which the `KillJobsEvent` named them.
-        progresses: how far each had come, sorted by job; fewer than `job_ids` when some had ended by themselves.
-        profiles: their profiles, if `forward_profiles_on_jobs_killed` was requested; else None.
-        timestamp: when, in simulated seconds.
+        job_ids: the ids of the jobs, `workload!job`, in the order of the `KillJobsEvent`.
+        progresses: the progress of each job that was killed, sorted by job id. A job that had ended before the kill has
+            no entry.
+        profiles: the profiles of the killed jobs if the decision component requested `forward_profiles_on_jobs_killed`;
+            else None.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     job_ids: TupleOf[str]
@@ -90,17 +94,17 @@ class JobsKilledEvent(EventBase, frozen=True, kw_only=True):
 
 
 class ProbeDataEmittedEvent(EventBase, frozen=True, kw_only=True):
-    """Batsim: data of a probe.
+    """Batsim: a probe emits data.
 
     Args:
         probe_id: the name of the probe.
-        resources: the hosts or links observed.
-        metrics: what is measured.
-        data: the value, or one for each resource. Batsim's are joules since the start of the simulation.
-        manually_triggered: whether a `TriggerProbeEvent` asked for it.
-        nb_emitted: how many times the probe has emitted data; uint32. Batsim always says 0.
-        nb_triggered: how many times the probe has been triggered; uint32. Batsim always says 0.
-        timestamp: when, in simulated seconds.
+        resources: the hosts or links that the probe observes.
+        metrics: the quantity that the probe measures.
+        data: one value for all resources, or one for each. Batsim sends joules since the start of the simulation.
+        manually_triggered: whether a `TriggerProbeEvent` requested the data.
+        nb_emitted: the number of times that the probe has emitted data; uint32. Batsim always sends 0.
+        nb_triggered: the number of times that the probe was triggered; uint32. Batsim always sends 0.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     probe_id: str
@@ -116,12 +120,12 @@ class ProbeDataEmittedEvent(EventBase, frozen=True, kw_only=True):
 
 
 class RequestedCallEvent(EventBase, frozen=True, kw_only=True):
-    """Batsim: here is the call that was requested.
+    """Batsim: a call that the decision component requested is due.
 
     Args:
-        call_me_later_id: the name given in the `CallMeLaterEvent`.
-        last_periodic_call: whether this is the last call of a periodic call with a finite number of periods.
-        timestamp: when, in simulated seconds.
+        call_me_later_id: the id of the call, from the `CallMeLaterEvent`.
+        last_periodic_call: True for the last call of a periodic call with a finite number of periods.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     call_me_later_id: str
@@ -132,24 +136,24 @@ class RequestedCallEvent(EventBase, frozen=True, kw_only=True):
 
 
 class SimulationBeginsEvent(EventBase, frozen=True, kw_only=True):
-    """Batsim: the simulation begins; here is the platform.
+    """Batsim: the simulation begins. The event describes the platform and the inputs.
 
     Args:
         batprotocol_version: the version of the protocol.
         batsim_version: the version of Batsim.
-        batsim_commit: its Git commit, or None.
-        host_number: how many hosts there are, computation and storage hosts together; uint32.
-        computation_host_number: how many computation hosts there are; uint32.
+        batsim_commit: the Git commit of Batsim, or None.
+        host_number: the number of hosts, computation and storage hosts together; uint32.
+        computation_host_number: the number of computation hosts; uint32.
         computation_hosts: the hosts that execute jobs.
-        storage_host_number: how many storage hosts there are; uint32.
+        storage_host_number: the number of storage hosts; uint32.
         storage_hosts: the hosts that store data.
         batsim_arguments: Batsim's command line.
         batsim_execution_context_json: Batsim's execution context, as JSON text.
         workloads: the static workloads.
         external_event_lists: the static lists of external events.
-        profiles: the profiles of the static workloads, if `forward_profiles_on_simulation_begins` was requested; else
-            `()` from Batsim, or None.
-        timestamp: when, in simulated seconds.
+        profiles: the profiles of the static workloads if the decision component requested
+            `forward_profiles_on_simulation_begins`; else None, or `()` from Batsim.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     batprotocol_version: str
@@ -179,10 +183,10 @@ class SimulationBeginsEvent(EventBase, frozen=True, kw_only=True):
 
 
 class SimulationEndsEvent(EventBase, frozen=True, kw_only=True):
-    """Batsim: the simulation has ended. The decision component answers once more.
+    """Batsim: the simulation has ended. The decision component must still answer this message.
 
     Args:
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
 
@@ -190,8 +194,8 @@ class SimulationErrorEvent(EventBase, frozen=True, kw_only=True):
     """Batsim: the simulation has failed. Batsim 5.0.0-rc2 has no code that sends it.
 
     Args:
-        error: what happened.
-        timestamp: when, in simulated seconds.
+        error: the description of the error.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     error: str
@@ -201,7 +205,7 @@ class AllStaticJobsHaveBeenSubmittedEvent(EventBase, frozen=True, kw_only=True):
     """Batsim: all jobs of the static workloads have been submitted.
 
     Args:
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
 
@@ -209,7 +213,7 @@ class AllStaticExternalEventsHaveBeenInjectedEvent(EventBase, frozen=True, kw_on
     """Batsim: all events of the static external event lists have occurred.
 
     Args:
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
 
@@ -220,9 +224,9 @@ class HostsPStateChangedEvent(HostsEventBase, frozen=True, kw_only=True):
     """Batsim: the power state of these hosts has changed.
 
     Args:
-        host_ids: the host set; anything but a string is written as the canonical string.
-        pstate: the power state reached; uint32.
-        timestamp: when, in simulated seconds. Batsim gives the time of the previous exchange.
+        host_ids: the host set. A string is kept; any other host set becomes the canonical string.
+        pstate: the power state that the hosts have reached; uint32.
+        timestamp: the time of the event, in simulated seconds. Batsim sends the time of the previous exchange instead.
     """
 
     host_ids: HostString
@@ -233,9 +237,9 @@ class HostsTurnedOnOffEvent(HostsEventBase, frozen=True, kw_only=True):
     """Batsim: these hosts are now on or off.
 
     Args:
-        host_ids: the host set; anything but a string is written as the canonical string.
-        state: the power state reached; uint32.
-        timestamp: when, in simulated seconds. Batsim gives the time of the previous exchange.
+        host_ids: the host set. A string is kept; any other host set becomes the canonical string.
+        state: the power state that the hosts have reached; uint32.
+        timestamp: the time of the event, in simulated seconds. Batsim sends the time of the previous exchange instead.
     """
 
     host_ids: HostString
@@ -246,10 +250,10 @@ class HostsTurnedOnOffEvent(HostsEventBase, frozen=True, kw_only=True):
 
 
 class GenericExternalEvent(Value, frozen=True):
-    """An external event that is free text.
+    """An external event with free text.
 
     Args:
-        data: the text, as the list of external events gives it.
+        data: the text, as in the list of external events.
     """
 
     data: str
@@ -262,9 +266,9 @@ class ExternalEventOccurredEvent(EventBase, frozen=True, kw_only=True):
     """Batsim: an external event has occurred.
 
     Args:
-        id: its name.
-        external_event: the event.
-        timestamp: when, in simulated seconds. Batsim gives the time of the previous exchange.
+        id: the id of the external event.
+        external_event: the external event.
+        timestamp: the time of the event, in simulated seconds. Batsim sends the time of the previous exchange instead.
     """
 
     id: str

@@ -49,27 +49,27 @@ __all__ = [
 
 
 class RejectJobEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: this job will not be executed. Batsim sends no `JobCompletedEvent` for it.
+    """Decision component: reject this job. Batsim never executes it, and sends no `JobCompletedEvent` for it.
 
     Args:
-        job_id: a submitted job, `workload!job`.
-        timestamp: when, in simulated seconds.
+        job_id: the id of a submitted job, `workload!job`.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     job_id: str
 
 
 class ExecuteJobEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: execute this job on these hosts. Answered by a `JobCompletedEvent` when it has ended.
+    """Decision component: execute this job on these hosts. Batsim answers with a `JobCompletedEvent` when it has ended.
 
-    Batsim does not check that the hosts are free or enough.
+    Batsim does not check that the hosts are free, or that there are enough of them.
 
     Args:
-        job_id: a submitted job, `workload!job`.
-        allocation: its hosts, and the placement of its executors on them.
-        profile_allocation_override: other hosts and placements for sub-profiles of a composition, or None.
-        storage_placement: the hosts that stand for the storages that the profiles name, or None.
-        timestamp: when, in simulated seconds.
+        job_id: the id of a submitted job, `workload!job`.
+        allocation: the hosts of the job, and the placement of its executors on them.
+        profile_allocation_override: other hosts and placements for the profiles within a composition, or None.
+        storage_placement: the hosts of the storages that the profiles name, or None.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     job_id: str
@@ -83,11 +83,11 @@ class ExecuteJobEvent(EventBase, frozen=True, kw_only=True):
 
 
 class KillJobsEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: kill these jobs. Answered by a `JobsKilledEvent`.
+    """Decision component: kill these jobs. Batsim answers with a `JobsKilledEvent`.
 
     Args:
-        job_ids: running jobs, `workload!job`; Batsim refuses an empty list.
-        timestamp: when, in simulated seconds.
+        job_ids: the ids of running jobs, `workload!job`. Batsim refuses an empty list.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     job_ids: TupleOf[str]
@@ -101,24 +101,24 @@ class KillJobsEvent(EventBase, frozen=True, kw_only=True):
 
 
 class RegisterProfileEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: here is a new profile.
+    """Decision component: register a new profile.
 
     Args:
-        profile: the profile and its new name, `workload!name`.
-        timestamp: when, in simulated seconds.
+        profile: the profile and its new id, `workload!name`.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     profile: ProfileAndId
 
 
 class RegisterJobEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: here is a new job. Answered by a `JobSubmittedEvent` if `acknowledge_dynamic_jobs`
+    """Decision component: register a new job. Batsim answers with a `JobSubmittedEvent` if `acknowledge_dynamic_jobs`
     was requested.
 
     Args:
-        job_id: its new name, `workload!job`.
-        job: what it asks for; its profile must exist.
-        timestamp: when, in simulated seconds.
+        job_id: the new id of the job, `workload!job`.
+        job: the request of the job. Its profile must exist.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     job_id: str
@@ -126,10 +126,10 @@ class RegisterJobEvent(EventBase, frozen=True, kw_only=True):
 
 
 class FinishRegistrationEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: no more jobs or profiles will be registered (due once `dynamic_registration` was requested).
+    """Decision component: registration is finished. It is required, once, if `dynamic_registration` was requested.
 
     Args:
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
 
@@ -137,21 +137,21 @@ class FinishRegistrationEvent(EventBase, frozen=True, kw_only=True):
 
 
 class CreateProbeEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: observe these resources. Answered by a `ProbeDataEmittedEvent` at each emission.
+    """Decision component: observe these resources. Batsim answers with a `ProbeDataEmittedEvent` at each emission.
 
-    Batsim 5.0.0-rc2 implements one kind of probe and refuses others: power of hosts, periodically, accumulated without
-    reset, told for each host or as sum or mean.
+    Batsim 5.0.0-rc2 implements one kind of probe and refuses others: power of hosts, with a periodic trigger,
+    accumulated without reset. The probe emits one value for each host, or their sum or mean.
 
     Args:
-        probe_id: the name of the probe; not empty, not in use.
-        metrics: what is measured.
-        resources: the hosts or links observed.
-        data_accumulation_strategy: whether and how measures are accumulated over time.
-        measurement_triggering_policy: when measures are taken.
-        resources_aggregation_function: how the values of the resources become one.
-        temporal_aggregation_function: how measures are aggregated over time.
-        emission_filtering_policy: which data is emitted.
-        timestamp: when, in simulated seconds.
+        probe_id: the id of the probe; not empty, and not the id of a running probe.
+        metrics: the quantity that the probe measures; `Metrics.Power` by default.
+        resources: the hosts or links that the probe observes.
+        data_accumulation_strategy: how the probe accumulates measures over time; no accumulation by default.
+        measurement_triggering_policy: the times at which the probe measures.
+        resources_aggregation_function: how the probe combines the values of the resources; no aggregation by default.
+        temporal_aggregation_function: how the probe aggregates measures over time; no aggregation by default.
+        emission_filtering_policy: which data the probe emits; all by default.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     probe_id: str
@@ -168,20 +168,20 @@ class StopProbeEvent(EventBase, frozen=True, kw_only=True):
     """Decision component: stop this probe.
 
     Args:
-        probe_id: the name of the probe.
-        timestamp: when, in simulated seconds.
+        probe_id: the id of the probe.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     probe_id: str
 
 
 class TriggerProbeEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: take a measure now. Batsim 5.0.0-rc2 refuses it.
+    """Decision component: measure with this probe now. Batsim 5.0.0-rc2 refuses it.
 
     Args:
-        probe_id: the name of the probe.
-        force_data_emission: emit data whatever the emission filter says; True unless told otherwise.
-        timestamp: when, in simulated seconds.
+        probe_id: the id of the probe.
+        force_data_emission: emit the data even if the emission filter would drop it; True by default.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     probe_id: str
@@ -192,9 +192,9 @@ class ResetProbeEvent(EventBase, frozen=True, kw_only=True):
     """Decision component: set the accumulated value of this probe. Batsim 5.0.0-rc2 refuses it.
 
     Args:
-        probe_id: the name of the probe.
-        new_value: the new value, in the unit of the accumulated metrics.
-        timestamp: when, in simulated seconds.
+        probe_id: the id of the probe.
+        new_value: the new value, in the unit of the accumulated metrics; 0 by default.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     probe_id: str
@@ -205,12 +205,12 @@ class ResetProbeEvent(EventBase, frozen=True, kw_only=True):
 
 
 class CallMeLaterEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: call me at this time, or periodically. Answered by a `RequestedCallEvent` each time.
+    """Decision component: request a call, once or periodically. Batsim answers with a `RequestedCallEvent` each time.
 
     Args:
-        call_me_later_id: a name that comes back in each `RequestedCallEvent`; not empty.
-        when: `OneShot(42)`, `Periodic(10)` ...
-        timestamp: when, in simulated seconds.
+        call_me_later_id: the id of the call, not empty. Each `RequestedCallEvent` has the same id.
+        when: the time of the call, such as `OneShot(42)` or `Periodic(10)`.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     call_me_later_id: str
@@ -221,8 +221,8 @@ class StopCallMeLaterEvent(EventBase, frozen=True, kw_only=True):
     """Decision component: stop this periodic call.
 
     Args:
-        call_me_later_id: the name given in the `CallMeLaterEvent`.
-        timestamp: when, in simulated seconds.
+        call_me_later_id: the id of the call, from the `CallMeLaterEvent`.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     call_me_later_id: str
@@ -232,17 +232,19 @@ class StopCallMeLaterEvent(EventBase, frozen=True, kw_only=True):
 
 
 class EDCHelloEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: who I am. The one event of its first message. Answered by a `SimulationBeginsEvent`.
+    """Decision component: identify yourself and request features. Batsim answers with a `SimulationBeginsEvent`.
+
+    It is the only event of the decision component's first message.
 
     Args:
         batprotocol_version: the version of the protocol, for example `0.1.0`.
-        batprotocol_commit: its Git commit, or None.
-        decision_component_name: the scheduler's name, without comma or double quote.
-        decision_component_version: its version, without comma or double quote.
-        decision_component_commit: its commit, without comma or double quote. The schema calls it optional, but Batsim
-            crashes without it; `MessageBuilder` writes `""` at least.
-        requested_simulation_features: what it asks of the simulation.
-        timestamp: when, in simulated seconds.
+        batprotocol_commit: the Git commit of the protocol, or None.
+        decision_component_name: the name of the scheduler, without comma or double quote.
+        decision_component_version: the version of the scheduler, without comma or double quote.
+        decision_component_commit: the commit of the scheduler, without comma or double quote. It is optional in the
+            schema, but Batsim crashes without it. `MessageBuilder` writes at least `""`.
+        requested_simulation_features: the features that the scheduler requests; none by default.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     batprotocol_version: str
@@ -254,12 +256,12 @@ class EDCHelloEvent(EventBase, frozen=True, kw_only=True):
 
 
 class ForceSimulationStopEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: stop the simulation now. Answered by a `SimulationEndsEvent`.
+    """Decision component: stop the simulation now. Batsim answers with a `SimulationEndsEvent`.
 
-    Later events of the same message are dropped.
+    Batsim drops later events of the same message.
 
     Args:
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
 
@@ -267,12 +269,12 @@ class ForceSimulationStopEvent(EventBase, frozen=True, kw_only=True):
 
 
 class ChangeHostsPStateEvent(HostsEventBase, frozen=True, kw_only=True):
-    """Decision component: change the power state of these hosts. Answered by a `HostsPStateChangedEvent`.
+    """Decision component: change the power state of these hosts. Batsim answers with a `HostsPStateChangedEvent`.
 
     Args:
-        host_ids: the host set; anything but a string is written as the canonical string.
+        host_ids: the host set. A string is kept; any other host set becomes the canonical string.
         pstate: the power state to reach; uint32.
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     host_ids: HostString
@@ -280,12 +282,12 @@ class ChangeHostsPStateEvent(HostsEventBase, frozen=True, kw_only=True):
 
 
 class TurnOnOffHostsEvent(HostsEventBase, frozen=True, kw_only=True):
-    """Decision component: turn these hosts on or off. Answered by a `HostsTurnedOnOffEvent`.
+    """Decision component: turn these hosts on or off. Batsim answers with a `HostsTurnedOnOffEvent`.
 
     Args:
-        host_ids: the host set; anything but a string is written as the canonical string.
-        state: the power state to reach, a computation one from a sleep one or the reverse; uint32.
-        timestamp: when, in simulated seconds.
+        host_ids: the host set. A string is kept; any other host set becomes the canonical string.
+        state: the power state to reach: a computation state to turn hosts on, a sleep state to turn them off; uint32.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     host_ids: HostString

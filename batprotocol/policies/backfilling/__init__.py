@@ -1,4 +1,4 @@
-"""Which of the jobs that wait start now: `base` says what a kind of backfilling is; the other modules have one each."""
+"""Backfilling: which of the waiting jobs start now. `base` has the base class, the other modules one kind each."""
 
 from __future__ import annotations
 

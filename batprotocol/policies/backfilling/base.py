@@ -1,4 +1,4 @@
-"""Which of the jobs that wait start now: what all kinds of backfilling have in common, and the two simplest ones."""
+"""The base class of backfilling, and its two simplest kinds. Backfilling chooses the waiting jobs that start now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Backfilling", "Greedy", "NoBackfilling"]
 
 
 class Backfilling:
-    """Which jobs start now, and in which order. To make one, derive, and write `starting`.
+    """Which jobs start now, and in which order. To make one, derive and write `starting`.
 
     >>> class OneAtATime(Backfilling):
     ...     def starting(self, queue, state):
@@ -24,42 +24,43 @@ class Backfilling:
     """
 
     name: ClassVar[str] = ""
-    """What it is called on the command line."""
+    """Its name on the command line."""
     sentence: ClassVar[str] = ""
-    """What it does."""
+    """One sentence that describes it."""
     source: ClassVar[str] = ""
-    """Where it comes from."""
+    """The publication or documentation that defines it."""
     order: Order | None = None
-    """The order in which jobs are looked at that start before their turn; None: the queue's own."""
+    """The order in which jobs are tried before their turn; None: the queue order."""
 
     def begin(self, queue: Queue, state: State) -> None:
         """A simulation begins."""
 
     def wakes_at(self, state: State) -> float:
-        """When jobs may start even if nothing happens until then; infinity: never."""
+        """The next time at which jobs may start even if nothing happens before; infinity: never."""
         return math.inf
 
     def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
-        """The jobs that start now, each at most as large as `state.room`.
+        """Yield the jobs that start now, each at most as large as `state.room`.
 
-        Each has started before the next one is asked for: it is not in the queue any more, and its hosts are not free.
+        The policy starts each job before it asks for the next one: then the job is not in the queue any more, and its
+        hosts are not free.
         """
         raise NotImplementedError
 
     def submitted(self, job: WaitingJob, queue: Queue, state: State) -> None:
-        """A job waits: it is in the queue."""
+        """A job was submitted, and is in the queue now."""
 
     def started(self, job: RunningJob, state: State) -> None:
-        """A job runs."""
+        """A job was started."""
 
     def ended(self, job: RunningJob, state: State) -> None:
         """A job does not run any more."""
 
     def extended(self, job: RunningJob, before: float, state: State) -> None:
-        """A job runs for longer than was predicted: it is expected to end at `job.end`, and not as before."""
+        """A job runs longer than predicted: its expected end is `job.end` now, and was `before`."""
 
     def dropped(self, job: WaitingJob, state: State) -> None:
-        """A job does not wait any more, and never started."""
+        """A job does not wait any more, although it never started."""
 
 
 def in_turn(queue: Queue, state: State) -> Iterator[WaitingJob]:
@@ -69,24 +70,24 @@ def in_turn(queue: Queue, state: State) -> Iterator[WaitingJob]:
 
 
 class NoBackfilling(Backfilling):
-    """The first job of the queue starts, or all wait."""
+    """The first job of the queue starts, or all jobs wait."""
 
     name = "none"
-    sentence = "The first job of the queue starts, or all wait."
+    sentence = "The first job of the queue starts, or all jobs wait."
 
     def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
         return in_turn(queue, state)
 
 
 class Greedy(Backfilling):
-    """Any job that fits starts, the first of them first. Large jobs may wait until all others are done.
+    """Each job that fits starts, in queue order. Large jobs may wait until all other jobs have ended.
 
     Args:
-        order: the order in which those are tried that start before their turn; None: the queue's own.
+        order: the order in which jobs are tried before their turn; None: the queue order.
     """
 
     name = "greedy"
-    sentence = "Whatever fits starts, in the order of the queue; no job has a reservation."
+    sentence = "Each job that fits starts, in queue order; no job has a reservation."
     source = "Aida, Kasahara and Narita, JSSPP 1998 (fit processors first served)"
 
     def __init__(self, order: Order | None = None) -> None:

@@ -1,4 +1,4 @@
-"""EASY backfilling: the first job of the queue has a reservation, which no other job delays."""
+"""EASY backfilling: the first job of the queue has a reservation that no other job delays."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["EASY", "Shadow"]
 
 
 class Shadow(NamedTuple):
-    """When the first job can start at the latest, and how many hosts it leaves free from then on."""
+    """The latest time at which the first job can start, and the number of hosts that it leaves free from then on."""
 
     time: float
     spare: int
 
 
 class EASY(Backfilling):
-    """The first job starts when enough of the running jobs will have ended; others may start if that does not delay it.
+    """The first job starts when enough running jobs have ended. Others may start now if they do not delay it.
 
     Args:
-        order: the order in which the others are tried; None: the queue's own.
-        spare: whether jobs may last longer than until the first one starts, on hosts that it leaves free.
-        strict: whether the others must end before the first one starts, and not just then.
-        once: whether the time is computed once, when the first job finds that it must wait. Else it is when something
-            has happened, so that the first job gains from those that end early.
+        order: the order in which the other jobs are tried; None: the queue order.
+        spare: whether other jobs may still run when the first one starts, on hosts that it leaves free.
+        strict: whether the other jobs must end before the start of the first one; by default, they may end at it.
+        once: whether the start of the first job is computed only once, when it must wait for the first time. By
+            default, it is computed after each event, so that the first job gains from jobs that end early.
     """
 
     name = "easy"
@@ -53,7 +53,7 @@ class EASY(Backfilling):
             return
         shadow = self._shadow(first, state)
         spare = shadow.spare
-        # Half of the resolution is what two times that are rounded can never be apart.
+        # Two rounded times never differ by half of the resolution.
         slack = state.resolution / 2
         seconds = shadow.time - state.now + (-slack if self.strict else slack)
         if self.strict and not slack:
@@ -74,9 +74,9 @@ class EASY(Backfilling):
         return self._known[1]
 
     def shadow(self, first: WaitingJob, state: State) -> Shadow:
-        """When a job can start, by when those that run are expected to end."""
+        """The time at which a job can start, from the expected ends of the running jobs."""
         free, latest = state.vacant, math.inf
-        whole = free < first.size  # else it waits for hosts that lie well, and nobody knows which will be
+        whole = free < first.size  # else it waits for hosts in a row, and it is not known which
         for end, _, size, _ in state.endings:
             if end > latest:  # all that end together with the last one that it needs count
                 break

@@ -1,4 +1,4 @@
-"""Backfilling with several reservations: for each job that waits (conservative), or for the first ones of the queue."""
+"""Backfilling with several reservations: for each waiting job (conservative), or for the first ones of the queue."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from batprotocol.policies.queue import Gap, Queue
 __all__ = ["Conservative", "Reservations"]
 
 _FEW = 64
-"""So many reservations that do not hold any more do no harm."""
+"""Up to this number, reservations that are not valid any more stay in the heap."""
 
 
 class Conservative(Backfilling):
-    """Each job has a reservation from when it is submitted, at the first time at which it fits between all others.
+    """Each job gets a reservation when it is submitted: the first time at which it fits between all others.
 
-    Whenever a job ends early, the reservations are compressed: one after the other, in the order of the queue, moves to
-    the first time at which it fits now; none moves back. Where jobs run for longer than was predicted, reservations
+    When a job ends early, the reservations are compressed: in queue order, each one moves to the first time at which it
+    fits now. A reservation never moves to a later time, except when a job runs longer than predicted: then reservations
     cannot be kept, and all are made anew.
 
     Args:
-        depth: how many jobs at the head of the queue are compressed at a time, so that a turn does not grow with the
-            queue; those behind them move only if they can start at once. All, unless told otherwise.
+        depth: the number of jobs at the head of the queue that are compressed, so that the time of a decision does not
+            grow with the queue. The jobs behind them move only if they can start at once. By default, all jobs are.
     """
 
     name = "conservative"
-    sentence = "Each job has a reservation when it is submitted, which no job that comes later delays."
+    sentence = "Each job gets a reservation when it is submitted. Jobs that come later do not delay it."
     source = "Mu'alem and Feitelson, TPDS 12, 2001"
 
     def __init__(self, depth: int | None = None) -> None:
@@ -45,14 +45,14 @@ class Conservative(Backfilling):
         self._profile = Profile(state.now, state.size)
         self._starts: dict[int, float] = {}  # of each job that waits
         self._ends: dict[int, float] = {}
-        self._next: list[tuple[float, int]] = []  # a heap of them, in which those are left that do not hold any more
-        self._overdue: list[int] = []  # the jobs whose time has come, but which did not fit
+        self._next: list[tuple[float, int]] = []  # a heap of starts, also of some that are not valid any more
+        self._overdue: list[int] = []  # the jobs that did not fit at the time of their reservations
         self._jobs: dict[int, WaitingJob] = {}
         self._endless: set[int] = set()  # the jobs that wait for one without a walltime, and have no time to start
         self._ended_early = self._ended_late = False
 
     def reservation_of(self, job: WaitingJob) -> float:
-        """When a job that waits is to start at the latest."""
+        """The time of the reservation of a waiting job. It starts then at the latest."""
         return self._starts[job.number]
 
     def submitted(self, job: WaitingJob, queue: Queue, state: State) -> None:
@@ -72,7 +72,7 @@ class Conservative(Backfilling):
         most = math.inf
         for place, number in enumerate(due):
             job = self._jobs[number]
-            if job.size > state.room:  # those that are free do not lie well: it must not wait for longer than it must
+            if job.size > state.room:  # too few free hosts are in a row: other jobs must not delay this one further
                 self._overdue = due[place:]
                 most = state.endings[0][0] - state.now if state.endings else 0.0
                 break
@@ -125,7 +125,7 @@ class Conservative(Backfilling):
         self._profile.change(start, end, -job.size)
 
     def _release(self, job: WaitingJob, state: State) -> None:
-        """The hosts of a reservation are free again; the profile begins now."""
+        """Free the hosts of a reservation. The profile begins now."""
         number = job.number
         self._profile.change(max(self._starts[number], state.now), self._ends[number], job.size)
 
@@ -138,7 +138,7 @@ class Conservative(Backfilling):
         self._endless.discard(job.number)
 
     def _next_start(self) -> float:
-        """The first reservation of those whose time has not come."""
+        """The time of the first reservation to come."""
         starts, heap = self._starts, self._next
         if len(heap) > 2 * len(starts) + _FEW:
             heap[:] = {(start, number) for start, number in heap if starts.get(number) == start}
@@ -148,7 +148,7 @@ class Conservative(Backfilling):
         return heap[0][0] if heap else math.inf
 
     def _due(self, state: State) -> list[int]:
-        """The jobs whose time has come, the first reservation first."""
+        """The jobs whose reservations are due, the first reservation first."""
         due = [number for number in self._overdue if number in self._starts]
         self._overdue = []
         while self._next_start() <= state.now + state.resolution / 2:
@@ -156,7 +156,10 @@ class Conservative(Backfilling):
         return due
 
     def _next_at_once(self, state: State, most: float) -> WaitingJob | None:
-        """The first job that can start at once, for so many seconds, and delays no reservation; its own is moved."""
+        """Move the reservation of the first job that can start at once and delays no other reservation.
+
+        The job must end within `most` seconds.
+        """
         slack = state.resolution / 2
         steps = [(size, min(seconds, most) + slack) for size, seconds in self._profile.gaps(state.room)]
         job = self._ranking.first_in(Gap(*steps)) if steps else None
@@ -185,16 +188,15 @@ class Conservative(Backfilling):
 
 
 class Reservations(Backfilling):
-    """The first jobs of the queue have reservations, each made anew when something has happened; others must not delay
-    them.
+    """The first jobs of the queue have reservations that other jobs must not delay. Each event makes them anew.
 
     Args:
-        count: how many, >= 1. With 1, it is EASY.
-        order: the order in which others are tried; None: the queue's own.
+        count: the number of reservations, >= 1. With 1, it is EASY.
+        order: the order in which the other jobs are tried; None: the queue order.
     """
 
     name = "reservations"
-    sentence = "The first jobs of the queue have reservations; with 1, it is EASY."
+    sentence = "The first COUNT jobs of the queue have reservations, two by default; with 1, it is EASY."
     source = "PBS Professional, Implement Backfilling (backfill depth)"
 
     def __init__(self, count: int = 2, order: Order | None = None) -> None:
@@ -217,7 +219,7 @@ class Reservations(Backfilling):
             yield job
 
     def _next(self, queue: Queue, state: State) -> WaitingJob | None:
-        """The next job that starts before its turn."""
+        """The next job to start before its turn."""
         slack = state.resolution / 2
         endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
         profile = Profile(state.now, state.vacant, endings)

@@ -1,4 +1,4 @@
-"""Orders of the queue: `base` says what one is, `lasting`, `aging` and `multifactor` have those of the field."""
+"""Queue orders: `base` has the base class, `lasting`, `aging` and `multifactor` have the orders of the field."""
 
 from __future__ import annotations
 

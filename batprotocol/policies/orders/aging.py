@@ -1,6 +1,6 @@
-"""Orders in which jobs rise as they wait: WFP3, UNICEP and the expansion factor.
+"""Queue orders in which the priority of a job grows while it waits: WFP3, UNICEP and the expansion factor.
 
-Each grows with the waiting time at a pace of its own, so that jobs overtake one another all the time.
+The priority of each job grows at its own pace, so jobs overtake one another all the time.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ from batprotocol.policies.orders.base import Alike, Order
 __all__ = ["WFP3", "Aging", "ExpansionFactor", "Unicep"]
 
 _LEAST = 0.1
-"""What a walltime of 0 counts as, which only jobs that are registered can have."""
+"""The value in place of a walltime of 0, which only registered jobs can have."""
 _MOST = 1e100
-"""Of what is more, there is no third power."""
+"""The third power of a larger number is not a float."""
 
 
 class Aging(Order):
-    """An order by a priority that grows with the waiting time, and is smaller for longer walltimes. Derive from it.
+    """A base class of queue orders by a priority that grows with the waiting time.
+
+    The priority must be smaller for longer walltimes.
 
     Attributes:
-        grows_with_size: whether a job has a higher priority than a smaller one that is like it.
+        grows_with_size: whether, of two jobs that differ only in size, the larger one has the higher priority.
     """
 
     changes = True
     grows_with_size: ClassVar[bool] = True
 
     def priority(self, size: int, walltime: float, waited: float) -> float:
-        """The job with the highest priority comes first.
+        """The priority of a job. The job with the highest one comes first.
 
         Args:
-            size: how many hosts it asks for.
-            walltime: in seconds, > 0.
-            waited: how long it has waited, in seconds, >= 0.
+            size: the number of hosts that it requests.
+            walltime: its walltime in seconds, > 0.
+            waited: its waiting time until now in seconds, >= 0.
         """
         raise NotImplementedError
 
@@ -48,7 +50,7 @@ class Aging(Order):
 
 
 class WFP3(Aging):
-    """Most (w / r)^3 n: w the waiting time until now, r the walltime, n the hosts."""
+    """The most (w / r)^3 n first: w is the waiting time until now, r the walltime, n the number of hosts."""
 
     name = "wfp3"
     sentence = "The most (w / r)^3 n, of waiting time w, walltime r and hosts n."
@@ -60,7 +62,7 @@ class WFP3(Aging):
 
 
 class Unicep(Aging):
-    """Most w / (log2(n) r). A job for one host counts as one for two, as the logarithm of 1 is 0."""
+    """The most w / (log2(n) r) first. A job for one host counts as one for two, as the logarithm of 1 is 0."""
 
     name = "unicep"
     sentence = "The most w / (log2(max(n, 2)) r); also called UNICEF."
@@ -72,7 +74,7 @@ class Unicep(Aging):
 
 
 class ExpansionFactor(Aging):
-    """Most (w + r) / r: by how much waiting has stretched the walltime."""
+    """The most (w + r) / r first: the factor by which waiting has stretched the walltime."""
 
     name = "expansion"
     sentence = "The highest expansion factor, (w + r) / r."

@@ -1,8 +1,8 @@
-"""Orders of the queue: which of the jobs that wait comes first.
+"""Queue orders: which of the waiting jobs comes first.
 
-An order is a key: the job with the smallest one comes first, and of equal ones the job that was submitted first. What
-never changes while a job waits is computed once. Where keys change, `bound` tells how small those of jobs that are
-alike can be, so that only some of them are computed.
+An order is a key. The job with the smallest key comes first; among equal keys, the job that was submitted first. A key
+that never changes while a job waits is computed once. Where keys change, `bound` gives a lower bound for the keys of
+jobs that are alike, so that only some of the keys are computed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ class Alike(NamedTuple):
     """Bounds of jobs that are alike."""
 
     smallest: int
-    """No job asks for fewer hosts."""
+    """No job requests fewer hosts."""
     largest: int
-    """No job asks for more hosts."""
+    """No job requests more hosts."""
     shortest: float
     """No job has a shorter walltime."""
 
 
 class Order:
-    """An order of the queue. To make one, derive, and write `key`; or see `Ordered`.
+    """A queue order. To make one, derive and write `key`, or use `Ordered`.
 
     >>> class FewestHostSeconds(Order):
     ...     def key(self, job, state):
@@ -35,22 +35,22 @@ class Order:
     """
 
     name: ClassVar[str] = ""
-    """What it is called on the command line."""
+    """Its name on the command line."""
     sentence: ClassVar[str] = ""
-    """What it does."""
+    """One sentence that describes it."""
     source: ClassVar[str] = ""
-    """Where it comes from."""
+    """The publication or documentation that defines it."""
     changes: bool = False
     """Whether keys change while jobs wait."""
 
     def key(self, job: WaitingJob, state: State) -> Any:
-        """The job with the smallest key comes first. Numbers or tuples, no NaN among them."""
+        """The key of a job: a number or a tuple, without NaN. The job with the smallest key comes first."""
         raise NotImplementedError
 
     def bound(self, alike: Alike, submitted: float, state: State) -> Any:
-        """No smaller key has any job of these that was submitted then or later; None if that is not known.
+        """A lower bound of the keys of these jobs if they were submitted then or later; None if there is none.
 
-        Asked only where keys change.
+        The queue asks for it only where keys change.
         """
         return None
 
@@ -62,11 +62,11 @@ class Order:
 
 
 class Ordered(Order):
-    """An order by a Python function.
+    """A queue order by a Python function.
 
     Args:
-        key: called with a job, its waiting time in seconds and the state; the job for which it gives least comes first.
-        changes: whether what it gives changes while jobs wait. Then it is called anew for each job that could start.
+        key: takes a job, its waiting time in seconds and the state. The job with the smallest result comes first.
+        changes: whether the result changes while jobs wait. If so, it is called anew for each job that could start.
 
     >>> order = Ordered(lambda job, waited, state: job.size - waited / 3600)
     """

@@ -12,7 +12,7 @@ __all__ = ["F1", "F2", "F3", "F4", "FCFS", "LAF", "LCFS", "LJF", "SAF", "SJF", "
 
 _FUNCTIONS = "Carastan-Santos and de Camargo, SC 2017"
 _LEAST = 0.1
-"""What walltimes and times that are 0 or less count as, where logarithms are taken."""
+"""The value in place of walltimes and times that are 0 or less, where logarithms are taken."""
 
 
 class FCFS(Order):
@@ -145,5 +145,5 @@ class F4(Order):
 
 
 def _log(time: float) -> float:
-    # Only F1's authors say what becomes of 0, and the others cannot do without, either.
+    # Only the authors of F1 define the case of 0, and the other functions need it, too.
     return math.log10(time if time > 0 else _LEAST)

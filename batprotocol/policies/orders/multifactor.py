@@ -1,4 +1,4 @@
-"""The multifactor order: waiting time, size and fair share among users, each with a weight."""
+"""The multifactor order: the waiting time, the size and the fair share of users, each with a weight."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _MOST_HALVINGS = 500.0
 
 
 class Multifactor(Order):
-    """Highest `age` A + `size` N + `share` F: each factor is between 0 and 1.
+    """The highest `age` A + `size` N + `share` F first. Each of the factors A, N and F is between 0 and 1.
 
-    A is the waiting time over `oldest`, at most 1. N is the part of the hosts that the job asks for. F is
-    2^(-U / S): U the user's part of what was used lately, S the part that is meant for that user.
+    A is the waiting time divided by `oldest`, at most 1. N is the fraction of the hosts that the job requests. F is
+    2^(-U / S): U is the user's fraction of the recent usage, S the fraction that is meant for that user.
 
     Args:
         age: the weight of the waiting time.
-        size: the weight of the size; below 0, small jobs come first.
+        size: the weight of the size. If it is below 0, small jobs come first.
         share: the weight of the fair share.
-        oldest: seconds after which waiting longer does not help any more, > 0.
-        half_life: what was used that many seconds ago counts half, > 0. A job is counted when it has ended.
-        shares: what is meant for each user, in any unit; 1 for those who are not named.
+        oldest: the waiting time in seconds from which on the priority does not grow any more, > 0.
+        half_life: usage that is this many seconds old counts half, > 0. A job counts when it has ended.
+        shares: the share of each user, in any unit; 1 for each user who is not in it.
 
-    Users are those of the jobs' extra data, `{"user": 12}`; jobs without any belong to one user.
+    A job belongs to the user in its extra data, `{"user": 12}`. All jobs without a user belong to one more user.
     """
 
     name = "multifactor"
@@ -62,9 +62,9 @@ class Multifactor(Order):
 
     def begin(self, state: State) -> None:
         self._since = 0.0
-        self._used: dict[str | int | None, float] = {}  # host seconds, worth what they were at `_since`
+        self._used: dict[str | int | None, float] = {}  # host seconds, with their weights at `_since`
         self._total = 0.0
-        self._meant = 0.0  # the shares of all users that were seen
+        self._meant = 0.0  # the sum of the shares of all known users
 
     def key(self, job: WaitingJob, state: State) -> Any:
         waited = state.now - job.submitted
@@ -80,7 +80,7 @@ class Multifactor(Order):
         return -(self.age * min(waited / self.oldest, 1.0) + self.size * size / max(state.size, 1) + self.share)
 
     def ended(self, job: RunningJob, state: State) -> None:
-        # In place of letting all that was used decay, what is new is worth more.
+        # New usage counts more, instead of a decay of all old usage.
         halvings = (state.now - self._since) / self.half_life
         if halvings > _MOST_HALVINGS:
             scale = 2.0**-halvings

@@ -168,7 +168,7 @@ class Planner:
                 self._release(entry)
                 continue
             waits = entry.number in self.heads and not self._may_move_forward(entry, state)
-            before, reserved = entry.start, entry.reserved
+            before, reserved, is_fixed = entry.start, entry.reserved, entry.number in self._fixed
             hosts = None
             if not waits:
                 self._release(entry)
@@ -176,9 +176,10 @@ class Planner:
             if hosts is not None:
                 yield entry, hosts
                 continue
-            if entry.number in self._fixed or (claim is not None and claim(entry)):
-                if entry.number not in self.heads:
-                    self._reserve(entry, state, before)
+            if is_fixed:  # jobs are on their way out
+                self.claimed(entry, reserved, state.now)
+                continue
+            if claim is not None and claim(entry):
                 continue
             if not depth:
                 closed.add(place)

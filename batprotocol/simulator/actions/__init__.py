@@ -1,9 +1,10 @@
-"""What is under way: sleeps, latencies and work, step by step, and how work shares hosts and links.
+"""Actions: sleeps, latencies and work, which advance step by step. Work shares hosts and links.
 
-All arithmetic of a simulation's time is here, in doubles and in SimGrid's order, and nothing of who waits for what. It
-exists twice, with the same state and the same results to the last bit: in C (`native/`, where it was compiled), and in
-Python, in `sleeps` (time), `demand` (what work takes), `sharing` (how fast it goes on) and `actions` (all of it).
-`rounds`, which both use, computes what many rounds of sharing come to. `usual` knows which of the two simulations have.
+This package has all arithmetic of a simulation's time, in doubles and in SimGrid's order. It must not know who waits
+for an action. It exists twice, with the same state and the same results to the last bit: in C (`native/`, if the
+package was compiled), and in Python, in `sleeps` (time), `demand` (the needs of work), `sharing` (the rates of work)
+and `actions` (the whole). Both use `rounds`, which computes many rounds of sharing at once. `usual` has the classes
+that simulations use.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from batprotocol.simulator.actions.usual import usual
 __all__ = ["KINDS"]
 
 KINDS: Final[dict[str, tuple[type[PythonActions], type[PythonDemand]]]] = {}
-"""The classes that are at hand, the best ones first."""
+"""The available classes, with the fastest ones first."""
 
 if not TYPE_CHECKING:
     with suppress(ImportError):

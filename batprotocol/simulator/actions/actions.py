@@ -1,4 +1,4 @@
-"""All that is under way, in Python."""
+"""All actions of a simulation, in Python."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ State: TypeAlias = tuple[int, bool, bytes, bytes, bytes, list[int], bytes, bytes
 
 
 class PythonActions:
-    """All that is under way, and the hosts and links that it uses.
+    """All actions, and the hosts and links that they use.
 
     Args:
-        capacities: flops per second of all cores of each host now.
-        speeds: flops per second of one core of each host now.
-        corrected: whether a resource loses nothing for work that grows no more; in SimGrid, it goes on losing what such
-            work got last.
-        timing: a sleep or a latency with less left, in seconds, is over (SimGrid's `precision/timing`).
-        work_amount: a resource of which less is left is used up (`precision/work-amount`). Work is done with less left,
-            of 1, than the product of both.
+        capacities: current flops per second of all cores of each host.
+        speeds: current flops per second of one core of each host.
+        corrected: whether a resource loses nothing for work that no longer grows. In SimGrid, it continues to lose the
+            last amount of such work.
+        timing: a sleep or a latency ends when less than this remains, in seconds (SimGrid's `precision/timing`).
+        work_amount: a resource is used up when less than this remains (`precision/work-amount`). Work ends when less
+            than the product of both remains of 1.
 
-    Hosts are resources, and have the numbers that they have in `capacities`; links follow. Each action has a number, by
-    which it is known until it has ended or was cancelled; one that began later has a greater one.
+    Hosts are resources with the same numbers as in `capacities`. Links follow. Each action has a number, which is valid
+    until the action ends or is cancelled. Later actions have greater numbers.
     """
 
     __slots__ = ("_corrected", "_ended", "_next", "_paths", "_sharing", "_sleeps", "_work_left", "_works")
@@ -61,19 +61,19 @@ class PythonActions:
     # Resources
 
     def add_link(self, capacity: float, is_fatpipe: bool) -> int:
-        """A new link: its number. Of a fatpipe, each transfer gets all."""
+        """Add a link, and return its number. Each transfer gets the whole capacity of a fatpipe."""
         return self._sharing.add_link(capacity, is_fatpipe)
 
     def capacity(self, resource: int) -> float:
-        """What a resource gives in a second, in flops or bytes."""
+        """The capacity of a resource, in flops or bytes per second."""
         return self._sharing.capacity(resource)
 
     def change(self, host: int, speed: float, capacity: float) -> None:
-        """A core of a host has another speed now, and all its cores together this one."""
+        """Change the speed of a core of a host, and the capacity of all its cores."""
         self._sharing.change(host, speed, capacity)
 
     def load(self, resource: int) -> float:
-        """What all together take of a resource in a second, at the rates that were found last."""
+        """The total use of a resource per second, at the current rates."""
         return self._sharing.load(resource)
 
     def demand(
@@ -84,14 +84,14 @@ class PythonActions:
         under_way: float,
         path: Path,
     ) -> PythonDemand:
-        """What work takes.
+        """The demand of work.
 
         Args:
-            executors: the host of each; -1 stands for the master, which computes nothing.
-            flops: what each computes.
-            transfers: what they send to one another; a single executor has nobody to send anything to.
-            under_way: how many bytes of a transfer can be under way at most.
-            path: tells the ways, each of which is asked for only once.
+            executors: the host of each executor; -1 stands for the master, which computes nothing.
+            flops: the flops of each executor.
+            transfers: the transfers between executors. A single executor has none.
+            under_way: the maximum number of bytes of a transfer that can be under way.
+            path: returns the latency and the links of a route. Each route is requested only once.
         """
         paths = self._paths
 
@@ -108,13 +108,13 @@ class PythonActions:
     # Actions
 
     def sleep(self, seconds: float) -> int:
-        """Somebody sleeps for so many seconds, more than 0: its number."""
+        """Begin a sleep of more than 0 seconds, and return its number."""
         self._next = number = self._next + 1
         self._sleeps.add(number, seconds)
         return number
 
     def work(self, demand: PythonDemand, remains: float) -> int:
-        """Work begins, of which so much of 1 is to do: its number."""
+        """Begin work of which `remains` of 1 is to be done, and return its number."""
         self._next = number = self._next + 1
         work = self._works[number] = Work(number, demand, remains)
         if work.latency <= 0.0:
@@ -124,7 +124,7 @@ class PythonActions:
         return number
 
     def cancel(self, number: int) -> None:
-        """An action ends now, without having come to its end."""
+        """Stop an action before its end."""
         work = self._works.pop(number, None)
         if work is not None:
             self._sharing.remove(work)
@@ -132,7 +132,7 @@ class PythonActions:
             self._sleeps.remove(number)
 
     def remains(self, number: int) -> float:
-        """The part of some work that is still to do, in [0,1]."""
+        """The remaining part of work, in [0,1]."""
         return self._works[number].remains
 
     # Time
@@ -143,17 +143,17 @@ class PythonActions:
         return not self._sharing.changed
 
     def settle(self, before: Callable[[int], None] | None = None) -> None:
-        """Find the rates anew of all work that a change can concern.
+        """Compute again the rates of all work that a change can affect.
 
         Args:
-            before: told the number of each work whose rate will change, before any does.
+            before: called with the number of each work whose rate will change, before any rate changes.
         """
         self._sharing.settle(before)
 
     def step(self, most: float) -> float:
-        """The seconds until the next step, in which an action or a latency ends: no more than `most`.
+        """The seconds until the next end of an action or a latency, at most `most`.
 
-        Rates must have been settled.
+        Call `settle` first.
         """
         step = min(most, self._sleeps.earliest())
         for work in self._works.values():
@@ -165,9 +165,9 @@ class PythonActions:
         return step
 
     def advance(self, seconds: float) -> list[int]:
-        """Make a step: the numbers of all actions that have come to their ends, in order.
+        """Make a step, and return the numbers of all actions that have ended, in order.
 
-        Work that has ended uses its resources until `retire`.
+        Ended work uses its resources until `retire`.
         """
         ended = self._sleeps.subtract(seconds)
         for work in self._works.values():
@@ -191,15 +191,15 @@ class PythonActions:
         return ended
 
     def retire(self) -> None:
-        """What has ended in the last step uses no resources any more."""
+        """Release the resources of the work that ended in the last step."""
         for work in self._ended:
             self._sharing.remove(work)
         self._ended.clear()
 
     def go_on(self, most: float) -> tuple[float, list[int]]:
-        """Settle, and make a step of no more than `most`: its seconds, and the numbers of what has ended, in order.
+        """Settle, and make a step of at most `most`. Return its seconds, and the numbers of ended actions, in order.
 
-        What has ended uses no resources any more. A step that would never end is not made.
+        The resources of ended work are released. A step that would never end is not made.
         """
         self._sharing.settle()
         seconds = self.step(most)
@@ -224,9 +224,9 @@ class PythonActions:
         return self.__copy__()
 
     def __getstate__(self) -> State:
-        """The state as both kinds of actions have it, between two steps."""
+        """The state between two steps, in the format of both kinds of actions."""
         resources = self._sharing.resources()
-        left = self._sleeps.left()
+        left = self._sleeps.remaining()
         return (
             self._next,
             self._corrected,
@@ -269,7 +269,7 @@ class PythonActions:
 
 
 def restored() -> PythonActions:
-    """Actions of the kind that is usual here, which get their state next."""
+    """Actions of the default kind, whose state is set next."""
     made: PythonActions = usual.Actions((), (), False)
     return made
 

@@ -1,4 +1,4 @@
-"""What work takes of hosts and links, in all: made once for equal work on equal hosts, and never changed."""
+"""The demand of work: its total use of hosts and links. Equal work on equal hosts shares one, which never changes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from batprotocol.steps.counting import step
 __all__ = ["Path", "PythonDemand", "Transfers", "amounts", "restored", "transfers_of"]
 
 Path: TypeAlias = Callable[[int, int], tuple[float, Sequence[int]]]
-"""Tells the latency of the way from a host to another or to itself, and its links as resources."""
+"""Returns the latency of the route from a host to another or to itself, and its links as resources."""
 Transfers: TypeAlias = float | memoryview | Sequence[tuple[int, int, float]] | None
-"""What executors send to one another: nothing; so many bytes each to each other; a matrix of doubles, row by row, in
-which a row is what one sends; or the places of sender and receiver among them, with bytes."""
+"""The transfers between executors: nothing; a number of bytes from each to each other; a matrix of doubles, row by row,
+in which a row has the bytes of one sender; or the indices of sender and receiver, with bytes."""
 
 
 class PythonDemand:
-    """What work takes.
+    """The demand of work.
 
     Args:
-        weights: for each resource what one executor or the transfers take of it: flops of each executor on a host,
-            bytes over a link; all are > 0.
-        flops: the most that an executor computes, by host.
+        weights: for each resource its use by one executor or by the transfers: flops of each executor on a host, bytes
+            over a link; all are > 0.
+        flops: the largest number of flops of an executor, by host.
         network_bound: the greatest rate that the latencies of its transfers allow.
         latency: seconds to wait before it begins.
     """
@@ -42,12 +42,12 @@ class PythonDemand:
 
     @property
     def executors(self) -> int:
-        """How many executors compute."""
+        """The number of executors that compute."""
         return sum([len(self.weights[host]) for host in self.flops])
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether the work uses no resource."""
         return not self.weights
 
     def __copy__(self) -> PythonDemand:
@@ -63,7 +63,7 @@ class PythonDemand:
 def restored(
     weights: dict[int, tuple[float, ...]], flops: dict[int, float], bound: float, latency: float
 ) -> PythonDemand:
-    """A demand of the kind that is usual here."""
+    """A demand of the default kind."""
     made: PythonDemand = usual.Demand(weights, flops, bound, latency)
     return made
 
@@ -76,15 +76,15 @@ def amounts(
     path: Path,
     is_fatpipe: Callable[[int], bool],
 ) -> tuple[dict[int, tuple[float, ...]], dict[int, float], float, float]:
-    """What a demand is made of: weights, flops, the network's bound and the latency.
+    """The parts of a demand: weights, flops, the network's bound and the latency.
 
     Args:
-        executors: the host of each.
-        flops: what each computes.
-        transfers: what they send. A single one has nobody to send anything to.
-        under_way: how many bytes of a transfer can be under way at most.
-        path: tells the ways.
-        is_fatpipe: tells whether every transfer over this link gets all of it.
+        executors: the host of each executor.
+        flops: the flops of each executor.
+        transfers: the transfers between executors. A single executor has none.
+        under_way: the maximum number of bytes of a transfer that can be under way.
+        path: returns the latency and the links of a route.
+        is_fatpipe: returns whether every transfer gets the whole capacity of a link.
     """
     weights: dict[int, list[float]] = {}
     most: dict[int, float] = {}
@@ -110,7 +110,7 @@ def amounts(
 
 
 def transfers_of(count: int, transfers: Transfers) -> Iterable[tuple[int, int, float]]:
-    """The transfers between so many executors: the places of the sender and of the receiver, and bytes."""
+    """The transfers between `count` executors: the indices of sender and receiver, and bytes."""
     if count < 2 or transfers is None:
         return ()
     if isinstance(transfers, float):

@@ -1,6 +1,6 @@
-"""Work that waits for its turn: SimGrid's `maxmin/concurrency-limit`, how many parts can use a host or a link at once.
+"""SimGrid's `maxmin/concurrency-limit`: the maximum number of parts of work on a host or a link. Other work waits.
 
-It is rare, so it is in Python alone, on top of the classes that know no limit.
+It is rare, so it exists only in Python, in subclasses of the classes without a limit.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["LimitedActions", "actions_for"]
 def actions_for(
     capacities: Sequence[float], speeds: Sequence[float], corrected: bool, timing: float, work_amount: float, limit: int
 ) -> Any:
-    """Actions of the kind that a limit asks for; 0: there is none."""
+    """Actions of the kind for a limit; 0: no limit."""
     if limit:
         return LimitedActions(capacities, speeds, corrected, timing, work_amount, limit)
     return usual.Actions(capacities, speeds, corrected, timing, work_amount)
 
 
 class _LimitedDemand(PythonDemand):
-    """What work takes, and the hosts of all its executors: there must be room on those that compute nothing, too."""
+    """The demand of work, and the hosts of all its executors. The limit also holds for those that compute nothing."""
 
     __slots__ = ("hosts",)
 
@@ -47,7 +47,7 @@ class _LimitedDemand(PythonDemand):
 
 
 class _LimitedSharing(Sharing):
-    """Who uses which resource, and who waits until there is room.
+    """The work that uses each resource, and the work that waits for a resource.
 
     As in SimGrid, only parts that need 1 or more of a resource count.
     """
@@ -63,7 +63,7 @@ class _LimitedSharing(Sharing):
         self._waiting: dict[int, Work] = {}
 
     def add(self, work: Work) -> None:
-        """Work begins to use its resources, or to wait for them."""
+        """Let work use its resources, or wait for them."""
         if self._has_room(work) if work.demand.latency > 0.0 else self._fits(work):
             self.begin(work)
         else:
@@ -71,7 +71,7 @@ class _LimitedSharing(Sharing):
             self._waiting[work.number] = work
 
     def remove(self, work: Work) -> None:
-        """Work uses no resource any more; who waited for them begins, in the order of creation."""
+        """Release the resources of work. Work that waited for them begins, in the order of creation."""
         self._waiting.pop(work.number, None)
         if work.joined:
             super().remove(work)
@@ -80,7 +80,7 @@ class _LimitedSharing(Sharing):
                 self._admit(number)
 
     def begin(self, work: Work) -> None:
-        """Work begins to use its resources, whatever others use."""
+        """Let work use its resources, without a check of the limit."""
         for number, weights in work.demand.weights.items():
             self._used[number] = self._used.get(number, 0) + _parts(weights)
         super().begin(work)
@@ -104,7 +104,7 @@ class _LimitedSharing(Sharing):
 
 
 class LimitedActions(PythonActions):
-    """All that is under way, if no more than `limit` parts can use a host or a link at once."""
+    """All actions, if at most `limit` parts can use a host or a link at the same time."""
 
     __slots__ = ("_limit",)
 
@@ -126,7 +126,7 @@ class LimitedActions(PythonActions):
     def demand(
         self, executors: Sequence[int], flops: Sequence[float], transfers: Transfers, under_way: float, path: Path
     ) -> PythonDemand:
-        """What work takes."""
+        """The demand of work."""
         found = super().demand(executors, flops, transfers, under_way, path)
         hosts = tuple(dict.fromkeys(host for host in executors if host >= 0))
         return _LimitedDemand(found.weights, found.flops, found.network_bound, found.latency, hosts)

@@ -1,9 +1,10 @@
-"""Many rounds of the fair bottleneck at once, to the last bit as if each had been walked.
+"""Many rounds of the fair bottleneck at once, equal to single rounds to the last bit.
 
-A FATPIPE loses in each round the same amount: the least that a user takes, which grows no more. Work that grows on that
-FATPIPE alone is raised by what is left of it, divided by a weight. So what is left falls on a straight line, as long as
-the exponent of the double stays the same; and a rate, in units of its last bit, is a sum of rounded points of a line.
-Such a sum takes logarithmic time. A round is walked if rounding the quotient could change how the sum is rounded.
+A FATPIPE loses the same amount in each round: the smallest use of a user that no longer grows. Work that grows on that
+FATPIPE alone is raised by the remaining capacity, divided by a weight. So the remaining capacity falls on a straight
+line, as long as the exponent of the double stays the same. A rate, in units of its last bit, is a sum of rounded points
+of a line. Such a sum takes logarithmic time. A round is computed alone if rounding the quotient could change the
+rounding of the sum.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from batprotocol.steps.counting import step
 __all__ = ["ENOUGH", "jump"]
 
 ENOUGH: Final = 1024
-"""Rounds to walk before a jump is tried, and the fewest that are worth one."""
+"""The number of single rounds before a jump is tried, and the smallest number of rounds for a jump."""
 _LEAST: Final = 1 << 52
 _MOST: Final = 1 << 53
 """Integer parts of a double, in units of its last bit, are between these."""
 _SPARSE: Final = 256
-"""A jump is made only if at most one in so many rounds has to be walked."""
+"""A jump is made only if at most one in this number of rounds is computed alone."""
 _ENDLESS: Final = 1 << 62
 
 
 def jump(
     pipes: Sequence[tuple[float, float]], works: Sequence[tuple[int, float, float, float]]
 ) -> tuple[int, list[float], list[float]]:
-    """Go on by many rounds in which nobody comes to an end.
+    """Advance by many rounds in which no work reaches its bound.
 
     Args:
-        pipes: what is left of each FATPIPE, and what it loses in a round.
+        pipes: the remaining capacity of each FATPIPE, and its loss in a round.
         works: for all work that grows: the index of its FATPIPE, the weight on it, rate, and bound (or infinity).
 
     Returns:
-        How many rounds that were, what is left of each FATPIPE, and the rate of each work. 0 rounds: there is nothing
-        to jump over. -1: nothing would ever change.
+        The number of rounds, the remaining capacity of each FATPIPE, and the rate of each work. 0 rounds: no jump is
+        possible. -1: nothing would ever change.
     """
     lines = [_Line(left, loss) for left, loss in pipes]
     sums = [_Sum(lines[pipe], weight, rate, bound) for pipe, weight, rate, bound in works]
@@ -51,7 +52,7 @@ def jump(
 
 
 class _Line:
-    """What is left of a FATPIPE: integer parts of its last bit, which become fewer by the same number in each round."""
+    """The remaining capacity of a FATPIPE in units of its last bit, which falls by the same number in each round."""
 
     __slots__ = ("left", "loss", "rounds", "unit")
 
@@ -95,7 +96,7 @@ class _Sum:
             self.slack = ratio.denominator * error.numerator // error.denominator
 
     def is_sparse(self, rounds: int) -> bool:
-        """Whether few of so many rounds have to be walked."""
+        """Whether few of these rounds are computed alone."""
         if self.slack == 0:
             return True
         last = self.first - (rounds - 1) * self.fall
@@ -104,7 +105,7 @@ class _Sum:
         return unsure * _SPARSE <= rounds
 
     def after(self, rounds: int) -> float:
-        """The rate after so many rounds."""
+        """The rate after these rounds."""
         rate, done = self.rate, 0
         while True:
             step()
@@ -123,13 +124,14 @@ class _Sum:
                 done += walked
 
     def _rise(self, done: int, rounds: int) -> int:
-        """What so many rounds come to, with halves rounded up."""
+        """The total rise of these rounds, with halves rounded up."""
         last = self.first - (done + rounds - 1) * self.fall
         return _sum_of_floors(rounds, self.whole, self.fall, last)
 
     def _to_even(self, done: int, rounds: int) -> tuple[int, int]:
-        """After a sum in the middle between two doubles, which was rounded to the even one: what the rounds up to the
-        last one of its kind come to, and how many there are.
+        """The rise and the number of the rounds up to the last sum in the middle between two doubles.
+
+        It begins after such a sum, which was rounded to the even one.
 
         They are a period apart. The rise in a period is odd if its last sum is rounded down: to the even one, again.
         """

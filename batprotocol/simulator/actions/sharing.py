@@ -1,6 +1,6 @@
 """How work shares hosts and links: the fair bottleneck of SimGrid's model of parallel tasks.
 
-What changes concerns only the work that is connected with it over shared resources.
+A change affects only the work that is connected with it over shared resources.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from batprotocol.steps.counting import step
 __all__ = ["WORK_AMOUNT", "Sharing", "Work"]
 
 WORK_AMOUNT: Final = 1e-5
-"""A resource of which less is left is used up, unless a platform says otherwise."""
+"""A resource is used up when less than this remains, by default."""
 _VERSIONS: Final = count(1)
-"""Of the speeds of all machines: a demand that several of them have knows for which its rate is."""
+"""The number of the next set of speeds, over all machines. A demand of several machines stores the set of its rate."""
 
 
 class Work:
-    """Work of 1, which goes on at a rate after a latency.
+    """Work of 1, which advances at a rate after a latency.
 
     Attributes:
-        number: its name; work that began later has a greater one.
-        demand: what it takes.
+        number: its number; later work has a greater one.
+        demand: its demand.
         latency: seconds to wait before it begins.
-        remains: what is still to do.
-        rate: work per second now.
-        joined: its place among all that use resources, in the order in which they began to; 0: it does not.
-        growth: by how much its rate was raised last while it was shared out.
+        remains: the remaining part.
+        rate: current work per second.
+        joined: its place among all work that uses resources, in the order of their beginnings; 0: it uses none.
+        growth: the last increase of its rate while capacity was shared out.
         bound: the greatest rate that it could have.
     """
 
@@ -50,14 +50,14 @@ class Work:
 
 
 class _Resource:
-    """Something that is shared: the cores of a host, or a link.
+    """A shared resource: the cores of a host, or a link.
 
     Attributes:
         capacity: flops or bytes per second.
-        is_fatpipe: whether every transfer gets all of it.
-        users: the work that uses it, with what its parts need of it; the newest last.
-        left: what nobody has got yet.
-        offer: what each part is offered.
+        is_fatpipe: whether every transfer gets the whole capacity.
+        users: the work that uses it, with the needs of its parts; the newest last.
+        left: the remaining capacity while capacity is shared out.
+        offer: the capacity that each part is offered.
     """
 
     __slots__ = ("capacity", "is_fatpipe", "left", "offer", "users")
@@ -71,15 +71,15 @@ class _Resource:
 
 
 class Sharing:
-    """Who uses which resource, and how fast all goes on.
+    """The work that uses each resource, and the rates of all work.
 
     Args:
-        corrected: whether a resource loses nothing for work that grows no more; in SimGrid, it goes on losing what such
-            work got last.
-        work_amount: a resource of which less is left is used up.
+        corrected: whether a resource loses nothing for work that no longer grows. In SimGrid, it continues to lose the
+            last amount of such work.
+        work_amount: a resource is used up when less than this remains.
 
     Attributes:
-        speeds: flops per second of a core of each host now.
+        speeds: current flops per second of a core of each host.
         changed: the resources that have changed since `settle`.
     """
 
@@ -97,7 +97,7 @@ class Sharing:
         self.changed: dict[int, None] = {}
 
     def add_link(self, capacity: float, is_fatpipe: bool) -> int:
-        """A new resource."""
+        """Add a resource."""
         self._resources.append(_Resource(capacity, is_fatpipe))
         return len(self._resources) - 1
 
@@ -106,19 +106,19 @@ class Sharing:
         return [(resource.capacity, resource.is_fatpipe) for resource in self._resources]
 
     def capacity(self, resource: int) -> float:
-        """What a resource gives in a second."""
+        """The capacity of a resource, per second."""
         return self._resources[resource].capacity
 
     def is_fatpipe(self, resource: int) -> bool:
-        """Whether every transfer over this link gets all of it."""
+        """Whether every transfer over this link gets the whole capacity."""
         return self._resources[resource].is_fatpipe
 
     def add(self, work: Work) -> None:
-        """Work begins to use its resources."""
+        """Let work use its resources."""
         self.begin(work)
 
     def begin(self, work: Work) -> None:
-        """Work begins to use its resources, whatever others use."""
+        """Let work use its resources, without a check of the limit."""
         work.rate = 0.0
         self._joined = work.joined = self._joined + 1
         for resource, weights in work.demand.weights.items():
@@ -126,7 +126,7 @@ class Sharing:
             self.changed[resource] = None
 
     def remove(self, work: Work) -> None:
-        """Work uses no resource any more."""
+        """Release the resources of work."""
         if work.joined:
             work.joined = 0
             for resource in work.demand.weights:
@@ -134,14 +134,14 @@ class Sharing:
                 self.changed[resource] = None
 
     def change(self, host: int, speed: float, capacity: float) -> None:
-        """The speed of a host has changed."""
+        """Change the speed of a host."""
         self.speeds[host] = speed
         self._resources[host].capacity = capacity
         self._version = next(_VERSIONS)
         self.changed[host] = None
 
     def load(self, resource: int) -> float:
-        """What all together take of a resource in a second."""
+        """The total use of a resource per second."""
         total = 0.0
         for work, weights in reversed(self._resources[resource].users.items()):  # as SimGrid adds
             for weight in reversed(weights):
@@ -149,10 +149,10 @@ class Sharing:
         return total
 
     def settle(self, before: Callable[[int], None] | None = None) -> None:
-        """Find the rates anew of all work that a change can concern.
+        """Compute again the rates of all work that a change can affect.
 
         Args:
-            before: told the number of each work whose rate will change, before any does.
+            before: called with the number of each work whose rate will change, before any rate changes.
         """
         if not self.changed:
             return
@@ -165,10 +165,10 @@ class Sharing:
         else:
             self._share_out(concerned)
         if before is not None:
-            _tell(before, concerned, rates)
+            _announce(before, concerned, rates)
 
     def _connected(self) -> list[Work]:
-        """The work that is connected with what has changed, in the order of numbers."""
+        """The work that is connected with a change, in the order of numbers."""
         resources, seen = self._resources, self.changed
         todo, found = list(seen), set[Work]()
         while todo:
@@ -185,7 +185,7 @@ class Sharing:
         return sorted(found, key=_number) if len(found) > 1 else list(found)
 
     def _alone(self, work: Work) -> None:
-        """The rate of work that shares nothing: always the same, unless speeds change."""
+        """Set the rate of work that shares no resource: it only changes with speeds."""
         demand = work.demand
         version, work.rate = demand._alone
         if version != self._version:
@@ -193,20 +193,20 @@ class Sharing:
             demand._alone = (self._version, work.rate)
 
     def _bound(self, demand: PythonDemand) -> float:
-        """The greatest rate that there could be with all resources to oneself, as far as one part can tell."""
+        """The greatest rate of work that has all resources alone, as seen from a single part."""
         bound = demand.network_bound
-        if bound == 0.0:  # SimGrid takes a bound of 0 for none
+        if bound == 0.0:  # SimGrid treats a bound of 0 as no bound
             return inf
         for host, flops in demand.flops.items():
             bound = min(bound, self.speeds[host] / flops)
-        if self._corrected:  # of a FATPIPE, all get all
+        if self._corrected:  # each user gets the whole FATPIPE
             for number, weights in demand.weights.items():
                 if self._resources[number].is_fatpipe:
                     bound = min(bound, self._resources[number].capacity / max(weights))
         return bound
 
     def _share_out(self, concerned: list[Work]) -> None:
-        """Raise all rates together until each is stopped by its bound or by a resource that is used up."""
+        """Raise all rates together until each stops at its bound or at a resource that is used up."""
         resources = self._resources
         left = {number: resources[number] for work in concerned for number in work.demand.weights}
         if self._corrected:
@@ -232,7 +232,7 @@ class Sharing:
                 return
 
     def _raise_all(self, left: dict[int, _Resource], growing: dict[Work, None]) -> None:
-        """One round: all that grow are raised, and those that came to their bounds or used up something stop."""
+        """One round: raise all work that grows, and stop work at its bound or at a resource that is used up."""
         for resource in left.values():
             parts = sum([len(weights) for work, weights in resource.users.items() if work in growing])
             if parts == 0:
@@ -248,7 +248,7 @@ class Sharing:
                 growing.pop(user, None)
 
     def _jump(self, left: dict[int, _Resource], growing: dict[Work, None]) -> bool:
-        """Go over many rounds at once, where all that grow use a FATPIPE alone; whether there is an end of rounds."""
+        """Skip many rounds at once if all work that grows uses only a FATPIPE; whether the rounds end."""
         pipes, places = list(left.values()), {number: place for place, number in enumerate(left)}
         if not all(pipe.is_fatpipe for pipe in pipes):
             return True
@@ -286,7 +286,7 @@ def _number(work: Work) -> int:
 
 
 def _is_used_up(resource: _Resource, least: float) -> bool:
-    """Take what all have got from a resource; whether nothing is left of it."""
+    """Subtract the shares of all work from a resource; whether the resource is used up."""
     users = resource.users
     if resource.is_fatpipe:
         for work, weights in users.items():
@@ -305,8 +305,8 @@ def _is_used_up(resource: _Resource, least: float) -> bool:
     return resource.left <= 0.0
 
 
-def _tell(before: Callable[[int], None], concerned: list[Work], rates: list[float]) -> None:
-    """Tell of the work whose rate has changed, while all has the rates from before."""
+def _announce(before: Callable[[int], None], concerned: list[Work], rates: list[float]) -> None:
+    """Call `before` for the work whose rate will change, while all work has the old rates."""
     after = [work.rate for work in concerned]
     for work, rate in zip(concerned, rates, strict=True):
         work.rate = rate

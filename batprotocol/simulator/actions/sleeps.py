@@ -1,10 +1,10 @@
-"""Sleeps: from all of them, each step is subtracted, rounded as doubles are.
+"""Sleeps: each step is subtracted from the remaining time of each sleep, with the rounding of doubles.
 
-That need not be done one by one. Between two powers of two, all doubles are multiples of one unit, so a step takes the
-same whole number of units from all that are there, whatever they are: only a step that lies in the middle between two
-multiples takes one more or less, by their last bits. So sleeps stand in groups by their exponents, each with the units
-that it has lost in all, and a step costs as much as there are groups, however many sleep. One that comes near to the
-lower end of its group is subtracted from by itself, and goes into another group.
+This need not be done one by one. Between two powers of two, all doubles are multiples of one unit, so a step takes the
+same whole number of units from each of them. Only a step in the middle between two multiples takes one unit more or
+less, which depends on their last bits. So sleeps are in groups by their exponents. Each group stores the units that it
+has lost in all, and the cost of a step depends on the number of groups, not on the number of sleeps. If a sleep comes
+near the lower end of its group, the step is subtracted from it alone, and it moves to another group.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from heapq import heapify, heappop, heappush
 from math import frexp, inf, ldexp
 from typing import Final
 
+from batprotocol.deprecation import OldName
+
 __all__ = ["TIMING", "Sleeps"]
 
 TIMING: Final = 1e-9
-"""A sleep or a latency with less left, in seconds, is over, unless a platform says otherwise."""
+"""A sleep or a latency ends when less than this remains, in seconds, by default."""
 _DIGITS: Final = 52
 _MANY_DEAD: Final = 64
 
 
 class _Group:
-    """The sleeps that have 2**exponent seconds or more left, and less than twice as many.
+    """The sleeps of which 2**exponent seconds or more remain, and less than twice as many.
 
     Attributes:
-        unit: what all of them are multiples of, in seconds.
-        scale: how many units a second has.
-        least: a sleep of so many units or fewer may leave the group.
-        lost: how many units each of them has lost since the group was made.
-        heap: for each sleep the units that it would have had then, and its number.
+        unit: the unit of which they are multiples, in seconds.
+        scale: the number of units in a second.
+        least: a sleep of this number of units or fewer may leave the group.
+        lost: the number of units that each sleep has lost since the group was made.
+        heap: for each sleep its units at that time, and its number.
     """
 
     __slots__ = ("exponent", "heap", "least", "lost", "scale", "unit")
@@ -48,10 +50,10 @@ class _Group:
 
 
 class Sleeps:
-    """Who sleeps, by number.
+    """All sleeps, by number.
 
     Args:
-        timing: a sleep with less left, in seconds, is over.
+        timing: a sleep ends when less than this remains, in seconds.
     """
 
     __slots__ = ("_awake", "_by_exponent", "_groups", "_numbers", "_short", "timing")
@@ -68,7 +70,7 @@ class Sleeps:
         return number in self._numbers
 
     def add(self, number: int, seconds: float) -> None:
-        """Somebody sleeps for so many seconds, more than 0."""
+        """Add a sleep of more than 0 seconds."""
         self._numbers.add(number)
         self._insert(number, seconds)
 
@@ -86,14 +88,14 @@ class Sleeps:
         heappush(group.heap, (int(seconds * group.scale) + group.lost, number))
 
     def remove(self, number: int) -> None:
-        """Somebody sleeps no more."""
+        """Remove a sleep."""
         self._numbers.remove(number)
         self._awake += 1
         if self._awake > _MANY_DEAD and self._awake > len(self._numbers):
             self._forget()
 
     def _forget(self) -> None:
-        """Forget those that were removed."""
+        """Drop the sleeps that were removed."""
         for group in self._groups:
             group.heap = [each for each in group.heap if each[1] in self._numbers]
             heapify(group.heap)
@@ -106,7 +108,7 @@ class Sleeps:
         self._by_exponent = {group.exponent: group for group in self._groups}
 
     def earliest(self) -> float:
-        """The least that somebody has left; infinite if nobody sleeps."""
+        """The smallest remaining time; infinite if there is no sleep."""
         numbers = self._numbers
         if self._short:
             self._short = [each for each in self._short if each[1] in numbers]
@@ -124,7 +126,7 @@ class Sleeps:
         return inf
 
     def subtract(self, seconds: float) -> list[int]:
-        """Let time go on, by no more than `earliest`. The numbers of those whose sleep is over."""
+        """Advance time by at most `earliest`, and return the numbers of the sleeps that have ended."""
         ended: list[int] = []
         moved: list[tuple[float, int]] = []
         if self._short:
@@ -154,8 +156,10 @@ class Sleeps:
             self._numbers.difference_update(ended)
         return ended
 
-    def left(self) -> dict[int, float]:
-        """How many seconds everybody has left."""
+    left = OldName("remaining")
+
+    def remaining(self) -> dict[int, float]:
+        """The remaining seconds of each sleep."""
         found = dict.fromkeys(sorted(self._numbers), inf)
         for group in self._groups:
             for units, number in group.heap:

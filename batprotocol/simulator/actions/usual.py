@@ -1,4 +1,4 @@
-"""Which kind of actions is usual here: what begins, or is restored, is of this kind. `__init__` says which."""
+"""The default classes of actions, for new and restored simulations. `__init__` sets them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["usual"]
 
 
 class _Usual:
-    """The classes. Nothing is of both kinds: all demands of actions are of theirs."""
+    """The classes. Actions and their demands are always of the same kind."""
 
     Actions: Any = None
     Demand: Any = None

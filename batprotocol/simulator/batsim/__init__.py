@@ -1,6 +1,6 @@
-"""Batsim's side of the conversation: the actors that make a simulation of inputs, machine and decisions.
+"""Batsim's side of the conversation: the actors of a simulation with its inputs, machine and decisions.
 
-Three floors, of which none knows those above it: `state` is what all share, and knows no actor; `actors` are those who
-run jobs, calls and switches, and submit what comes from outside; the `server`, in the middle, is told by all of them,
-and does what the decision component wants. `assembly` puts a simulation together, and `simulator` is what users hold.
+It has three layers. None of them knows the layers above it. `state` is shared by all, and knows no actor. `actors` run
+jobs, calls and switches, and submit the inputs. The `server` gets the messages of all actors, and carries out the
+decisions of the decision component. `assembly` creates a simulation, and `simulator` has the class for users.
 """

@@ -1,4 +1,4 @@
-"""How a simulation is put together: its state, and the actors that are there from the beginning."""
+"""The creation of a simulation: its state, and its first actors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["assemble"]
 
 
 def assemble(setup: Setup, *, energy: bool, observer: Observer | None) -> Simulation:
-    """A simulation that is about to begin."""
+    """Create a simulation that is ready to begin."""
     machine = Machine(setup.platform, energy, setup.corrected)
     queue = Queue(machine)
     simulation = Simulation(setup, queue, observer)

@@ -20,7 +20,7 @@ from batprotocol.simulator.results import Observer
 __all__ = ["Simulator"]
 
 _KNOWS_BETTER: Final = ("hosts.turn-busy",)
-"""Rules that a conversation can only guess at: whether jobs still run when Batsim comes to an event."""
+"""Rules that a conversation cannot check exactly, because they depend on whether jobs still run at an event."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -28,24 +28,25 @@ class Simulator:
     """An embedded Batsim.
 
     Args:
-        platform: the hosts, and how they are connected.
-        workloads: what is submitted; they are renamed to w0, w1...
-        external_events: lists of what happens besides; they are renamed to ee0, ee1...
-        energy: whether energy is measured, which needs the wattages of all hosts (Batsim's `--energy-host`).
-        rules: the rule set that both sides are checked with: "batsim-5.0.0-rc2" refuses what that Batsim refuses.
-        corrected: do what is sensible where what Batsim 5.0.0-rc2 does looks unintended; with rules beyond Batsim's,
-            that is always done.
-        observer: whom to tell what the result files hold.
+        platform: the hosts and their network.
+        workloads: the workloads to submit; they are renamed to w0, w1...
+        external_events: lists of external events; they are renamed to ee0, ee1...
+        energy: whether energy is measured. This needs the wattages of all hosts (Batsim's `--energy-host`).
+        rules: the rule set for both sides: "batsim-5.0.0-rc2" refuses what this Batsim refuses.
+        corrected: correct the behaviour of Batsim 5.0.0-rc2 that looks unintended. With rules beyond Batsim's, it is
+            always corrected.
+        observer: the observer that gets the rows of the result files.
         init: the initialization data.
-        arguments: what the decision component is told of the command line.
-        at_once: whether the decision component is told what happens as soon as it has replied, as by Batsims before 3,
+        arguments: the command-line arguments that the decision component gets.
+        at_once: whether the decision component gets events as soon as it has replied, as with Batsim before version 3,
             and not only when nothing else happens at the same time.
-        says_nothing: "waiting" if a reply without decisions takes Batsim as long as one decision, as in the first
-            versions of the text protocol, "leaving" if it is told and takes no time, as in the last ones.
+        says_nothing: "waiting" if a reply without decisions takes as long as one decision, as in the first versions of
+            the text protocol; "leaving" if the server gets a message but no time passes, as in the last ones.
 
-    `begin` takes the hello and gives the first message, then `turn` takes each reply and gives the next message, until
-    there is none. Between any two turns, a simulator can be copied (`copy.copy` and `copy.deepcopy` do the same) and
-    pickled; both go on alike. Copies share what never changes, such as the platform and the workloads.
+    `begin` takes the hello and returns the first message. Then `turn` takes each reply and returns the next message, or
+    None at the end. Between any two turns, a simulator can be copied (`copy.copy` and `copy.deepcopy` are equivalent)
+    and pickled. The original and the copy continue in the same way. They share data that never changes, such as the
+    platform and the workloads.
 
     >>> from batprotocol import MessageBuilder
     >>> from batprotocol.simulator import Platform, Simulator, StaticJob, Workload
@@ -91,7 +92,7 @@ class Simulator:
         if energy:
             missing = next((host.name for host in platform.hosts if host.watts is None), None)
             if missing is not None:
-                raise InputError(f"energy is to be measured, but host {missing} has no wattages", f"host {missing}")
+                raise InputError(f"to measure energy, give host {missing} wattages", f"host {missing}")
         self.init = init
         self.conversation = Conversation(rules, without=_KNOWS_BETTER)
         self.conversation.begin(init)
@@ -103,9 +104,9 @@ class Simulator:
         self._simulation: Simulation | None = None
         self._begun = False
         self.error: RuleViolation | None = None
-        """Why the simulation failed, once a SimulationErrorEvent has told it; only under the rule set "protocol"."""
+        """The reason of a failed simulation, as in its SimulationErrorEvent; only under the rule set "protocol"."""
         self.warnings: tuple[Violation, ...] = ()
-        """What was wrong with the hello or the last reply, and is survived."""
+        """The violations of the hello or of the last reply after which the simulation continues."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Simulator:
         made: Simulator = copied(self, memo)
@@ -122,17 +123,17 @@ class Simulator:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be said."""
+        """Whether the simulation has ended, so that there are no more messages."""
         return self._begun and self._simulation is None
 
     def begin(self, hello: Message) -> Message:
-        """The first message, for the hello of the decision component.
+        """Begin the simulation with the hello of the decision component, and return the first message.
 
         Raises:
-            RuleViolation: this is no hello that Batsim would take.
+            RuleViolation: Batsim would refuse this hello.
         """
         if self._begun:
-            raise RuntimeError("the simulation has begun already")
+            raise RuntimeError("the simulation has already begun: create another Simulator")
         self._note(self.conversation.hello(hello))
         (event,) = hello.events
         assert isinstance(event, EDCHelloEvent)
@@ -155,12 +156,12 @@ class Simulator:
         return message
 
     def turn(self, reply: Message) -> Message | None:
-        """The next message, for the reply to the last one; None after the reply to the last one of all.
+        """Take the reply to the last message, and return the next message; None at the end of the simulation.
 
         Raises:
-            RuleViolation: the simulation cannot go on after this reply, where Batsim would abort, crash or wait for
-                ever. The simulation is over then. Under the rule set "protocol", what only the simulator can find is
-                told in a SimulationErrorEvent instead.
+            RuleViolation: the simulation cannot continue after this reply: Batsim would abort, crash or wait without
+                end. The simulation is then over. Under the rule set "protocol", a SimulationErrorEvent reports the
+                violations that only the simulator can find.
         """
         if self._simulation is None:
             raise RuntimeError("the simulation has not begun, or is over")
@@ -180,17 +181,17 @@ class Simulator:
         if self._simulation.is_batsim:
             for index, event in enumerate(reply.events):
                 if isinstance(event, StopCallMeLaterEvent | StopProbeEvent):
-                    text = f"Batsim waits for ever when {type(event).__name__} answers SimulationEndsEvent"
+                    text = f"Batsim waits without end when {type(event).__name__} answers SimulationEndsEvent"
                     number = self.conversation.number - 1
                     raise RuleViolation([Violation(number, f"events[{index}].event", "end.useless", "deadlock", text)])
 
     def _note(self, violations: list[Violation]) -> None:
-        """Refuse what the simulation would not survive, and remember the rest."""
+        """Raise the violations after which the simulation cannot continue, and store the others."""
         _judge(violations)
         self.warnings = tuple(violation for violation in violations if violation.severity == "warning")
 
     def turn_judged(self, reply: Message | None) -> Message | None:
-        """The same for a reply that `conversation` has judged already, event by event."""
+        """The same as `turn`, for a reply that `conversation` has already checked, event by event."""
         simulation = self._simulation
         assert simulation is not None
         if simulation.is_ending:
@@ -218,7 +219,7 @@ class Simulator:
 
 
 def _judge(violations: list[Violation], severity: str = "error") -> None:
-    """Raise what the simulation would not survive. Whether it comes to a deadlock is mostly seen when it does."""
+    """Raise the violations after which the simulation cannot continue. Deadlocks are mostly found when they occur."""
     fatal = [violation for violation in violations if violation.severity == severity]
     if fatal:
         raise RuleViolation(fatal)

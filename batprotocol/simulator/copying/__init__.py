@@ -1,8 +1,8 @@
-"""Copies of a whole simulation in little time: what changes is copied, what never does is shared.
+"""Fast copies of a whole simulation: they copy objects that change, and share objects that never change.
 
-`copy.deepcopy` calls a function of Python for each object, asks each what to do, and copies values that cannot change.
-Here, each class is looked at once; then its objects are copied field by field, in C where that was compiled. What is
-not of this library (observers of users) is left to `copy.deepcopy`.
+`copy.deepcopy` calls Python functions for each object, and also copies values that cannot change. This package examines
+each class once, and then copies its objects field by field, in C if the package was compiled. Objects of other packages
+(observers of users) are copied by `copy.deepcopy`.
 """
 
 from batprotocol.simulator.copying.copying import copied

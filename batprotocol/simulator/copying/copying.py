@@ -1,4 +1,4 @@
-"""What is copied how, and copying in Python, where there is no `_copier` in C."""
+"""The kinds of copies, and copying in Python, for installations without `_copier` in C."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["FOREIGN", "OBJECT", "SHARED", "STRUCT", "copied", "copied_in_python"
 _T = TypeVar("_T")
 
 SHARED: Final = 0
-"""Never changes: copies have the very same object."""
+"""Never changes: copies share the object."""
 TUPLE: Final = 1
 LIST: Final = 2
 DICT: Final = 3
 SET: Final = 4
 DEQUE: Final = 5
 OBJECT: Final = 6
-"""An object of this library: a new one of its class gets copies of its fields."""
+"""An object of this library: a new object of its class gets copies of its fields."""
 STRUCT: Final = 7
 """The same for a `msgspec.Struct` that can change."""
 WEAK: Final = 8
-"""A weak reference: what it leads to is not the copy's, which has None."""
+"""A weak reference: the copy has None, because the original refers to an object that is not copied."""
 FOREIGN: Final = 9
-"""Left to `copy.deepcopy`."""
+"""Copied by `copy.deepcopy`."""
 
 _KINDS: Final[dict[type, int]] = {list: LIST, dict: DICT, set: SET, deque: DEQUE, weakref.ref: WEAK}
 _UNCHANGING: Final = (
@@ -51,11 +51,11 @@ _OWN: Final = __name__.partition(".")[0]
 
 
 def how_to_copy(kind: type, root: bool = False) -> tuple[int, tuple[Any, ...], bool]:
-    """How objects of a class are copied.
+    """The way in which objects of a class are copied.
 
     Args:
         kind: the class.
-        root: whether what it says itself of copying (`__deepcopy__`) does not count.
+        root: whether to ignore its own `__deepcopy__`.
 
     Returns:
         One of the numbers above; the descriptors of its fields; and whether it has a `__dict__`, too.
@@ -85,14 +85,14 @@ def how_to_copy(kind: type, root: bool = False) -> tuple[int, tuple[Any, ...], b
 
 
 def _is_plain(kind: type, root: bool) -> bool:
-    """Whether a class is one of ours, and says nothing of how it is copied; `__getstate__` is for pickles."""
+    """Whether a class is one of this library, without methods for copies; `__getstate__` is for pickles."""
     if kind.__module__.partition(".")[0] != _OWN:
         return False
     if hasattr(kind, "__deepcopy__") and not root:
         return False
     if any(getattr(kind, name) is not getattr(object, name) for name in ("__reduce__", "__reduce_ex__")):
         return False
-    return bool(kind.__flags__ & _HEAP_TYPE)  # what is in C has fields that nobody can see
+    return bool(kind.__flags__ & _HEAP_TYPE)  # classes in C have hidden fields
 
 
 def _descriptor(kind: type, name: str) -> Any:
@@ -100,7 +100,7 @@ def _descriptor(kind: type, name: str) -> Any:
 
 
 class _Copying:
-    """One copy that is being made: what was copied already, by identity."""
+    """One copy in progress: the objects that were copied already, by identity."""
 
     def __init__(self, memo: dict[int, Any]) -> None:
         self.memo = memo
@@ -129,7 +129,7 @@ class _Copying:
         for field in fields:
             with suppress(AttributeError):  # not set yet
                 field.__set__(made, self.copied(field.__get__(value)))
-        if has_dict and hasattr(value, "__dict__"):  # some compiled classes only say that they have one
+        if has_dict and hasattr(value, "__dict__"):  # some compiled classes only claim to have one
             made.__dict__.update(self.copied(value.__dict__))
         return made
 
@@ -179,8 +179,8 @@ copied: Callable[..., Any] = copied_in_python
 """A copy of a value, with copies of all that can change.
 
 Args:
-    value: the value; what its class says of copying does not count.
-    memo: what `copy.deepcopy` gives to `__deepcopy__`.
+    value: the value; its own `__deepcopy__` is ignored.
+    memo: the memo that `copy.deepcopy` passes to `__deepcopy__`.
 """
 
 if not TYPE_CHECKING:

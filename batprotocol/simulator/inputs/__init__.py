@@ -1,20 +1,20 @@
 """The inputs of a simulation: workloads, a platform, external events.
 
-Values first (`hosts`, `network`, `zones`, `graphs`, `platform`; `columns`, `workload`; `events`): plain, unchanging,
-shared by all copies of a simulation. The readers make them of files, and refuse a wrong file with the place of the
-fault before anything runs:
+The values are in `hosts`, `network`, `zones`, `graphs`, `platform`; `columns`, `workload`; `events`. They are plain and
+immutable, and all copies of a simulation share them. The readers create them from files. They refuse a wrong file
+before the simulation, with the place of the mistake:
 
-- `read_platform`: `xml`, `elements` and `units` give what `platform_xml` makes hosts and zones of, those of clusters
-  with `topologies`, under the settings of a `configuration`; `machines` then tells the master, computation and storage
-  hosts apart and numbers them.
+- `read_platform`: `platform_xml` creates hosts and zones. It uses `xml`, `elements` and `units` to read the file,
+  `topologies` for clusters, and a `configuration` for the settings. `machines` then selects the master, the computation
+  hosts and the storage hosts, and numbers them.
 - `described_platform`, in `described`: a platform from a few lines.
-- `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json` (with
-  `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces` serve `workload_json`, and `quick_floats` read
-  numbers as Batsim does; `swf` reads the archive's format. `reading` finds out which of them a file needs, and what
-  `names` stand for; `lublin` draws jobs by chance, `windows` cuts parts out, and `changes` makes other loads, weeks and
-  walltimes. `advice` says what to know of a workload before its results are used.
+- `read_workload`: jobs go into `columns`, or stay in a `job_file`. `workload_json` uses `json_stream`, `profiles_json`
+  (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
+  does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
+  workloads. `lublin` draws random jobs, `windows` selects parts, and `changes` changes loads, weeks and walltimes.
+  `advice` warns of properties of a workload that affect its results.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
-- `workload_json`, `platform_xml`: the way back, of what was made here (`writing`).
+- `workload_json`, `platform_xml`: `writing` writes workloads and platforms to files.
 """
 
 from batprotocol.simulator.inputs.advice import advice_on

@@ -1,4 +1,4 @@
-"""What to know of a workload before its results are used: what is left out of it, and what policies cannot know."""
+"""Advice on a workload before its results are used: jobs that were left out, and data that policies do not have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["advice_on"]
 
 
 def advice_on(workload: Workload) -> list[str]:
-    """What to know of a workload before its results are used, as sentences; none for most.
+    """Advice on a workload before its results are used, as sentences; empty for most workloads.
 
     >>> from batprotocol.model import DelayProfile
     >>> from batprotocol.simulator import StaticJob, Workload
@@ -21,7 +21,7 @@ def advice_on(workload: Workload) -> list[str]:
         left_out = "1 job is" if workload.skipped == 1 else f"{workload.skipped:,} jobs are"
         found.append(f"{left_out} left out, without a run time or processors")
     if workload.is_older:
-        found.append("it has profiles of Batsim 1 to 4, which are read as today's")
+        found.append("it has profiles of Batsim 1 to 4, which are read as those of Batsim 5")
     if workload.dependent:
         name = "1 job names" if workload.dependent == 1 else f"{workload.dependent:,} jobs name"
         found.append(f"{name} a preceding job or a think time (fields 17 and 18), which is not followed")
@@ -29,7 +29,7 @@ def advice_on(workload: Workload) -> list[str]:
     if missing:
         have = "1 job has" if missing == 1 else f"{missing:,} of {len(workload):,} jobs have"
         found.append(
-            f"{have} no requested time: policies expect them to run for ever, so that sjf, easy and conservative "
-            "cannot tell them apart; add estimates=exact or estimate-factor=2"
+            f"{have} no requested time: policies expect them to run without end, so that sjf, easy and "
+            "conservative cannot order them; add estimates=exact or estimate-factor=2"
         )
     return found

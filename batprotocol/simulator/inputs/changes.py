@@ -1,8 +1,8 @@
-"""Workloads made of others: with another load, other weeks, other walltimes.
+"""Changes of workloads: another load, other weeks, other walltimes.
 
-Each function takes a workload and gives another one, with the same profiles, and in which nothing but what it is named
-after has changed; so they combine freely, and with `window`. What chance decides comes from a seed, and is the same on
-every machine.
+Each function takes a workload and returns another one with the same profiles. It changes only the property in its name,
+so you can combine these functions, also with `window`. Random numbers come from a seed, and are the same on every
+machine.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
+from batprotocol.deprecation import old_arguments
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.simulator.inputs.columns import JobColumns, JobRecord
@@ -33,21 +34,22 @@ WEEK: Final = 604_800.0
 """Seconds."""
 _MOST_PERIODS: Final = 1_000_000
 _LONGER: Final = 1e-6
-"""Seconds: a walltime that equals the run time ends the job. So little more changes no start of the policies."""
+"""Seconds. A walltime that equals the run time ends the job. A microsecond more does not change any decision."""
 
 
 def scaled_load(workload: Workload, factor: float) -> Workload:
-    """The same jobs, which come faster or slower: what passes between two submissions is divided by a factor.
+    """The same jobs, faster or slower: the time between two submissions is divided by a factor.
 
-    The first submission stays at its time: the times of a log that begins at 0 are divided by the factor. The factor is
-    not the load: `offered_load` computes that, and `with_offered_load` finds the factor for one.
+    The first submission keeps its time. So if a log begins at 0, its times are divided by the factor. The factor is not
+    the load: `offered_load` computes the load, and `with_offered_load` finds the factor for a load.
 
     Args:
         workload: the workload.
-        factor: by which arrivals are compressed, > 0; with 2, jobs come twice as fast, with 1, nothing changes.
+        factor: the factor by which arrivals are compressed, > 0; with 2, jobs come twice as fast, with 1, nothing
+            changes.
 
     Raises:
-        InputError: the factor is no finite number > 0, or times would leave the range of doubles.
+        InputError: the factor is not a finite number > 0, or times would leave the range of doubles.
 
     >>> from batprotocol.simulator import StaticJob, Workload
     >>> whole = Workload([StaticJob(str(n), 10.0 * n, 1, DelayProfile(5.0)) for n in range(3)])
@@ -62,24 +64,24 @@ def scaled_load(workload: Workload, factor: float) -> Workload:
     def scaled(job: JobRecord) -> JobRecord:
         time = start + (job.time - start) / factor
         if not math.isfinite(time):
-            raise InputError(f"with arrivals that are {shown(factor)} times as fast, {shown(job.id)} comes at no time")
+            raise InputError(f"with the factor {shown(factor)}, job {shown(job.id)} has no finite time: use one near 1")
         return job._replace(time=time)
 
     return _changed(workload, scaled)
 
 
 def offered_load(workload: Workload, hosts: int | None = None) -> float | None:
-    """The work that is submitted, over what the hosts could do meanwhile: above 1, queues grow without end.
+    """The submitted work, relative to the capacity of the hosts in the same time: above 1, queues grow without end.
 
     It is the sum over all jobs of hosts x run time, divided by hosts x the time from the first to the last submission.
-    A run time is what the delay of the job's profile says, or its walltime where that ends the job before.
+    The run time of a job is the delay of its profile, or its walltime where that is shorter.
 
     Args:
         workload: the workload.
-        hosts: how many computation hosts there are, > 0; None: as many as the workload is made for.
+        hosts: the number of computation hosts, > 0; None: as many as the workload is made for.
 
     Returns:
-        The load; None where all jobs come at once, or the run time of a job is not known before it runs.
+        The load. None if all jobs come at once, or if the run time of a job is not known before it runs.
 
     >>> from batprotocol.simulator import lublin_workload
     >>> round(offered_load(lublin_workload(64, 1000, load=0.7)), 3)
@@ -102,38 +104,38 @@ def offered_load(workload: Workload, hosts: int | None = None) -> float | None:
 
 
 def with_offered_load(workload: Workload, load: float, *, hosts: int | None = None) -> Workload:
-    """The same jobs, which come so much faster or slower that this load is offered, as `offered_load` computes it.
+    """The same jobs, faster or slower, so that `offered_load` of the result is this load.
 
     Args:
-        workload: the workload; the run times of its jobs are known, as those of `DelayProfile` are.
+        workload: the workload; the run times of its jobs must be known, as those of `DelayProfile` are.
         load: the offered load, > 0.
-        hosts: how many computation hosts there are; None: as many as the workload is made for.
+        hosts: the number of computation hosts; None: as many as the workload is made for.
 
     Raises:
-        InputError: the load is no finite number > 0, or that of the workload is not known.
+        InputError: the load is not a finite number > 0, or the load of the workload is not known.
     """
     if not 0 < load < math.inf:
         raise InputError(f"expected an offered load > 0, got {shown(load)}")
     now = offered_load(workload, hosts)
     if not now:
         raise InputError(
-            "there is no offered load that could be scaled: jobs need different submission times and DelayProfiles"
+            "the workload has no offered load to scale: use jobs with different submission times and DelayProfiles"
         )
     return scaled_load(workload, load / now)
 
 
 def scaled_walltimes(workload: Workload, factor: float) -> Workload:
-    """The same jobs, with walltimes that are longer or shorter by a factor; jobs without a walltime have none then.
+    """The same jobs, with walltimes that are longer or shorter by a factor. Jobs without a walltime stay without one.
 
-    Where run times were cut off by a walltime, they are by the new one: with a factor > 1 such jobs run for longer, and
-    with one < 1 more jobs are cut off.
+    If a walltime ended a job, the new walltime ends it: with a factor > 1, such jobs run for longer. With a factor < 1,
+    walltimes end more jobs.
 
     Args:
         workload: the workload.
-        factor: what each walltime is multiplied by, > 0.
+        factor: the factor for each walltime, > 0.
 
     Raises:
-        InputError: the factor is no finite number > 0, or a walltime would leave the range of doubles.
+        InputError: the factor is not a finite number > 0, or a walltime would leave the range of doubles.
     """
     _expect_factor(factor)
 
@@ -143,49 +145,46 @@ def scaled_walltimes(workload: Workload, factor: float) -> Workload:
     return workload if factor == 1 else _changed(workload, scaled)
 
 
-def estimated_walltimes(
-    workload: Workload, estimate_factor: float | None = None, *, seed: int = 0, badness: float | None = None
-) -> Workload:
-    """The same jobs, with walltimes drawn between their run times and 1 + the factor times as much, all alike likely.
+@old_arguments(badness="estimate_factor")
+def estimated_walltimes(workload: Workload, estimate_factor: float, *, seed: int = 0) -> Workload:
+    """The same jobs, with random walltimes: uniform between the run time and (1 + the factor) times the run time.
 
-    The f-model of A. W. Mu'alem and D. G. Feitelson, "Utilization, predictability, workloads, and user runtime
+    This is the f-model of A. W. Mu'alem and D. G. Feitelson, "Utilization, predictability, workloads, and user runtime
     estimates in scheduling the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001. With 0, walltimes are the run times,
-    which end the jobs: `exact_walltimes` leaves them a little longer.
-    A run time is what the delay of the job's profile says, or its walltime where that ends the job before.
+    which end the jobs: `exact_walltimes` makes them a little longer.
+    The run time of a job is the delay of its profile, or its walltime where that is shorter.
 
     Args:
-        workload: the workload; its jobs have profiles whose run times are known, which are those of `DelayProfile`.
+        workload: the workload; the run times of its jobs must be known, as those of `DelayProfile` are.
         estimate_factor: f, a number >= 0; in papers 0 to 300.
-        seed: of chance. A job draws the same number whatever the factor is.
-        badness: the former name of `estimate_factor`.
+        seed: the seed of the random numbers. A job draws the same number with every factor.
 
     Raises:
-        InputError: the factor is no finite number >= 0, or the run time of a job is not known before it runs.
+        InputError: the factor is not a finite number >= 0, or the run time of a job is not known before it runs.
 
     >>> from batprotocol.simulator import lublin_workload
     >>> known = estimated_walltimes(lublin_workload(64, 10), 0)
     >>> all(job.walltime == known.profiles[job.profile_id].profile.delay for _, _, job in known)
     True
     """
-    factor = badness if estimate_factor is None else estimate_factor
-    if factor is None or not 0 <= factor < math.inf or None not in (estimate_factor, badness):
-        raise InputError(f"expected an estimate factor >= 0, got {shown(factor)}")
+    if not 0 <= estimate_factor < math.inf:
+        raise InputError(f"expected an estimate factor >= 0, got {shown(estimate_factor)}")
     chance = random.Random(seed)
 
     def estimated(job: JobRecord) -> JobRecord:
-        return _with_walltime(job, _known_runtime(workload, job) * (1.0 + factor * chance.random()))
+        return _with_walltime(job, _known_runtime(workload, job) * (1.0 + estimate_factor * chance.random()))
 
     return _changed(workload, estimated)
 
 
 def exact_walltimes(workload: Workload) -> Workload:
-    """The same jobs, with exact estimates: each walltime is the run time and a microsecond.
+    """The same jobs, with exact estimates: each walltime is the run time plus a microsecond.
 
-    A walltime that equals the run time ends the job, which has not succeeded then. Policies take times that are less
-    than a millisecond apart for one time, so they see the run times.
+    A walltime that equals the run time would end the job, and the job would not succeed. Policies treat times that are
+    less than a millisecond apart as equal, so they use the run times.
 
     Args:
-        workload: the workload; its jobs have profiles whose run times are known, which are those of `DelayProfile`.
+        workload: the workload; the run times of its jobs must be known, as those of `DelayProfile` are.
 
     Raises:
         InputError: the run time of a job is not known before it runs.
@@ -194,7 +193,7 @@ def exact_walltimes(workload: Workload) -> Workload:
 
 
 def _runtime(workload: Workload, job: JobRecord) -> float | None:
-    """How long a job runs; None where that is not known before it runs."""
+    """The run time of a job; None if it is not known before the job runs."""
     profile = workload.profiles[f"{workload.name}!{job.profile}"].profile
     if not isinstance(profile, DelayProfile) or not profile.delay > 0:
         return None
@@ -205,8 +204,8 @@ def _known_runtime(workload: Workload, job: JobRecord) -> float:
     runtime = _runtime(workload, job)
     if runtime is None:
         profile = workload.profiles[f"{workload.name}!{job.profile}"].profile
-        reason = f"only of a DelayProfile the run time is known, but {shown(job.id)} has {shown(profile)}"
-        raise InputError(f"estimates need run times, and {reason}")
+        reason = f"only those of a DelayProfile are known, but {shown(job.id)} has {shown(profile)}"
+        raise InputError(f"estimates need run times: {reason}")
     return runtime
 
 
@@ -217,11 +216,11 @@ def shuffled_weeks(workload: Workload, seed: int, *, period: float = WEEK) -> Wo
 
     Args:
         workload: the workload.
-        seed: of chance: the same seed gives the same order, also with other jobs in as many weeks.
-        period: what counts as a week, in seconds, such as 86400 for days, of which the hours are kept.
+        seed: the seed of the order: the same seed gives the same order, also for other jobs in as many weeks.
+        period: the length of a week in seconds; with 86400, days are shuffled, and jobs keep their hours.
 
     Raises:
-        InputError: the period is no finite number > 0, or there are less than two of them.
+        InputError: the period is not a finite number > 0, or the workload has less than two periods.
     """
     weeks = _Periods(workload, period)
     order = list(range(weeks.count))
@@ -230,17 +229,18 @@ def shuffled_weeks(workload: Workload, seed: int, *, period: float = WEEK) -> Wo
 
 
 def resampled_weeks(workload: Workload, seed: int, *, weeks: int | None = None, period: float = WEEK) -> Workload:
-    """Weeks drawn from those of a workload, some of them several times: one more workload that could have been.
+    """A workload of random weeks of another workload, some of them several times.
 
-    Each job keeps its day and hour, and all jobs of a week stay together, as in the workload resampling of N. Zakay and
-    D. G. Feitelson (CCPE 26(12), 2014), which draws users one by one. Weeks are counted from the first submission on; a
-    last part of less than half a week is not drawn. From its second copy on, a job is called `ID#2`, `ID#3`...
+    Each job keeps its day and hour, and all jobs of a week stay together. This follows the workload resampling of
+    N. Zakay and D. G. Feitelson (CCPE 26(12), 2014), which draws users one by one. Weeks are counted from the first
+    submission on. A last part of less than half a week is not drawn. From its second copy on, a job is called `ID#2`,
+    `ID#3`...
 
     Args:
         workload: the workload.
-        seed: of chance.
-        weeks: how many weeks are drawn; None: as many as there are.
-        period: what counts as a week, in seconds, such as 86400 for days, of which the hours are kept.
+        seed: the seed of the random numbers.
+        weeks: the number of weeks to draw; None: as many as the workload has.
+        period: the length of a week in seconds; with 86400, days are drawn, and jobs keep their hours.
 
     Raises:
         InputError: an argument is out of its range, or there are less than two weeks.
@@ -256,8 +256,8 @@ class _Periods:
     """The jobs of a workload, cut into parts of equal length.
 
     Attributes:
-        parts: of each period, the places of its jobs in the workload; only the last one may be no whole period.
-        count: how many of them count as whole.
+        parts: the places in the workload of the jobs of each period; only the last period may be incomplete.
+        count: the number of periods that count as complete.
     """
 
     def __init__(self, workload: Workload, period: float) -> None:
@@ -268,8 +268,9 @@ class _Periods:
         begin = workload[0].time if len(workload) else 0.0
         span = (workload[len(workload) - 1].time - begin) / period if len(workload) else 0.0
         if not 1.5 <= span < _MOST_PERIODS:
-            few = f"expected submissions over two periods of {period:g} s at least, got {span:.3g} of them"
-            raise InputError(few if span < 2 else f"{span:.3g} periods of {period:g} s are too many")
+            few = f"expected submissions over at least two periods of {period:g} s, got {span:.3g}; use shorter ones"
+            many = f"{span:.3g} periods of {period:g} s are too many; use a longer period"
+            raise InputError(few if span < 2 else many)
         self.parts: list[list[int]] = [[] for _ in range(math.floor(span) + 1)]
         for place, submission in enumerate(workload):
             self.parts[min(math.floor((submission.time - begin) / period), len(self.parts) - 1)].append(place)
@@ -290,7 +291,7 @@ class _Periods:
 
 
 def _changed(workload: Workload, change: Callable[[JobRecord], JobRecord]) -> Workload:
-    """The workload with each job changed, in the order of its submissions."""
+    """The workload with a change to each job, in the order of submissions."""
     jobs = JobColumns()
     for number in range(len(workload)):
         jobs.append(*change(workload.record(number)))

@@ -1,7 +1,7 @@
-"""The jobs of a workload in columns: some forty bytes a job instead of some four hundred.
+"""The jobs of a workload in columns: about forty bytes for each job instead of about four hundred.
 
-It knows of order and of duplicate names, but not of what the columns mean. `JobTable` is what a workload needs of its
-jobs, wherever they are.
+This module knows the order of jobs and finds duplicate names. It must not know the meaning of the columns. `JobTable`
+is the interface that a workload uses, wherever the jobs are stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_WALLTIME = -1.0  # a walltime that is given is > 0
 
 
 class JobRecord(NamedTuple):
-    """One row: a job's name inside its workload, and what its other columns hold."""
+    """One row: a job's name inside its workload, and the values of the other columns."""
 
     id: str
     time: float
@@ -31,7 +31,7 @@ class JobRecord(NamedTuple):
 
 
 class DuplicateId(InputError):
-    """Two rows have one id; both are counted from 0, in the order in which they were appended."""
+    """Two rows have the same id. Both are counted from 0, in the order in which they were appended."""
 
     def __init__(self, row: int, earlier: int, id: str) -> None:
         super().__init__(f"jobs[{earlier}] has the id {shown(id)}, too", f"jobs[{row}].id")
@@ -44,18 +44,18 @@ class DuplicateId(InputError):
 
 
 _FIRST_CHECK: Final = 1024
-"""After so many rows, ids are compared for the first time."""
+"""The number of rows after which ids are compared for the first time."""
 
 _NEXT_CHECK: Final = 4
-"""They are compared again after so many times as many rows: all of it takes a third longer than once at the end."""
+"""The factor to the next number of rows: all comparisons take a third longer than one comparison at the end."""
 
 
 class JobTable(ABC):
-    """Rows by (time, id), and what is known of all of them together.
+    """Rows by (time, id), and totals over all rows.
 
     Attributes:
         most_resources: the largest number of resources; 0 without rows.
-        uses: which rows first use a profile with so many resources: row by (name of the profile, resources).
+        uses: the first row that uses a profile with a number of resources: row by (name of the profile, resources).
     """
 
     def __init__(self) -> None:
@@ -79,43 +79,43 @@ class JobTable(ABC):
 
     @abstractmethod
     def sort(self) -> None:
-        """Order the rows by (time, id), ids by their UTF-8 bytes. Rows that are in order already cost nothing."""
+        """Order the rows by (time, id), ids by their UTF-8 bytes. This costs nothing if the rows are in order."""
 
     @abstractmethod
     def duplicate(self) -> tuple[int, int, str] | None:
-        """The first row whose name an earlier one has, that earlier one, and the name; None if all differ.
+        """The first row with the name of an earlier row, that earlier row, and the name; None if all names differ.
 
         Rows are counted in the order in which they were appended.
         """
 
     def check_ids(self) -> None:
-        """Check that no two rows have one id.
+        """Check that all rows have different ids.
 
         Raises:
-            DuplicateId: two rows have one.
+            DuplicateId: two rows have the same id.
         """
         found = self.duplicate()
         if found is not None:
             raise DuplicateId(*found)
 
     def check_ids_on_the_way(self) -> None:
-        """Compare the ids now and then. Readers call this after each row, so they refuse a large file early."""
+        """Compare the ids at some rows. Readers call this after each row, so they refuse a large file early."""
         if len(self) >= self._next_check:
             self._next_check *= _NEXT_CHECK
             self.check_ids()
 
     @property
     def without_walltime(self) -> int:
-        """How many rows have no walltime."""
+        """The number of rows without a walltime."""
         return sum(self[place].walltime is None for place in range(len(self)))
 
     @property
     def profiles(self) -> list[str]:
-        """The names of the profiles that the rows use, each once, in the order of their first use."""
+        """The names of the profiles that rows use, without duplicates, in the order of their first use."""
         return list(self._profile_numbers)
 
     def _note(self, row: int, resources: int, profile: str) -> int:
-        """A row uses a profile: the number of that profile."""
+        """Note that a row uses a profile, and return the number of that profile."""
         number = self._profile_numbers.get(profile)
         if number is None:
             number = self._profile_numbers[profile] = len(self._profile_numbers)
@@ -216,28 +216,28 @@ class JobColumns(JobTable):
 
 
 class Hashes:
-    """The hashes of names: enough to see that all names differ, and a fraction of the names' size."""
+    """The hashes of names: they show that all names differ, and need much less memory than the names."""
 
     def __init__(self) -> None:
         # Sorted one by one at the end, as a list of all takes five times the memory.
         self._buckets = [array("q") for _ in range(256)]
 
     def add(self, name: str) -> None:
-        """One more name."""
+        """Add a name."""
         hashed = hash(name)
         self._buckets[hashed & 255].append(hashed)
 
     def twice(self) -> set[int]:
-        """The hashes that several names have."""
+        """The hashes that more than one name has."""
         return {one for bucket in self._buckets for one, other in pairwise(sorted(bucket)) if one == other}
 
 
 def first_duplicate(hashes: Hashes, names: Iterable[str]) -> tuple[int, int, str] | None:
-    """The first of some names that an earlier one equals, see `JobTable.duplicate`.
+    """The first name that equals an earlier one, see `JobTable.duplicate`.
 
     Args:
-        hashes: of all names.
-        names: the same in order, which are looked at only if two of the hashes are equal.
+        hashes: the hashes of all names.
+        names: all names in order. They are read only if two hashes are equal.
     """
     twice = hashes.twice()
     if not twice:

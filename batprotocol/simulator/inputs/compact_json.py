@@ -1,4 +1,4 @@
-"""JSON text as Batsim writes `extra_data` that was given as an object or array: compact, keys in their order."""
+"""JSON text in the form in which Batsim writes `extra_data` of an object or array: compact, keys in their order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def compact_json(value: Any) -> str:
 
 
 def _double(value: float) -> str:
-    """The shortest digits that stand for the number, with an exponent only from 1e21 on and below 1e-6."""
+    """The shortest text of the number, with an exponent only from 1e21 on and below 1e-6."""
     text = repr(value)
     sign = "-" if text.startswith("-") else ""
     digits, _, exponent = text.lstrip("-").partition("e")

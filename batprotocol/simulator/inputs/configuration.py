@@ -1,8 +1,8 @@
-"""What `<config>` says in a platform file, as far as Batsim lets it count.
+"""The settings of `<config>` in a platform file that have an effect in Batsim.
 
-Most of SimGrid's settings do not change what comes of a simulation, as they are about how it is computed, or about
-models that Batsim does not use. These are read and left aside; the few that count are kept; all others are refused by
-their names.
+Most of SimGrid's settings do not change the results of a simulation: they concern the way in which it is computed, or
+models that Batsim does not use. The reader accepts and ignores these settings. It keeps the few settings that have an
+effect, and refuses all others by name.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from batprotocol.simulator.inputs.network import LOOPBACK, Link
 __all__ = ["TCP_GAMMA", "TIMING", "WORK_AMOUNT", "Configuration", "read_configuration"]
 
 TCP_GAMMA: Final = 4194304.0
-"""How many bytes can be under way, of SimGrid's TCP."""
+"""The maximum number of bytes under way in SimGrid's TCP."""
 TIMING: Final = 1e-9
 WORK_AMOUNT: Final = 1e-5
 """SimGrid's precision of times, in seconds, and of amounts."""
 
 
 class Configuration(msgspec.Struct, frozen=True, gc=False):
-    """The settings that count.
+    """The settings that have an effect.
 
     Args:
-        tcp_gamma: the greatest amount of bytes under way: with a latency of t seconds, a transfer gets at most
-            `tcp_gamma / (2 * t)` bytes per second. 0: a task that sends over such a link has no greatest rate, as
-            SimGrid takes a bound of 0 for none.
-        timing: sleeps and latencies with less left, in seconds, are over.
-        work_amount: hosts and links with less left, in flops or bytes per second, are used up while they are shared. A
-            task is done with less left, of 1, than the product of both.
-        concurrency_limit: how many executors can use a host at once, and tasks a link; 0: any number.
-        loopback: the link between a host and itself where the platform says nothing.
+        tcp_gamma: the maximum number of bytes under way: with a latency of t seconds, a transfer gets at most
+            `tcp_gamma / (2 * t)` bytes per second. With 0, the rate of a task that sends over such a link has no
+            limit, because SimGrid treats a bound of 0 as no bound.
+        timing: a sleep or latency ends when less than this remains, in seconds.
+        work_amount: a host or link is used up when less than this remains while it is shared, in flops or bytes per
+            second. A task ends when less than the product of `timing` and `work_amount` remains of 1.
+        concurrency_limit: the maximum number of executors on a host at the same time, and of tasks on a link; 0: no
+            limit.
+        loopback: the link between a host and itself, if the platform does not define one.
     """
 
     tcp_gamma: float = TCP_GAMMA
@@ -102,7 +103,7 @@ _HARMLESS: Final[Mapping[str, Callable[[str], bool]]] = {
     "smpi/bw-factor": _anything,
     "tracing": _only("no"),
 }
-"""Settings that change nothing, with the values that do not."""
+"""The settings without an effect, each with a check of the values that have none."""
 
 _AMOUNTS: Final[Mapping[str, bool]] = {
     "network/TCP-gamma": True,
@@ -111,21 +112,21 @@ _AMOUNTS: Final[Mapping[str, bool]] = {
     "precision/timing": False,
     "precision/work-amount": False,
 }
-"""Settings that count, and whether they may be 0."""
+"""The settings with an effect, and whether they may be 0."""
 
 _OLDER: Final[Mapping[str, str]] = {
     "maxmin/precision": "precision/work-amount",
     "surf/precision": "precision/timing",
     **{name.replace("-", "_"): name for name in (*_HARMLESS, *_AMOUNTS, "maxmin/concurrency-limit")},
 }
-"""What SimGrid still takes for a name: until 2018, it wrote underscores, as in the platforms of Batsim 1 and 2."""
+"""Older names that SimGrid accepts: until 2018, it wrote underscores, as in the platforms of Batsim 1 and 2."""
 
 
 def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
-    """What settings mean; of two for one name, the first counts.
+    """Read settings. If a name appears twice, the first setting counts.
 
     Raises:
-        InputError: a setting would change what comes of a simulation in a way that is not supported, or is none.
+        InputError: a setting would change the results of a simulation in an unsupported way, or does not exist.
 
     >>> read_configuration([("contexts/stack-size", "128"), ("network/TCP-gamma", "65536")]).tcp_gamma
     65536.0
@@ -160,7 +161,7 @@ def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
 
 
 def _limit(name: str, value: str) -> int:
-    """A limit of how many; 0: none, for which SimGrid has negative numbers."""
+    """A limit; 0: no limit, which SimGrid writes as a negative number."""
     if not _integer(value) or int(value) == 0:
         raise InputError(f"expected a whole number > 0, or < 0 for no limit, got {shown(value)}", name)
     return max(0, int(value))

@@ -1,7 +1,7 @@
-"""The elements of SimGrid's platform files: which there are, where they may stand, which attributes they have.
+"""The elements of SimGrid's platform files: their names, their parents and their attributes.
 
-What stands in this table is understood; everything else is refused by its name. `xml` reads the syntax, and calls back
-with one `Element` at a time.
+The elements of this table are supported. All others are refused by name. `xml` reads the syntax, and calls back with
+one `Element` at a time.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ __all__ = ["ELEMENTS", "SYNONYMS", "Kind"]
 
 
 class Kind(NamedTuple):
-    """What may be said of an element.
+    """The definition of an element.
 
     Args:
-        parents: the elements that it may stand in.
+        parents: the elements that it may be in.
         required: the attributes that it must have.
-        optional: the attributes that it may have, with what they are if it has not.
+        optional: the attributes that it may have, with their defaults.
     """
 
     parents: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Batsim's files of external events: one JSON object a line."""
+"""Batsim's files of external events: one JSON object per line."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def read_external_events(
     Args:
         path: the file.
         name: the list's name.
-        corrected: whether events of one timestamp keep their order, which with Batsim they lose if there are more than
-            sixteen in all, and numbers of more than fifteen digits their last bits.
+        corrected: whether events of one timestamp keep their order, and numbers of more than fifteen digits keep their
+            last bits. Batsim loses the order if there are more than sixteen events in all, and loses the bits.
 
     Raises:
-        InputError: a line holds something else; with file and line.
+        InputError: a line has other content; the error names file and line.
         OSError: the file cannot be read.
     """
     filename = os.path.abspath(path)
@@ -55,7 +55,7 @@ def _event(line: bytes, filename: str, number: int, corrected: bool) -> tuple[fl
             raise InputError(f"expected an object, got {shown(given)}")
         kind = take(given, "type", is_string)
         if kind != "generic":
-            raise InputError(f"{shown(kind)} is no type of external event; there is generic", "type")
+            raise InputError(f"{shown(kind)} is not a type of external event; use generic", "type")
         return float(take(given, "timestamp", is_amount)), take(given, "data", is_string)
     except InputError as error:
         column = error.column if error.line == 1 else None

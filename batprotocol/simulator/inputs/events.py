@@ -1,4 +1,4 @@
-"""External events: what a simulation lets happen at given times, for instance that a machine breaks."""
+"""External events: events that a simulation reports at given times, for instance the failure of a machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class TimedEvent(NamedTuple):
     """A generic external event.
 
     Args:
-        timestamp: when it happens, in seconds, >= 0.
-        id: its full name, `ee0!0`; numbers count the lines of the file.
+        timestamp: the time of the event, in seconds, >= 0.
+        id: its full name, `ee0!0`; the number is that of the line in the file.
         data: free text.
     """
 
@@ -27,7 +27,7 @@ class TimedEvent(NamedTuple):
 
 
 class ExternalEventList(msgspec.Struct, frozen=True):
-    """The events of one file, by timestamp; those of one timestamp in the order of the file.
+    """The events of one file, by timestamp. Events of the same timestamp are in the order of the file.
 
     Args:
         events: the events.
@@ -52,8 +52,8 @@ class ExternalEventList(msgspec.Struct, frozen=True):
             events: the pairs; timestamps in seconds.
             name: the list's name.
             filename: the file that they come from, or "".
-            corrected: whether events of one timestamp keep their order; with Batsim they lose it, if there are more
-                than sixteen in all.
+            corrected: whether events of one timestamp keep their order. Batsim loses the order if there are more than
+                sixteen events in all.
         """
         numbered = [TimedEvent(float(time), f"{name}!{number}", data) for number, (time, data) in enumerate(events)]
         sort = sorted if corrected else unstable_sorted

@@ -1,7 +1,7 @@
-"""Zones that find their ways themselves, over as few links as possible: routing "Dijkstra" and "Floyd".
+"""Zones that search for routes with as few links as possible: routing "Dijkstra" and "Floyd".
 
-Where two ways have equally many links, they choose as SimGrid's algorithms of these names do. If members are zones, a
-way that crosses one goes from the gateway through which it enters to the one through which it leaves.
+Where two routes have the same number of links, they choose as SimGrid's algorithms of these names do. If members are
+zones, a route that crosses a zone goes from the gateway through which it enters to the one through which it leaves.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from batprotocol.simulator.inputs.zones import LocalRoute, Member, Zone, find_ro
 __all__ = ["DijkstraZone", "FloydZone"]
 
 _LARGEST_TABLE = 256
-"""Floyd's algorithm takes the cube of this many steps; larger zones are searched from each source that is asked for."""
+"""Floyd's algorithm takes the cube of the number of members. Larger zones search from each source when needed."""
 
 
 class _SearchingZone(Zone):
-    """A zone that knows the ways between neighbours, and for each source every member's predecessor on the way."""
+    """A zone with routes between neighbours, and for each source the predecessor of every member on its route."""
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
@@ -32,7 +32,7 @@ class _SearchingZone(Zone):
         return neighbours.setdefault(target, route) is route
 
     def steps(self, source: Member, target: Member) -> list[LocalRoute] | None:
-        """The ways between neighbours that lead from one member to another, or None."""
+        """The routes between neighbours that lead from one member to another, or None."""
         if source is target:
             own = self.edges.get(source, {}).get(source)
             if own is None and self.has_zones:
@@ -51,7 +51,7 @@ class _SearchingZone(Zone):
         return steps[::-1]
 
     def search(self, source: Member) -> dict[Member, Member]:
-        """Every member that can be reached, with the one before it on the way."""
+        """Every reachable member, with its predecessor on the route."""
         order = {member: number for number, member in enumerate(self.edges)}
         members = list(order)
         costs = {source: 0}
@@ -71,7 +71,7 @@ class _SearchingZone(Zone):
         return predecessors
 
     def crossing(self, entered: Member | None, left: Member | None) -> tuple[Link, ...] | None:
-        """The links inside a zone between the gateways of two steps; none where both are the same."""
+        """The links inside a zone between the gateways of two steps; empty if both are the same."""
         if entered is None or left is None or entered is left:
             return ()
         inside = find_route(entered, left)
@@ -79,7 +79,7 @@ class _SearchingZone(Zone):
 
 
 class DijkstraZone(_SearchingZone):
-    """A zone that searches the shortest way from each source (routing "Dijkstra" and "DijkstraCache")."""
+    """A zone that searches the shortest routes from each source (routing "Dijkstra" and "DijkstraCache")."""
 
     def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
         steps = self.steps(source, target)
@@ -102,7 +102,7 @@ class DijkstraZone(_SearchingZone):
 
 
 class FloydZone(_SearchingZone):
-    """A zone that knows the shortest ways between all its members (routing "Floyd")."""
+    """A zone that computes the shortest routes between all its members (routing "Floyd")."""
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)

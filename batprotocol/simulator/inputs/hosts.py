@@ -1,6 +1,6 @@
 """Hosts as a platform describes them: speeds in each power state, cores, properties, roles, wattages.
 
-These values never change while a simulation runs: what a host does at the moment is the machine's business.
+These values never change while a simulation runs. The `machine` package has the current states of hosts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ __all__ = ["Host", "Role", "SleepPState", "Watts"]
 
 
 class Role(Enum):
-    """What a host is there for."""
+    """The purpose of a host."""
 
     MASTER = "master"
-    """Batsim itself runs here. There is exactly one; it has no id and executes nothing."""
+    """Batsim itself runs here. There is exactly one master. It has no id and executes no jobs."""
     COMPUTE = "compute_node"
     """Executes jobs."""
     STORAGE = "storage"
@@ -27,9 +27,9 @@ class Watts(msgspec.Struct, frozen=True, gc=False):
     """The power that a host draws in one power state, in watts.
 
     Args:
-        idle: with nothing to compute.
-        epsilon: with as good as nothing to compute: where the straight line to `max` begins.
-        max: with all cores busy.
+        idle: the power without load.
+        epsilon: the power with almost no load, where the straight line to `max` begins.
+        max: the power with all cores busy.
     """
 
     idle: float
@@ -38,12 +38,12 @@ class Watts(msgspec.Struct, frozen=True, gc=False):
 
 
 class SleepPState(msgspec.Struct, frozen=True, gc=False):
-    """A sleep state and the two virtual power states in which a host switches to it and back, by their numbers.
+    """A sleep state, and the two virtual power states in which a host enters and leaves it, by their numbers.
 
     Args:
         sleep: the power state in which the host sleeps.
-        switching_off: the one in which it executes the flop that switches it off.
-        switching_on: the one in which it executes the flop that switches it on again.
+        switching_off: the power state in which it executes the flop that switches it off.
+        switching_on: the power state in which it executes the flop that switches it on again.
     """
 
     sleep: int
@@ -55,17 +55,17 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A host of a platform.
 
     Args:
-        id: its number on the wire: computation hosts first, then storage hosts; -1 for the master.
+        id: its number in the protocol: computation hosts first, then storage hosts; -1 for the master.
         name: its name, unique in the platform.
         speeds: flops per second of one core in each power state, at least one power state.
         pstate: the power state in which it starts.
-        cores: how many cores it has, at least 1.
-        role: what it is there for.
+        cores: the number of cores, at least 1.
+        role: its purpose.
         properties: (key, value) pairs in the order of the file, without those of the zone.
-        zone_properties: those of the zones around it, inherited.
-        watts: what it draws in each power state, or None if the platform does not tell.
-        watts_off: what it would draw if it were cut off, in watts, or None. Batsim reads it and never uses it.
-        sleep_pstates: its sleep states. Power states that are no part of one are computation states.
+        zone_properties: the properties that it inherits from the enclosing zones.
+        watts: the power that it draws in each power state, or None if the platform does not declare it.
+        watts_off: the power that it would draw if it were cut off, in watts, or None. Batsim never uses it.
+        sleep_pstates: its sleep states. All power states that are not part of a sleep state are computation states.
     """
 
     id: int
@@ -89,5 +89,5 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return frozenset(range(len(self.speeds))) - taken
 
     def sleep_state(self, pstate: int) -> SleepPState | None:
-        """The sleep state that has this number, or None if that is not one in which the host sleeps."""
+        """The sleep state with this number, or None if the host does not sleep in this power state."""
         return next((state for state in self.sleep_pstates if state.sleep == pstate), None)

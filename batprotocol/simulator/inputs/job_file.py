@@ -1,7 +1,7 @@
-"""The jobs of a file that is read as they are needed, for workloads that are larger than memory.
+"""The jobs of a file that are read when they are needed, for workloads that are larger than memory.
 
-A first pass checks the whole file, and remembers where each block of jobs begins; then a job is read again, with its
-block, when somebody asks for it. In memory are eight bytes a job, and a few blocks.
+A first pass checks the whole file, and stores where each block of jobs begins. Later, a job is read again together with
+its block when it is needed. The memory holds eight bytes for each job, and a few blocks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from batprotocol.simulator.inputs.columns import Hashes, JobRecord, JobTable, fi
 __all__ = ["JobFile", "Rows"]
 
 _BLOCK: Final = 256
-"""How many jobs are read at once."""
+"""The number of jobs that are read at once."""
 _KEPT: Final = 4
-"""How many blocks are kept: copies of a simulation that are not far apart share them."""
+"""The number of blocks in memory. Copies of a simulation that are not far apart in time share them."""
 
 
 class Rows(ABC):
-    """How the jobs of a file are read from some place on.
+    """A reader of the jobs of a file from some place on.
 
     Args:
         filename: the file.
@@ -36,14 +36,14 @@ class Rows(ABC):
 
     @abstractmethod
     def read(self, place: int) -> Iterator[JobRecord]:
-        """The jobs from a place on, which the first pass has told; `InputError` or `OSError` if there are none now."""
+        """The jobs from a place of the first pass on; `InputError` or `OSError` if they can no longer be read."""
 
 
 class JobFile(JobTable):
-    """Rows that stay in a file, in which they must be in order.
+    """Rows that stay in a file. They must be in order in this file.
 
     Args:
-        rows: reads them.
+        rows: the reader of the rows.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -63,11 +63,11 @@ class JobFile(JobTable):
 
     @property
     def wants_place(self) -> bool:
-        """Whether the next row begins a block, so that `begin_block` is to be called."""
+        """Whether the next row begins a block. Then call `begin_block` first."""
         return self._count % _BLOCK == 0 and self._count // _BLOCK == len(self._places)
 
     def begin_block(self, place: int) -> None:
-        """The next row is at this place of the file."""
+        """Note the place of the next row in the file."""
         self._places.append(place)
 
     def append(
@@ -77,8 +77,8 @@ class JobFile(JobTable):
         if key < self._last:
             before, name = self._last
             raise InputError(
-                f"a workload that is read as it is needed is sorted by submission time and id, but job {shown(id)} at "
-                f"{time} comes after {shown(name.decode())} at {before}"
+                f"expected jobs sorted by submission time and id, but job {shown(id)} at {time} comes after "
+                f"{shown(name.decode())} at {before}; sort the file, or do not use --lazy (lazy=True)"
             )
         self._last = key
         self._note(self._count, resources, profile)
@@ -86,7 +86,7 @@ class JobFile(JobTable):
         self._count += 1
 
     def sort(self) -> None:
-        """They are in order. This is the end of reading, and hashes are of no use after it."""
+        """Do nothing to the rows, which are in order. Reading has ended here, so the hashes are dropped."""
         self._hashes = Hashes()
 
     def duplicate(self) -> tuple[int, int, str] | None:
@@ -96,7 +96,7 @@ class JobFile(JobTable):
         if not self._count:
             return iter(())
         if _state(self._rows.filename) != self._state:
-            raise InputError("the file has changed since it was read first", file=self._rows.filename)
+            raise InputError("the file has changed during the simulation", file=self._rows.filename)
         return islice(self._rows.read(self._places[block]), self._count - block * _BLOCK)
 
     def __getitem__(self, place: int) -> JobRecord:
@@ -107,7 +107,7 @@ class JobFile(JobTable):
         return block[place % _BLOCK]
 
     def _block(self, number: int) -> list[JobRecord]:
-        """Read a block; the one after the last one goes on where that ended, which matters in compressed files."""
+        """Read a block. The next block begins where the last one ended, which saves time in compressed files."""
         if not 0 <= number < len(self._places):
             raise IndexError(number)
         following = self._following if number == self._next_block else self._read(number)
@@ -124,6 +124,6 @@ class JobFile(JobTable):
 
 
 def _state(filename: str) -> tuple[int, int]:
-    """What tells whether a file is another one."""
+    """Values that differ if a file has changed."""
     status = os.stat(filename)
     return status.st_size, status.st_mtime_ns

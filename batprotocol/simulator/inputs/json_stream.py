@@ -1,7 +1,7 @@
-"""Strict JSON, read value by value from a stream, so that a big file needs no more memory than its biggest value.
+"""Strict JSON, read value by value from a stream, so a big file needs no more memory than its biggest value.
 
-Strict as Batsim's reader is: no comments, no byte order mark, no NaN, no number beyond a double, no half of a surrogate
-pair; of the duplicate keys of an object the first counts. Every error names line and column.
+The reader is as strict as Batsim's: it accepts no comments, no byte order mark, no NaN, no number beyond a double, and
+no half of a surrogate pair. If an object has a key twice, the first one counts. Every error names line and column.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Refused(Exception):
 
 
 def _constant(text: str) -> float:
-    raise _Refused(f"{text} is no JSON")
+    raise _Refused(f"{text} is not JSON")
 
 
 class JsonStream:
@@ -71,7 +71,7 @@ class JsonStream:
     Args:
         stream: its bytes.
         filename: the file that it comes from, for errors, or "".
-        corrected: whether numbers with many digits are read to the nearest double; Batsim is quick and rough.
+        corrected: whether numbers with many digits are read to the nearest double. Batsim reads them inexactly.
     """
 
     def __init__(self, stream: BinaryIO, filename: str = "", *, corrected: bool = False) -> None:
@@ -93,7 +93,7 @@ class JsonStream:
         )
 
     def error(self, reason: str, path: str = "", position: int | None = None) -> InputError:
-        """An error at a position of the text that is held, or at the value that was read last."""
+        """An error at a position of the text in memory, or at the last value."""
         position = self._start if position is None else position
         before = self._text[:position]
         lines = before.count("\n")
@@ -101,7 +101,7 @@ class JsonStream:
         return InputError(reason, path, file=self._filename, line=self._lines + lines + 1, column=column + 1)
 
     def _more(self) -> bool:
-        """Read on, dropping what was done with; False at the end."""
+        """Read more text, and drop the text that was used; False at the end."""
         if self._ended:
             return False
         done, self._text = self._text[: self._position], self._text[self._position :]
@@ -116,19 +116,19 @@ class JsonStream:
             self._text += self._decoding.decode(data, final=not data)
         except UnicodeDecodeError as error:
             self._text += data[: error.start].decode(errors="replace")
-            raise self.error("this is no UTF-8", position=len(self._text)) from None
+            raise self.error("this is not UTF-8", position=len(self._text)) from None
         self._bytes += len(data)
         self._ended = not data
         return True
 
     @property
     def offset(self) -> int:
-        """How many bytes of the stream are in front of the next character that was not read."""
+        """The number of bytes of the stream before the next character."""
         pending = len(self._decoding.getstate()[0])
         return self._bytes - pending - len(self._text[self._position :].encode())
 
     def peek(self) -> str:
-        """The next character that is no white space; "" at the end."""
+        """The next character that is not white space; "" at the end."""
         while True:
             space = _SPACE.match(self._text, self._position)
             assert space is not None
@@ -150,7 +150,7 @@ class JsonStream:
         self._position += 1
 
     def value(self, path: str = "") -> Any:
-        """Read any value, whole."""
+        """Read a whole value of any type."""
         self.peek()
         while True:
             start = self._position
@@ -160,7 +160,7 @@ class JsonStream:
                 incomplete = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _CLOSE
                 if incomplete and self._more():
                     continue
-                raise self.error(f"this is no JSON: {error.msg}", path, error.pos) from None
+                raise self.error(f"this is not JSON: {error.msg}", path, error.pos) from None
             except _Refused as error:
                 raise self.error(str(error), path, start) from None
             except RecursionError:
@@ -187,7 +187,7 @@ class JsonStream:
             return
         while True:
             if self.peek() != '"':
-                raise self.error("this is no JSON: expected a key in double quotes", path, self._position)
+                raise self.error("this is not JSON: expected a key in double quotes", path, self._position)
             key = self.value(path)
             self.take(":", path)
             yield key
@@ -199,7 +199,7 @@ class JsonStream:
     def items(self, path: str = "", *, inside: bool = False) -> Iterator[int]:
         """Read an array: the numbers of its values. The caller reads each value before it asks for the next.
 
-        If the stream begins with a value `inside` the array, it is read from there on.
+        With `inside`, the stream begins with a value of the array.
         """
         if not inside:
             self.take("[", path)
@@ -216,6 +216,6 @@ class JsonStream:
         self.take("]", path)
 
     def end(self) -> None:
-        """Check that nothing follows."""
+        """Check that the stream ends here."""
         if self.peek():
-            raise self.error("this is no JSON: text follows after its end", position=self._position)
+            raise self.error("this is not JSON: text follows after its end", position=self._position)

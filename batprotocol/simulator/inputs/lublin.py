@@ -1,13 +1,13 @@
-"""Workloads drawn by chance: Lublin and Feitelson's model of what is submitted to a parallel machine.
+"""Random workloads: Lublin and Feitelson's model of the jobs of a parallel machine.
 
 U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid jobs",
 Journal of Parallel and Distributed Computing 63(11), 2003. Sizes are 1, powers of 2 or others, of a two-stage uniform
 distribution of their logarithm; run times are hyper-gamma distributed in their logarithm, and larger jobs are longer;
 arrivals follow a gamma distribution in their logarithm, and the hours of the day.
 
-Estimates are in the manner of D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005:
-people use some twenty round values for nine jobs of ten, the largest one most of all, and no job is estimated to last
-less than it does.
+Estimates follow D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005: for nine of
+ten jobs, users choose one of about twenty round values, and the largest value most often. No estimate is shorter than
+the run time of its job.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ROUND: Final = 300.0
 
 
 class _Drawn(NamedTuple):
-    """A job: when it comes, in seconds, how many hosts it asks for, how long it runs."""
+    """A job: its submission time in seconds, the number of hosts that it requests, and its run time in seconds."""
 
     time: float
     hosts: int
@@ -75,12 +75,12 @@ def lublin_workload(
     """A workload of Lublin and Feitelson's model. The same arguments give the same jobs, on every machine.
 
     Args:
-        hosts: how many hosts the machine has, >= 4; jobs ask for 1 to as many.
-        jobs: how many jobs, >= 1.
-        seed: of chance.
-        load: what is asked for / what the machine has, between the first and the last submission: times of submission
-            are scaled for that; None: as the model gives it.
-        estimates: whether jobs have walltimes, drawn as people estimate; else those are the run times.
+        hosts: the number of hosts of the machine, >= 4; a job requests 1 to all of them.
+        jobs: the number of jobs, >= 1.
+        seed: the seed of the random numbers.
+        load: the offered load between the first and the last submission: submission times are scaled to it; None: the
+            load of the model.
+        estimates: whether walltimes are drawn from a model of users' estimates; else they are the run times.
         name: the workload's name.
 
     Raises:
@@ -146,7 +146,7 @@ def _gamma(chance: random.Random, shape: float, scale: float, most: float) -> fl
 
 
 def _arrivals(chance: random.Random) -> Iterator[float]:
-    """Times of submission: a gap is spent on the half hours that pass, of which some count more than others."""
+    """Submission times: the half hours of a gap have different weights."""
     weights = _day()
     time = points = spent = 0.0
     while True:
@@ -164,7 +164,7 @@ def _arrivals(chance: random.Random) -> Iterator[float]:
 
 
 def _day() -> list[float]:
-    """How much each half hour of the day counts; 1 in the mean."""
+    """The weight of each half hour of the day; the mean is 1."""
     shape, scale = _DAY
     weights = []
     for bucket in range(_BUCKETS):
@@ -176,7 +176,7 @@ def _day() -> list[float]:
 
 
 def _gamma_below(value: float, shape: float) -> float:
-    """How much of a gamma distribution of scale 1 lies below a value > 0, by its series."""
+    """The share of a gamma distribution of scale 1 below a value > 0, by its series."""
     term = total = 1.0 / shape
     place = shape
     while term > 1e-16 * total:
@@ -187,7 +187,7 @@ def _gamma_below(value: float, shape: float) -> float:
 
 
 def _estimates(chance: random.Random, runtimes: list[float]) -> list[float]:
-    """How long people say that jobs will run: never less than they do."""
+    """Users' estimates of the run times, which are never shorter than the run times."""
     longest = max(runtimes)
     largest = next((value for value in _POPULAR if value >= longest), math.ceil(longest / 3600.0) * 3600.0)
     popular = [value for value in _POPULAR if value < largest][-19:]

@@ -1,6 +1,6 @@
-"""Which of a platform's hosts do what, in which order: roles, the master, ids, what properties say of power.
+"""Roles, the master, ids and power of the hosts of a platform.
 
-Batsim decides that from properties and from its own options when it has read a platform.
+Batsim derives them from properties and from its own options after it has read a platform.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from batprotocol.simulator.inputs.zones import Member
 __all__ = ["DEFAULT_MASTER", "HOST_LIMIT", "DescribedHost", "made_platform", "natural_order", "platform_for"]
 
 HOST_LIMIT = 100_000
-"""How many hosts the platform of a simulation has at most, unless told otherwise: they take a second and 200 MB."""
+"""The default maximum number of hosts of a platform: so many take a second and 200 MB."""
 
 DEFAULT_MASTER = "master_host"
-"""The host that is the master unless an option names another one or a host has the role."""
+"""The host that is the master by default: an option or a role may name another one."""
 
 _USUAL = Configuration()
 
@@ -48,7 +48,7 @@ class DescribedHost(NamedTuple):
 
 
 def natural_order(name: str) -> tuple[tuple[tuple[int, int], ...], bytes]:
-    """What hosts are sorted by: names, but digits in a row count as one number; capitals come first.
+    """The sort key of hosts: their names, in which digits in a row count as one number, and capitals come first.
 
     >>> sorted(["n10", "n2", "N3", "n02", "n1"], key=natural_order)
     ['N3', 'n1', 'n02', 'n2', 'n10']
@@ -62,25 +62,25 @@ def natural_order(name: str) -> tuple[tuple[tuple[int, int], ...], bytes]:
 def platform_for(
     workloads: Sequence[Workload], *, hosts: int | None = None, mmax: int | None = None, host_limit: int = HOST_LIMIT
 ) -> Platform:
-    """As many equal hosts as workloads are made for.
+    """A platform of equal hosts for workloads, as many as they are made for.
 
-    Where all jobs are delays, as those of logs are, there is no need of a network: messages take no time, so that what
-    happens at one time is told at one time, as in simulators that have no messages.
+    It has no network, because jobs that are delays, as in logs, do not need one. Messages take no time. So events of
+    the same time are reported at the same time, as in simulators without messages.
 
     Args:
-        workloads: at least one.
-        hosts: how many there are, whatever the workloads are made for; None: as these say.
-        mmax: how many hosts to keep, Batsim's option `--mmax`.
-        host_limit: how many hosts there may be: a short file can be made for more than memory holds.
+        workloads: at least one workload.
+        hosts: the number of hosts; None: the number that the workloads are made for.
+        mmax: the number of hosts to keep, Batsim's option `--mmax`.
+        host_limit: the maximum number of hosts: a short file can be made for more hosts than fit into memory.
 
     Raises:
-        InputError: a workload is made for more hosts than that.
+        InputError: a workload is made for more hosts than `host_limit`.
     """
     largest = max(workloads, key=lambda workload: workload.resource_count)
     size = largest.resource_count if hosts is None else hosts
     size = size if mmax is None else min(size, mmax)
     if size > host_limit:
-        text = f"it is made for {size} hosts, and the limit is {host_limit} (--host-limit, host_limit)"
+        text = f"it is made for {size} hosts, more than {host_limit}; raise the limit (--host-limit, host_limit)"
         raise InputError(text, file=largest.filename)
     profiles = (each.profile for workload in workloads for each in workload.profiles.values())
     if all(isinstance(profile, DelayProfile) for profile in profiles):
@@ -102,10 +102,10 @@ def made_platform(
 
     Args:
         described: the hosts.
-        roles: (host, role) pairs beside the hosts' own property `role`.
-        master: the host that becomes the master, if there is one of this name.
-        mmax: how many computation hosts to keep, the first ones; None: all.
-        energy: whether energy will be measured, for which every host needs the property `wattage_per_state`.
+        roles: (host, role) pairs, in addition to the hosts' property `role`.
+        master: the name of the host that becomes the master, if it exists.
+        mmax: the number of computation hosts to keep, from the first one on; None: all.
+        energy: whether energy will be measured. Every host then needs the property `wattage_per_state`.
         configuration: the settings of the platform.
         filename: the file that they come from, for errors, or "".
 
@@ -127,7 +127,7 @@ def made_platform(
     if len(masters) != 1:
         found = f"{len(masters)}: {', '.join(host.name for host in masters)}" if masters else "none"
         raise InputError(
-            f"exactly one host is the master, by its property role or by its name {shown(master)}; found {found}",
+            f"expected exactly one master, by its property role or by its name {shown(master)}; found {found}",
             file=filename,
         )
     computing.sort(key=lambda host: natural_order(host.name))
@@ -170,9 +170,7 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
         properties["role"] = f"{properties['role']},{given}" if properties.get("role") else given
     named = properties.get("role", "") or Role.COMPUTE.value
     if named not in {role.value for role in Role}:
-        raise InputError(
-            f"{shown(named)} is no role; a host has one of {', '.join(role.value for role in Role)}", "role"
-        )
+        raise InputError(f"{shown(named)} is not a role; use one of {', '.join(role.value for role in Role)}", "role")
     role = Role(named)
     sleep_pstates = _sleep_pstates(properties.get("sleep_pstates"), len(host.speeds))
     watts: tuple[Watts, ...] | None = None
@@ -182,10 +180,10 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
         off = _either(properties, "wattage_off", "watt_off")
         watts_off = None if off is None else _watt_number(off)
     except InputError:
-        if energy:  # otherwise nobody looks at it, and a platform made for another purpose serves as well
+        if energy:  # otherwise it is not used, and a platform for another purpose is accepted
             raise
     if energy and watts is None and role is not Role.MASTER:
-        raise InputError("energy cannot be measured without the property wattage_per_state", "wattage_per_state")
+        raise InputError("to measure energy, add the property wattage_per_state", "wattage_per_state")
     made = Host(
         id=-1,
         name=host.name,
@@ -202,7 +200,7 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
     if not 0 <= made.pstate < len(made.speeds):
         raise InputError(f"there is no power state {made.pstate}; there are {len(made.speeds)}", "pstate")
     if made.cores < 1:
-        raise InputError("a host has at least one core", "core")
+        raise InputError("a host must have at least one core", "core")
     if role is Role.COMPUTE:
         for pstate in sorted(made.computation_pstates):
             if not made.speeds[pstate] > 0:
@@ -211,7 +209,7 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
 
 
 def _either(properties: dict[str, str], name: str, older: str) -> str | None:
-    """A property, which SimGrid called otherwise until 2021."""
+    """A property that had another name in SimGrid until 2021."""
     return properties.get(name, properties.get(older))
 
 
@@ -242,7 +240,7 @@ def _watts(text: str | None, pstates: int) -> tuple[Watts, ...] | None:
             raise InputError(f"expected finite numbers of watts, got {shown(part)}", "wattage_per_state")
         states.append(Watts(watts[0], watts[-2], watts[-1]))
     if len(states) != pstates:
-        raise InputError(f"it tells of {len(states)} power states, but there are {pstates}", "wattage_per_state")
+        raise InputError(f"it is for {len(states)} power states, but the host has {pstates}", "wattage_per_state")
     return tuple(states)
 
 

@@ -1,14 +1,15 @@
-"""What the names of workloads stand for, on the command line and elsewhere.
+"""The names of workloads, on the command line and elsewhere.
 
-A name is a file, a file with what is made of it (`log.swf.gz?jobs=1981-3004&load=1.2`), or a model
-(`lublin:256?jobs=10000`).
+A name is a file, a file with changes (`log.swf.gz?jobs=1981-3004&load=1.2`), or a model (`lublin:256?jobs=10000`).
 """
 
 from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, MutableMapping
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
@@ -34,14 +35,14 @@ __all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload"]
 
 
 class Word(NamedTuple):
-    """What may be said behind the `?` of a name.
+    """A word that may follow the `?` of a name.
 
     Args:
-        value: what stands behind its `=`, as people are shown it.
-        convert: makes a value of that. ValueError or KeyError if it is none.
-        meaning: what it is, as a sentence.
-        function: what does it, by the name that `batprotocol.simulator` has for it; "" where that is no function.
-        source: where that comes from, or "".
+        value: a placeholder for its value, for help texts.
+        convert: converts the text of the value. It raises ValueError or KeyError if the text is not a value.
+        meaning: its meaning, as a sentence.
+        function: the function of `batprotocol.simulator` that does this; "" if there is none.
+        source: the publication, or "".
     """
 
     value: str
@@ -61,28 +62,31 @@ def named_workload(
     kept: MutableMapping[Any, Workload] | None = None,
     hosts: int | None = None,
 ) -> Workload:
-    """The workload that a text names, as on the command line.
+    """Read the workload with a name, as on the command line.
 
     Args:
-        text: one of these, where `&` separates what follows the `?`:
+        text: one of these names. `&` separates the words that follow the `?`:
 
             - a file, as `read_workload` reads it;
-            - `FILE?jobs=FIRST-LAST`, `FILE?time=BEGIN-END` (seconds): a part of it, see `window`; `&shift=yes` counts
-              times from its first job; of a log, `&larger=yes` and `&runtime-limits=yes` are options of `read_swf`;
+            - `FILE?jobs=FIRST-LAST`, `FILE?time=BEGIN-END` (seconds): a part of a file, see `window`. `&shift=yes`
+              counts times from its first job. For a log, `&larger=yes` and `&runtime-limits=yes` are options of
+              `read_swf`;
             - `lublin:HOSTS?jobs=N`, with `&seed=N`, `&load=X` and `&estimates=no`: see `lublin_workload`.
 
-            What follows a file may say, too, what is made of it then, in this order: `weeks=shuffled` or
-            `weeks=resampled` (`shuffled_weeks`, `resampled_weeks`), of `period=SECONDS`; `load=FACTOR` (`scaled_load`)
-            or `offered-load=X` (`with_offered_load`); `estimates=exact` (`exact_walltimes`) or `estimate-factor=F`
-            (`estimated_walltimes`), which is `badness=F`, too; and `walltimes=FACTOR` (`scaled_walltimes`). All but the
-            weeks are for models, too. `seed=N` is that of all chance in it, 0 if not given.
+            Further words change the workload, in this order: `weeks=shuffled` or `weeks=resampled` (`shuffled_weeks`,
+            `resampled_weeks`), with `period=SECONDS`; `load=FACTOR` (`scaled_load`) or `offered-load=X`
+            (`with_offered_load`); `estimates=exact` (`exact_walltimes`) or `estimate-factor=F`
+            (`estimated_walltimes`); and `walltimes=FACTOR` (`scaled_walltimes`). Models take all of these except
+            `weeks`. `seed=N` is the seed of all random numbers, by default 0.
         name: the workload's name.
-        compositions: see `read_workload`; so are `corrected` and `lazy`.
-        kept: the files that were read already, and are not read again; what is read now is added.
-        hosts: the size of the machine that `offered-load` is for; None: the one that the workload is made for.
+        compositions: see `read_workload`.
+        corrected: see `read_workload`.
+        lazy: see `read_workload`.
+        kept: the files that were read before, which are not read again. Files that are read now are added.
+        hosts: the size of the machine for `offered-load`; None: the size that the workload is made for.
 
     Raises:
-        InputError: the text names nothing, or what it names is no workload.
+        InputError: the text is not such a name, or the file is not a workload.
         OSError: the file cannot be read.
     """
     path, mark, query = text.partition("?")
@@ -112,14 +116,14 @@ def named_workload(
         if kept is not None:
             kept[place] = whole
     if "period" in given and "weeks" not in given:
-        raise InputError(f"{shown(text)}: a period is what counts as a week: weeks says what is done with them")
-    if "seed" in given and not {"weeks", *_FACTORS} & given.keys():
-        raise InputError(f"{shown(text)}: a seed is for weeks and for an estimate-factor, which are drawn by chance")
+        raise InputError(f"{shown(text)}: a period is for weeks: add weeks=shuffled or weeks=resampled")
+    if "seed" in given and not {"weeks", "estimate-factor"} & given.keys():
+        raise InputError(f"{shown(text)}: a seed is for random numbers: add weeks or estimate-factor")
     return _changed(_part(whole, given), given, hosts)
 
 
 def _part(whole: Workload, given: Mapping[str, Any]) -> Workload:
-    """The part of a workload that its name asks for; itself where that is all."""
+    """The part of a workload that its name selects; the workload itself if it selects all."""
     if not {"jobs", "time", "shift"} & given.keys():
         return whole
     first, last = given.get("jobs", (0.0, math.inf))
@@ -135,7 +139,7 @@ def _part(whole: Workload, given: Mapping[str, Any]) -> Workload:
 
 
 def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) -> Workload:
-    """What a name makes of a workload."""
+    """The workload with the changes of its name."""
     seed = given.get("seed", 0)
     if "weeks" in given:
         workload = given["weeks"](workload, seed, period=given.get("period", WEEK))
@@ -145,21 +149,20 @@ def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) ->
         workload = with_offered_load(workload, given["offered-load"], hosts=hosts)
     if "estimates" in given:
         workload = exact_walltimes(workload)
-    for word in _FACTORS:
-        if word in given:
-            workload = estimated_walltimes(workload, given[word], seed=seed)
+    if "estimate-factor" in given:
+        workload = estimated_walltimes(workload, given["estimate-factor"], seed=seed)
     return scaled_walltimes(workload, given["walltimes"]) if "walltimes" in given else workload
 
 
 def _expect_one_of_each(text: str, given: Mapping[str, Any]) -> None:
-    for words in (("load", "offered-load"), ("estimates", *_FACTORS)):
+    for words in (("load", "offered-load"), ("estimates", "estimate-factor")):
         found = [word for word in words if word in given]
         if len(found) > 1:
-            raise InputError(f"{shown(text)}: {' and '.join(found)} exclude one another")
+            raise InputError(f"{shown(text)}: {' and '.join(found)} exclude one another: use one of them")
 
 
 def _interval(text: str, convert: Callable[[str], float]) -> tuple[float, float]:
-    """Two numbers with a hyphen between them; without the second one, up to the end."""
+    """Two numbers with a hyphen between them. Without the second number, the interval has no end."""
     first, hyphen, last = text.partition("-")
     return convert(first), convert(last) if last else math.inf if hyphen else convert(first)
 
@@ -181,102 +184,107 @@ def _weeks(text: str) -> Callable[..., Workload]:
 
 
 _EXACT: Final = "exact"
-_FACTORS: Final = ("estimate-factor", "badness")
-"""The word for how far estimates are off, and its former name."""
-_OF_MODELS: Final = ("offered-load", *_FACTORS, "walltimes")
-"""What is made of a model's workload when it is drawn."""
-_CHANCE: Final = Word("N", int, "The seed of all that is drawn by chance; 0 if not given.")
+_OLD: Final = {"badness": "estimate-factor"}
+"""Old words, each with the new one."""
+_OF_MODELS: Final = ("offered-load", "estimate-factor", "walltimes")
+"""The changes to the workload of a model."""
+_CHANCE: Final = Word("N", int, "The seed of all random numbers, by default 0.")
 _OFFERED: Final = Word(
-    "X", float, "Arrivals are compressed by the factor that makes this the offered load.", "with_offered_load"
+    "X", float, "Arrivals are compressed by the factor that leads to this offered load.", "with_offered_load"
 )
 _WALLTIMES: Final[Mapping[str, Word]] = {
     "estimate-factor": Word(
         "F",
         float,
-        "Walltimes are drawn between the run time and 1 + this times as much.",
+        "Walltimes are drawn between the run time and (1 + this factor) times the run time.",
         "estimated_walltimes",
         "the f-model of A. W. Mu'alem and D. G. Feitelson, TPDS 2001",
     ),
-    "badness": Word("F", float, "The former name of estimate-factor.", "estimated_walltimes"),
-    "walltimes": Word("FACTOR", float, "Walltimes are this times as long.", "scaled_walltimes"),
+    "walltimes": Word("FACTOR", float, "Walltimes are multiplied by this factor.", "scaled_walltimes"),
 }
 FILE_WORDS: Final[Mapping[str, Word]] = {
     "jobs": Word(
         "FIRST-LAST",
         partial(_interval, convert=int),
-        "The jobs of these numbers, from 0 on, of those that can run.",
+        "The jobs with these numbers, from 0 on, of the jobs that can run.",
         "window",
     ),
     "time": Word(
         "BEGIN-END",
         partial(_interval, convert=float),
-        "The jobs that are submitted then, in seconds.",
+        "The jobs that are submitted in this interval, in seconds.",
         "window",
     ),
-    "shift": Word("yes", _yes, "Whether times are counted from the first of these jobs.", "window"),
+    "shift": Word("yes", _yes, "Count times from the first of these jobs.", "window"),
     "larger": Word(
         "yes",
         _yes,
-        "Of a log: whether the larger one of the requested and allocated processors counts.",
+        "For a log: take the larger number of requested and allocated processors.",
         "read_swf",
     ),
     "runtime-limits": Word(
         "yes",
         _yes,
-        "Of a log: whether the run time is the walltime where no time was requested.",
+        "For a log: take the run time as the walltime where no time was requested.",
         "read_swf",
     ),
     "weeks": Word(
         "shuffled, resampled",
         _weeks,
-        "The weeks in another order, in which jobs keep their day and hour; or drawn, some of them several times.",
+        "The weeks in another order, or random weeks, some of them several times; jobs keep their day and hour.",
         "shuffled_weeks, resampled_weeks",
         "N. Zakay and D. G. Feitelson, CCPE 2014",
     ),
-    "period": Word("SECONDS", float, "What counts as a week, for weeks; 604800 unless told otherwise."),
+    "period": Word("SECONDS", float, "The length of a week, for weeks; by default 604800."),
     "seed": _CHANCE,
     "load": Word(
         "FACTOR",
         float,
-        "The factor by which arrivals are compressed: not the load itself, which is offered-load.",
+        "The factor by which arrivals are compressed (for the load itself, use offered-load).",
         "scaled_load",
     ),
     "offered-load": _OFFERED,
     "estimates": Word(
         "exact",
         _exact,
-        "Walltimes are the run times, and a microsecond more, so that no job is ended by them.",
+        "Walltimes are the run times plus a microsecond, so that they end no job.",
         "exact_walltimes",
     ),
     **_WALLTIMES,
 }
-"""What may be said of a file, in the order in which it is done."""
+"""The words for a file, in the order in which they are applied."""
 MODEL_WORDS: Final[Mapping[str, Word]] = {
-    "jobs": Word("N", int, "How many jobs; 1000 unless told otherwise.", "lublin_workload"),
+    "jobs": Word("N", int, "The number of jobs, by default 1000.", "lublin_workload"),
     "seed": _CHANCE,
-    "load": Word("X", float, "The offered load that times are scaled to when jobs are drawn.", "lublin_workload"),
+    "load": Word("X", float, "The offered load to which submission times are scaled.", "lublin_workload"),
     "offered-load": _OFFERED,
     "estimates": Word(
         "no, exact",
         _estimates,
-        "Without it, walltimes are longer than run times, as people estimate them; with `no`, they are the run times, "
-        "and with `exact` a microsecond longer, so that no job is ended by them.",
+        "By default, walltimes are users' estimates, which are longer than run times. With `no`, they are the run "
+        "times, and with `exact` a microsecond longer, so that they end no job.",
         "lublin_workload",
         "D. Tsafrir, Y. Etsion and D. G. Feitelson, JSSPP 2005",
     ),
     **_WALLTIMES,
 }
-"""What may be said of the model of U. Lublin and D. G. Feitelson (JPDC 2003), `lublin:HOSTS`."""
+"""The words for the model of U. Lublin and D. G. Feitelson (JPDC 2003), `lublin:HOSTS`."""
 
 _SWF: Final = {"larger": "larger", "runtime-limits": "runtime_limits"}
 
 
 def _options(text: str, query: str, known: Mapping[str, Word]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for key, value in parse_qsl(query, keep_blank_values=True):
+    for given, value in parse_qsl(query, keep_blank_values=True):
+        key = _OLD.get(given, given)
         word = known.get(key)
         if word is None or key in found:
-            raise InputError(f"{shown(text)}: expected {', '.join(known)}, each once at most, got {shown(key)}")
+            near = get_close_matches(key, known, 1) if word is None else []
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InputError(f"{shown(text)}: expected {', '.join(known)}, each once at most, got {shown(given)}{hint}")
+        if key != given:
+            sentence = f"the word {given!r} of workloads is deprecated: use {key!r} instead"
+            warnings.warn(sentence, DeprecationWarning, stacklevel=3)
         found[key] = _converted(text, key, value, word.convert)
     if query and not found:
         raise InputError(f"{shown(text)}: expected {', '.join(known)}, with values, got {shown(query)}")
@@ -287,4 +295,4 @@ def _converted(text: str, key: str, value: str, convert: Callable[[str], Any]) -
     try:
         return convert(value)
     except (ValueError, KeyError):
-        raise InputError(f"{shown(text)}: {shown(value)} is no value for {key}") from None
+        raise InputError(f"{shown(text)}: {shown(value)} is not a value for {key}") from None

@@ -18,7 +18,7 @@ class Link(msgspec.Struct, frozen=True, gc=False):
         name: its name, unique in the platform.
         bandwidth: bytes per second, > 0.
         latency: seconds, >= 0.
-        fatpipe: whether every transfer gets the whole bandwidth, however many there are (sharing policy FATPIPE).
+        fatpipe: whether every transfer gets the whole bandwidth (sharing policy FATPIPE).
     """
 
     name: str
@@ -28,14 +28,14 @@ class Link(msgspec.Struct, frozen=True, gc=False):
 
 
 LOOPBACK = Link("__loopback__", 10e9, 0.0, True)
-"""What SimGrid puts between a host and itself where the platform says nothing."""
+"""SimGrid's link between a host and itself where the platform does not define one."""
 
 
 class Route(NamedTuple):
-    """The way of bytes from one host to another.
+    """The route of bytes from one host to another.
 
     Args:
-        links: the links in order; none where there is no route.
+        links: the links in order; empty where there is no route.
         latency: the sum of their latencies in seconds, added up in SimGrid's order (the last bits depend on it).
     """
 
@@ -54,4 +54,4 @@ class Route(NamedTuple):
 
 
 NO_ROUTE = Route((), 0.0)
-"""Between hosts that nothing connects. Messages take no time there."""
+"""The route between hosts that are not connected. Messages take no time there."""

@@ -1,6 +1,6 @@
-"""Profiles as the workload files of Batsim 1 to 4, and of those before them, describe them: in the words of today.
+"""Profiles of the workload files of Batsim 1 to 4, and of versions before them, in the format of Batsim 5.
 
-An object goes in, and one comes out whose `type` is today's. It must not know what becomes of it.
+A function takes an object, and returns one with a `type` of Batsim 5. This module must not know how the object is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _as(kind: str, **more: str) -> Callable[[Fields], dict[str, Any]]:
 
 def _composed(given: Fields) -> dict[str, Any]:
     found = {**given, "type": "SequentialCompositionProfile"}
-    if "nb" in found:  # what `repeat` was called until Batsim 1
+    if "nb" in found:  # the name of `repeat` until Batsim 1
         times = found.pop("nb")
         found.setdefault("repeat", times)
     return found
@@ -50,7 +50,7 @@ def _storage(given: Fields) -> dict[str, Any]:
 
 def _gone(given: Fields) -> dict[str, Any]:
     kind = shown(given.get("type"))
-    raise InputError(f"jobs do not speak with schedulers any more: there is nothing like {kind} today", "type")
+    raise InputError(f"{kind} is not supported: in Batsim 5, jobs do not exchange messages with schedulers", "type")
 
 
 OLDER_TYPES: Final[Mapping[str, Callable[[Fields], dict[str, Any]]]] = {
@@ -71,20 +71,20 @@ OLDER_TYPES: Final[Mapping[str, Callable[[Fields], dict[str, Any]]]] = {
     "send": _gone,
     "recv": _gone,
 }
-"""What each type is today."""
+"""The current type for each older type."""
 
 
 def is_older(given: object) -> bool:
-    """Whether this is a profile that today's Batsim does not know, and Batsim 1 to 4 did."""
+    """Whether Batsim 1 to 4 know this profile, and Batsim 5 does not."""
     kind = given.get("type") if isinstance(given, dict) else None
     return isinstance(kind, str) and kind in OLDER_TYPES
 
 
 def modern(given: Fields) -> dict[str, Any] | None:
-    """The profile in the words of today, None if it is in them, or in nobody's.
+    """The profile in the format of Batsim 5; None if it is in this format, or in an unknown one.
 
     Raises:
-        InputError: there is nothing like it today.
+        InputError: Batsim 5 has no such profile.
 
     >>> modern({"type": "composed", "nb": 4, "seq": ["a"]})
     {'type': 'SequentialCompositionProfile', 'seq': ['a'], 'repeat': 4}
@@ -93,10 +93,10 @@ def modern(given: Fields) -> dict[str, Any] | None:
 
 
 def modernized(given: Any, name: str) -> Any:
-    """What a workload file says of a profile, in the words of today if it is in those of Batsim 1 to 4.
+    """A profile of a workload file. Profiles of Batsim 1 to 4 are converted to the format of Batsim 5.
 
     Raises:
-        InputError: there is nothing like it today.
+        InputError: Batsim 5 has no such profile.
     """
     try:
         return (modern(given) if isinstance(given, dict) else None) or given

@@ -18,19 +18,19 @@ _CACHED_ROUTES = 1 << 16  # a route is found again in microseconds; memory stays
 
 
 class Platform:
-    """Hosts and how they are connected. It never changes: copies and branches of a simulation share it.
+    """Hosts and their network. It never changes: copies and branches of a simulation share it.
 
     Args:
         hosts: the computation hosts, then the storage hosts; `hosts[i].id == i`.
         master: the host that Batsim itself runs on.
-        members: where each host stands in the network, by its name.
-        tcp_gamma: how many bytes can be under way (SimGrid's `network/TCP-gamma`): with a latency of t seconds, a
+        members: the place of each host in the network, by its name.
+        tcp_gamma: the maximum number of bytes under way (SimGrid's `network/TCP-gamma`): with a latency of t seconds, a
             transfer gets at most `tcp_gamma / (2 * t)` bytes per second. 0: no limit.
-        timing: a sleep or a latency with less left, in seconds, is over (`precision/timing`).
-        work_amount: a host or a link with less left, in flops or bytes per second, is used up while they are shared
-            (`precision/work-amount`). A task is done with less left, of 1, than the product of both.
-        concurrency_limit: how many executors can use a host at once, and tasks a link; others wait
-            (`maxmin/concurrency-limit`). 0: any number. As in SimGrid, less than 1 flop or byte does not count.
+        timing: a sleep or a latency ends when less than this remains, in seconds (`precision/timing`).
+        work_amount: a host or a link is used up when less than this remains while it is shared, in flops or bytes per
+            second (`precision/work-amount`). A task ends when less than the product of both remains of 1.
+        concurrency_limit: the maximum number of executors on a host at the same time, and of tasks on a link; others
+            wait (`maxmin/concurrency-limit`). 0: no limit. As in SimGrid, less than 1 flop or byte does not count.
         filename: the file that it was read from, or "".
 
     >>> platform = Platform.homogeneous(32, speed=1e9)
@@ -77,27 +77,27 @@ class Platform:
         """A cluster of equal hosts, `host0` to `host{count-1}`, and a master, each on a link of its own.
 
         Args:
-            count: how many computation hosts, >= 0.
+            count: the number of computation hosts, >= 0.
             speed: flops per second of a core, > 0.
-            cores: how many each host has, >= 1.
-            bandwidth: bytes per second of each host's link (full duplex), > 0. Infinite, with a latency of 0: there is
-                no network, so that messages and transfers take no time.
-            latency: of each host's link, in seconds, >= 0.
-            watts: what a host draws (in each power state); None: energy cannot be measured.
+            cores: the number of cores of each host, >= 1.
+            bandwidth: bytes per second of each host's link (full duplex), > 0. It may be infinite with a latency of 0.
+                Then there is no network, and messages and transfers take no time.
+            latency: the latency of each host's link, in seconds, >= 0.
+            watts: the power that a host draws (in each power state); None: energy cannot be measured.
             speeds: flops per second in each power state, instead of `speed`.
             sleep_pstates: the power states in which hosts sleep and switch.
-            properties: of each host.
+            properties: the properties of each host.
 
         Raises:
             InputError: one of these is out of its range.
         """
         if count < 0 or cores < 1:
-            raise InputError(f"a platform has 0 hosts or more with at least one core, got {count} with {cores}")
+            raise InputError(f"expected 0 hosts or more with at least one core, got {count} with {cores}")
         states = (speed,) if speeds is None else tuple(speeds)
         if not states or not all(0 < flops < inf for flops in states):
-            raise InputError(f"the speed of a computation host is > 0 flops per second, got {shown(states)}")
+            raise InputError(f"expected a speed > 0 flops per second for computation hosts, got {shown(states)}")
         if not bandwidth > 0 or not 0 <= latency < inf or (bandwidth == inf and latency > 0):
-            text = "a link has a bandwidth > 0 (infinite only if the latency is 0) and a latency >= 0"
+            text = "expected a bandwidth > 0 (infinite only if the latency is 0) and a latency >= 0 for links"
             raise InputError(f"{text}, got {bandwidth} and {latency}")
         draws = None if watts is None else (watts,) * len(states) if isinstance(watts, Watts) else tuple(watts)
         if draws is not None and len(draws) != len(states):
@@ -125,12 +125,12 @@ class Platform:
 
     @property
     def computation_hosts(self) -> tuple[Host, ...]:
-        """The hosts that execute jobs, the first ones of `hosts`."""
+        """The hosts that execute jobs. They are first in `hosts`."""
         return tuple(host for host in self.hosts if host.role is Role.COMPUTE)
 
     @property
     def storage_hosts(self) -> tuple[Host, ...]:
-        """The hosts that hold the bytes of storage profiles, the last ones of `hosts`."""
+        """The hosts that store the bytes of storage profiles. They are last in `hosts`."""
         return tuple(host for host in self.hosts if host.role is Role.STORAGE)
 
     def host(self, name: str) -> Host | None:
@@ -140,7 +140,7 @@ class Platform:
         return next((host for host in self.hosts if host.name == name), None)
 
     def route(self, source: Host, target: Host) -> Route:
-        """The way of bytes from a host to another one or to itself; `NO_ROUTE` if there is none."""
+        """The route of bytes from a host to another one or to itself; `NO_ROUTE` if there is none."""
         key = (source.name, target.name)
         found = self._routes.get(key)
         if found is None:
@@ -151,7 +151,7 @@ class Platform:
         return found
 
     def message_cost(self, host: Host) -> float:
-        """Seconds that a message of this host to the master takes, c(h): latencies + 1 byte / smallest bandwidth."""
+        """The seconds that a message from this host to the master takes: latencies + 1 byte / smallest bandwidth."""
         return self.route(host, self.master).message_cost
 
     def __copy__(self) -> Platform:

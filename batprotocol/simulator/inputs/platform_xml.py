@@ -1,8 +1,8 @@
 """SimGrid's platform files (version 4.1): XML in, a `Platform` out.
 
-Understood are zones with the routings Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None, clusters of all
-topologies, cabinets, hosts, routers, links, backbones, routes and bypasses, and configurations that count or have no
-effect. Disks and other coordinates are read and have no effect, as in Batsim. All else is refused by name: profiles of
+It supports zones with the routings Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None, clusters of all
+topologies, cabinets, hosts, routers, links, backbones, routes and bypasses, and known configurations. Disks and other
+coordinates are accepted and have no effect, as in Batsim. All other features are refused by name: profiles of
 availability over time, other configurations, other zones...
 """
 
@@ -65,18 +65,18 @@ def read_platform(
     energy: bool = False,
     host_limit: int = HOST_LIMIT,
 ) -> Platform:
-    """The platform that a SimGrid platform file describes.
+    """Read a SimGrid platform file.
 
     Args:
         path: the file.
         roles: (host, role) pairs, Batsim's option `-r`.
         master: the host that becomes the master, Batsim's option `-m`.
-        mmax: how many computation hosts to keep, Batsim's option `--mmax`.
-        energy: whether energy will be measured (`--energy-host`), for which every host must tell its watts.
-        host_limit: how many hosts the file may stand for: a short one can stand for more than memory holds.
+        mmax: the number of computation hosts to keep, Batsim's option `--mmax`.
+        energy: whether energy will be measured (`--energy-host`). Every host must then declare its watts.
+        host_limit: the maximum number of hosts: a short file can describe more hosts than fit into memory.
 
     Raises:
-        InputError: the file is no platform, or holds what is not supported; with file, line and element.
+        InputError: the file is not a platform, or has unsupported content; the error names file, line and element.
         OSError: the file cannot be read.
     """
     filename = os.fspath(path)
@@ -94,14 +94,14 @@ def read_platform(
 
 
 class Description(NamedTuple):
-    """What a platform file describes: hosts, each in its place in the network, and settings."""
+    """The content of a platform file: hosts, each in its place in the network, and settings."""
 
     hosts: list[DescribedHost]
     configuration: Configuration
 
 
 def read_description(stream: BinaryIO, filename: str = "", host_limit: int = HOST_LIMIT) -> Description:
-    """What a platform file describes, before roles are given and hosts are numbered."""
+    """Read the content of a platform file, before hosts get roles and numbers."""
     reader = _PlatformReader(host_limit)
     element: Element | None = None
 
@@ -128,14 +128,14 @@ def read_description(stream: BinaryIO, filename: str = "", host_limit: int = HOS
 
 
 class _Hop(NamedTuple):
-    """A link of a route, on the way there and on the way back."""
+    """A link of a route, in both directions."""
 
     forth: Link
     back: Link
 
 
 class _PlatformReader:
-    """What was read so far: names, links, and the zone that is open."""
+    """The content that was read so far: names, links, and the open zone."""
 
     def __init__(self, host_limit: int) -> None:
         self.host_limit = host_limit
@@ -167,16 +167,16 @@ class _PlatformReader:
     def begin_platform(self, element: Element) -> None:
         if element["version"].strip() not in _VERSIONS:
             raise InputError(
-                f"version {shown(element['version'])} of platform files is not supported, but 4.1", "version"
+                f"version {shown(element['version'])} of platform files is not supported; use 4.1", "version"
             )
 
     def end_platform(self, element: Element) -> None:
         if self.root is None:
-            raise InputError("the platform is empty: it holds no zone and no cluster")
+            raise InputError("the platform is empty: add a zone or a cluster")
 
     def end_config(self, element: Element) -> None:
         if self.root is not None:
-            raise InputError("a configuration stands before the first zone")
+            raise InputError("expected a configuration before the first zone; move it there")
         self.settings += element.properties.items()
         self.configuration = read_configuration(self.settings)
 
@@ -197,34 +197,34 @@ class _PlatformReader:
         return self._enter(made(name, self.zone))
 
     def _enter(self, zone: Zone) -> Zone:
-        """A zone begins, in the one that is open."""
+        """Begin a zone in the open one."""
         if self.zone is None and self.root is not None:
-            raise InputError("a platform has one outermost zone, but this is a second one")
+            raise InputError("expected one outermost zone, but this is a second one; put both into one zone")
         self.zone = zone
         if self.root is None:
             self.root = zone
             zone.default_loopback = self.configuration.loopback
         if zone.parent is not None and len(zone.parent.members) > 1 and not zone.parent.members[0].is_zone:
-            raise InputError(f"the zone {shown(zone.parent.name)} holds hosts or routers, so it cannot hold a zone")
+            raise InputError(f"the zone {shown(zone.parent.name)} has hosts or routers, so it cannot contain a zone")
         self._name(zone.member)
         return zone
 
     def _name(self, member: Member) -> None:
         if member.name in self.members:
-            raise InputError(f"the name {shown(member.name)} is taken already", "id")
+            raise InputError(f"the name {shown(member.name)} is in use; choose another one", "id")
         self.members[member.name] = member
 
     def _member(self, name: str) -> Member:
         assert self.zone is not None
         if self.zone.has_zones:
-            raise InputError(f"the zone {shown(self.zone.name)} holds zones, so it cannot hold hosts or routers")
+            raise InputError(f"the zone {shown(self.zone.name)} contains zones, so it cannot have hosts or routers")
         member = self.zone.add(name)
         self._name(member)
         return member
 
     def _host(self, element: Element, name: str, properties: dict[str, str]) -> Member:
         if len(self.hosts) >= self.host_limit:
-            raise InputError(f"there are more than {self.host_limit} hosts (--host-limit, host_limit)")
+            raise InputError(f"there are more than {self.host_limit} hosts; raise the limit (--host-limit, host_limit)")
         member = self._member(name)
         speeds = tuple(_parsed(element, "speed", parse_speed, text=part) for part in element["speed"].split(","))
         cores = _parsed(element, "core", parse_integer) if "core" in element.attributes else 1
@@ -241,7 +241,7 @@ class _PlatformReader:
         self._place(self._member(element["id"]), element)
 
     def _place(self, member: Member, element: Element) -> None:
-        """Where a host or router is, which counts in zones with the routing Vivaldi only."""
+        """Set the place of a host or router, which is only used in zones with the routing Vivaldi."""
         if isinstance(self.zone, VivaldiZone):
             text = element.attributes.get("coordinates", "")
             self.zone.places[member] = _parsed(element, "coordinates", parse_coordinates, text=text)
@@ -253,7 +253,7 @@ class _PlatformReader:
         made = [Link(each, bandwidth, latency, policy == "FATPIPE") for each in names]
         for link in made:
             if link.name in self.links:
-                raise InputError(f"there is a link {shown(link.name)} already", "id")
+                raise InputError(f"a link {shown(link.name)} exists already; choose another name", "id")
             self.links[link.name] = link
         hop = _Hop(made[0], made[-1])
         if len(made) > 1:
@@ -271,13 +271,13 @@ class _PlatformReader:
         if direction == "NONE":
             link = self.links.get(name)
             if link is None:
-                hint = "; one of two directions needs UP or DOWN" if name in self.duplex else ""
-                raise InputError(f"there is no link {shown(name)} yet{hint}", "id")
+                hint = "; for a link with two directions, use UP or DOWN" if name in self.duplex else ""
+                raise InputError(f"there is no link {shown(name)} before this line{hint}", "id")
             self.hops.append(_Hop(link, link))
             return
         hop = self.duplex.get(name)
         if hop is None:
-            raise InputError(f"there is no link {shown(name)} with two directions yet", "id")
+            raise InputError(f"there is no link {shown(name)} with two directions before this line", "id")
         self.hops.append(hop if direction == "UP" else _Hop(hop.back, hop.forth))
 
     def end_route(self, element: Element) -> None:
@@ -289,7 +289,7 @@ class _PlatformReader:
         source, target, there, _ = self._ends(element)
         assert self.zone is not None
         if self.zone.bypasses.setdefault((source, target), there) is not there:
-            raise InputError("there is a bypass already")
+            raise InputError("there is already a bypass between these members")
 
     end_bypassZoneRoute = end_bypassRoute  # noqa: N815
 
@@ -298,13 +298,13 @@ class _PlatformReader:
         zone = self.zone
         assert zone is not None
         if isinstance(zone, ClusterZone) and source is not target:
-            raise InputError("a zone with the routing Cluster has routes from hosts to themselves only")
+            raise InputError("in a zone with the routing Cluster, routes lead only from hosts to themselves")
         if not zone.add_route(source, target, there):
             if type(zone) is Zone:
-                raise InputError("a zone with the routing None has no routes")
-            raise InputError("there is such a route already; routes lead both ways unless symmetrical is NO")
+                raise InputError("a zone with the routing None cannot have routes")
+            raise InputError("there is already such a route; routes lead both ways unless symmetrical is NO")
         if symmetrical and source is not target and not zone.add_route(target, source, back):
-            raise InputError("there is a route back already; routes lead both ways unless symmetrical is NO")
+            raise InputError("there is already a route back; routes lead both ways unless symmetrical is NO")
 
     def _ends(self, element: Element) -> tuple[Member, Member, LocalRoute, LocalRoute]:
         """The ends of a route, and the route in both directions."""
@@ -312,7 +312,7 @@ class _PlatformReader:
         gateways = self._gateway(element, "gw_src", source), self._gateway(element, "gw_dst", target)
         hops, self.hops = self.hops, []
         if not hops:
-            raise InputError("the route is empty: it needs at least one link_ctn")
+            raise InputError("the route is empty: add at least one link_ctn")
         there = LocalRoute(tuple(hop.forth for hop in hops), *gateways)
         back = LocalRoute(tuple(hop.back for hop in reversed(hops)), *gateways[::-1])
         return source, target, there, back
@@ -325,7 +325,7 @@ class _PlatformReader:
         between_zones = "gw_src" in element.attributes
         if found.is_zone is not between_zones:
             kinds = "zones" if between_zones else "hosts and routers"
-            raise InputError(f"<{element.tag}> connects {kinds}, but {shown(found.name)} is none", attribute)
+            raise InputError(f"<{element.tag}> connects {kinds}, but {shown(found.name)} is not one of them", attribute)
         return found
 
     def _gateway(self, element: Element, attribute: str, end: Member) -> Member | None:
@@ -342,7 +342,7 @@ class _PlatformReader:
     def end_cluster(self, element: Element) -> None:
         policy = _chosen(element, "sharing_policy", "SHARED", "SPLITDUPLEX", "FULLDUPLEX", "FATPIPE")
         if policy == "FATPIPE":
-            policy = "SHARED"  # what SimGrid makes of it
+            policy = "SHARED"  # as SimGrid treats it
         bandwidth, latency = _parsed(element, "bw", parse_bandwidth), _parsed(element, "lat", parse_time)
 
         def connect(name: str, factor: float = 1.0) -> _Hop:
@@ -356,7 +356,7 @@ class _PlatformReader:
         self.zone = self.zone.parent
 
     def _cluster_host(self, element: Element, number: int) -> tuple[Member, Link | None]:
-        """A host of a cluster, and its loopback, if the cluster has any."""
+        """A host of a cluster, and its loopback, if the cluster has loopbacks."""
         host = self._host(element, f"{element['prefix']}{number}{element['suffix']}", element.properties)
         loop = _optional(element, "loopback_bw", parse_bandwidth), _optional(element, "loopback_lat", parse_time)
         if not any(loop):
@@ -365,7 +365,7 @@ class _PlatformReader:
         return host, self._add_link(element, f"{self.zone.name}_link_{number}_loopback", *loop, "FATPIPE").forth
 
     def _flat_cluster(self, element: Element, connect: Callable[[str], _Hop]) -> None:
-        """A cluster whose hosts each hang on a link of their own."""
+        """A cluster in which each host has a link of its own."""
         zone = self._open(ClusterZone, element["id"])
         assert isinstance(zone, ClusterZone)
         zone.properties.update(element.properties)
@@ -392,7 +392,7 @@ class _PlatformReader:
         numbers = _parsed(element, "radical", lambda text: parse_ranges(text, self.host_limit))
         if len(numbers) < shape.hosts:
             raise InputError(
-                f"the topology has {shape.hosts} hosts, but there are numbers for {len(numbers)}", "radical"
+                f"the topology has {shape.hosts} hosts, but the radical has numbers for {len(numbers)}", "radical"
             )
         zone: RankedZone
         if isinstance(shape, FatTreeShape):
@@ -418,19 +418,19 @@ class _PlatformReader:
     def _delay(self, element: Element) -> None:
         assert self.zone is not None
         if not isinstance(self.zone, ClusterZone):
-            raise InputError(f"<{element.tag}> stands in zones with the routing Cluster only")
+            raise InputError(f"<{element.tag}> is only supported in zones with the routing Cluster")
         self.delayed.setdefault(self.zone, []).append(element)
 
     end_cabinet = end_host_link = end_backbone = _delay
 
     def _populate(self, zone: ClusterZone) -> None:
-        """Connect the hosts of a zone with the routing Cluster, now that all of it has been read."""
+        """Connect the hosts of a zone with the routing Cluster, after the whole zone has been read."""
         elements = self.delayed.pop(zone, [])
         backbone: tuple[Link, ...] = ()
         for element in elements:
             if element.tag == "backbone":
                 if backbone:
-                    raise _at(element, "there is a backbone already")
+                    raise _at(element, "there is already a backbone")
                 speed, latency = _parsed(element, "bandwidth", parse_bandwidth), _parsed(element, "latency", parse_time)
                 backbone = (self._add_link(element, element["id"], speed, latency).forth,)
         for element in elements:

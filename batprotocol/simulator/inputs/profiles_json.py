@@ -1,4 +1,4 @@
-"""Profiles as Batsim's workload files describe them: an object in, a `WorkloadProfile` out."""
+"""Profiles of Batsim's workload files: functions take an object, and return a `WorkloadProfile`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _EACH = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsUsedForEachValue
 
 
 def take(given: Mapping[str, Any], key: str, check: Callable[[Any], str | None], default: Any = _NONE) -> Any:
-    """The value of a key, which must satisfy `check` (the words of what it should be, or None if it is)."""
+    """The value of a key. `check` returns None if the value is right, else a description of the right values."""
     if key not in given:
         if default is _NONE:
-            raise InputError("it is missing", key)
+            raise InputError("the key is missing", key)
         return default
     value = given[key]
     expected = check(value)
@@ -99,7 +99,7 @@ def extra_data_of(given: Mapping[str, Any]) -> str | None:
         try:
             return compact_json(value)
         except RecursionError:
-            raise InputError("it is nested too deeply", "extra_data") from None
+            raise InputError("the value is nested too deeply", "extra_data") from None
     raise InputError(f"expected a string, an object or an array, got {shown(value)}", "extra_data")
 
 
@@ -111,13 +111,13 @@ def _parallel_task(given: Mapping[str, Any]) -> Profile:
     cpu = take(given, "cpu", is_amounts, None)
     com = take(given, "com", is_amounts, None)
     if cpu is None and com is None:
-        raise InputError("it needs cpu, com or both", "cpu")
+        raise InputError("add cpu, com or both", "cpu")
     if com is not None:
         side = math.isqrt(len(com))
         if side * side != len(com):
-            raise InputError(f"a square matrix has n * n values, but there are {len(com)}", "com")
+            raise InputError(f"expected a square matrix with n * n values, got {len(com)}", "com")
         if cpu is not None and side != len(cpu):
-            raise InputError(f"it is a matrix for {side} executors, but cpu is for {len(cpu)}", "com")
+            raise InputError(f"com is a matrix for {side} executors, but cpu is for {len(cpu)}", "com")
     return ParallelTaskProfile(cpu, com)
 
 
@@ -183,16 +183,16 @@ _BEYOND_BATSIM = frozenset({"ForkJoinCompositionProfile", "ParallelTaskMergeComp
 
 
 def profile_of(given: Any, *, compositions: bool = False) -> WorkloadProfile:
-    """The profile that an object of a workload file describes. Unknown keys are ignored, as Batsim does.
+    """The profile of an object of a workload file. Unknown keys are ignored, as in Batsim.
 
-    Those of Batsim 1 to 4 are read, too, which Batsim 5 refuses.
+    Profiles of Batsim 1 to 4 are accepted, too, which Batsim 5 refuses.
 
     Args:
         given: the object.
-        compositions: whether fork-join and merge profiles are read, too (key `profiles`, names); Batsim refuses them.
+        compositions: whether fork-join and merge profiles are accepted (key `profiles`, names). Batsim refuses them.
 
     Raises:
-        InputError: with the key at fault as its path.
+        InputError: the object is not a profile; the path of the error is the wrong key.
     """
     if not isinstance(given, dict):
         raise InputError(f"expected an object, got {shown(given)}")
@@ -202,7 +202,7 @@ def profile_of(given: Any, *, compositions: bool = False) -> WorkloadProfile:
         given, kind = older, older["type"]
     make = _TYPES.get(kind)
     if make is None:
-        raise InputError(f"{shown(kind)} is no type of profile; there are {', '.join(_TYPES)}", "type")
+        raise InputError(f"{shown(kind)} is not a type of profile; use one of {', '.join(_TYPES)}", "type")
     if kind in _BEYOND_BATSIM and not compositions:
-        raise InputError(f"Batsim does not implement {kind}; the rules `protocol` allow it", "type")
+        raise InputError(f"Batsim does not implement {kind}; use the rules `protocol`", "type")
     return WorkloadProfile(make(given), take(given, "ret", is_integer, 0), extra_data_of(given))

@@ -1,7 +1,7 @@
-"""Numbers as Batsim reads them: quickly, so that one with many digits can be some last bits away from what it says.
+"""Numbers as Batsim reads them: quickly, so the last bits of a number with many digits may be wrong.
 
-Its reader gathers as many digits as an integer holds exactly, a few more in a double, and scales once by a power of
-ten; what comes behind is dropped. Up to fifteen digits, that is the nearest double, as everywhere else.
+Batsim's reader collects as many digits as fit exactly into an integer, a few more in a double, and scales once by a
+power of ten. It drops the other digits. Up to fifteen digits, the result is the nearest double, as everywhere else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["quick_float"]
 
 _PARTS = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
 _PLAIN = 16
-"""Characters of a number without an exponent that is certainly read exactly: fifteen digits and a point."""
+"""The characters of a number without an exponent that is always exact: fifteen digits and a point."""
 _EXACT = 2**53 - 1
 _LARGEST = 2**64 - 1
 _SIGNIFICANT = 17
@@ -20,7 +20,7 @@ _LEAST = -308
 
 
 def quick_float(text: str) -> float:
-    """The double that Batsim takes a JSON number for; infinite if it is too big for one.
+    """The double that Batsim reads from a JSON number; infinite if the number is too big.
 
     >>> quick_float("99.0512677067334"), quick_float("99.05126770673341") == 99.05126770673341
     (99.0512677067334, False)
@@ -38,7 +38,7 @@ def quick_float(text: str) -> float:
 
 
 def _mantissa(whole: str, fraction: str, is_negative: bool) -> tuple[float, int]:
-    """The digits as one number, and the power of ten to scale it by."""
+    """The digits as one number, and the power of ten for scaling."""
     digits = int(whole) if len(whole) <= 20 else _LARGEST + 1
     if digits > (2**63 if is_negative else _LARGEST):
         number = _gathered(whole, is_negative)
@@ -59,7 +59,7 @@ def _mantissa(whole: str, fraction: str, is_negative: bool) -> tuple[float, int]
 
 
 def _gathered(whole: str, is_negative: bool) -> float:
-    """An integer beyond 64 bits: what fits in, and the rest one digit after the other in doubles."""
+    """An integer beyond 64 bits: the digits that fit, and the rest one after the other in doubles."""
     limit = 2**63 if is_negative else _LARGEST
     place, digits = 0, 0
     while place < len(whole) and digits * 10 + int(whole[place]) <= limit:
@@ -72,7 +72,7 @@ def _gathered(whole: str, is_negative: bool) -> float:
 
 
 def _more(number: float, fraction: str, significant: int, shift: int) -> tuple[float, int]:
-    """Digits behind those that an integer holds, up to seventeen in all."""
+    """The digits that do not fit into an integer, up to seventeen in all."""
     for digit in fraction:
         if significant >= _SIGNIFICANT:
             break

@@ -1,4 +1,4 @@
-"""Which reader a file of jobs needs, and the examples that come with the library."""
+"""The selection of a reader for a file of jobs, and the examples of the library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["EXAMPLE_PLATFORM", "EXAMPLE_WORKLOAD", "is_log", "read_workload"]
 
 _EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples")
 EXAMPLE_PLATFORM: Final = os.path.join(_EXAMPLES, "cluster.xml")
-"""A platform file with 32 hosts that can be switched off, and with what they draw."""
+"""A platform file with 32 hosts that can be switched off, and with their watts."""
 EXAMPLE_WORKLOAD: Final = os.path.join(_EXAMPLES, "jobs.json")
 """A workload file with 250 jobs that keep those hosts busy for half a day."""
 
@@ -26,18 +26,18 @@ def read_workload(
     corrected: bool = False,
     lazy: bool = False,
 ) -> Workload:
-    """The workload of a file: in the Standard Workload Format if it is called `.swf` or `.swf.gz`, else Batsim's JSON.
+    """Read a workload: in the Standard Workload Format if its name ends with `.swf` or `.swf.gz`, else Batsim's JSON.
 
     Args:
         path: the file.
         name: the workload's name.
-        compositions: whether fork-join and merge profiles are read, which Batsim refuses.
+        compositions: whether fork-join and merge profiles are accepted, which Batsim refuses.
         corrected: whether usage traces are read to their ends where Batsim does not.
-        lazy: whether jobs stay in the file, and are read again as they are needed, so that a workload can be larger
-            than memory. They must be sorted by (submission time, id) for that, and the file must not change meanwhile.
+        lazy: whether jobs stay in the file, and are read again when they are needed, so that a workload can be larger
+            than memory. Jobs must be sorted by (submission time, id), and the file must not change meanwhile.
 
     Raises:
-        InputError: the file is no workload; with its place.
+        InputError: the file is not a workload; the error names the place.
         OSError: the file cannot be read.
     """
     if is_log(path):

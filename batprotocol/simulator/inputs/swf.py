@@ -1,19 +1,19 @@
-"""Files in the Standard Workload Format of the Parallel Workloads Archive: a job a line, eighteen numbers each.
+"""Files in the Standard Workload Format of the Parallel Workloads Archive: one job per line, with eighteen numbers.
 
-What becomes of the fields (-1 stands for unknown everywhere):
+The fields have these uses (-1 stands for unknown everywhere):
 
 - 1, job number: the job's id.
 - 2, submit time: the submission time, in seconds.
-- 4, run time: a `DelayProfile` of that many seconds. Jobs of unknown run time, or of 0 seconds, are skipped, and
-  counted (`Workload.skipped`).
-- 8, requested number of processors, or, if unknown, 5, the number that it was given: the resources that the job asks
-  for, one host each. Jobs with neither, or with 0, are skipped.
-- 9, requested time: the walltime; without one if unknown or 0.
+- 4, run time: a `DelayProfile` of this number of seconds. Jobs with an unknown run time, or with 0 seconds, are
+  skipped, and counted (`Workload.skipped`).
+- 8, requested number of processors, or, if unknown, 5, the allocated number: the resources that the job requests, one
+  host each. Jobs with neither number, or with 0, are skipped.
+- 9, requested time: the walltime; the job has no walltime if it is unknown or 0.
 - 12, user, and 13, group: the extra data `{"user":12,"group":3}`, if known.
-- 17, preceding job, and 18, think time: not followed, but the jobs that have one are counted (`Workload.dependent`).
+- 17, preceding job, and 18, think time: not followed, but jobs with one of them are counted (`Workload.dependent`).
 
-The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. Header comments (`;`)
-are read for `MaxProcs`, or without it `MaxNodes`: the size of the machine.
+The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. The header comments
+(`;`) have the size of the machine: `MaxProcs`, or without it `MaxNodes`.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ def read_swf(
     larger: bool = False,
     runtime_limits: bool = False,
 ) -> Workload:
-    """The workload of a file in the Standard Workload Format, compressed by gzip or not; see above for what is in it.
+    """Read a file in the Standard Workload Format, compressed by gzip or not; see above for the use of its fields.
 
     Args:
-        path: the file; compressed if its first bytes say so, whatever its name.
+        path: the file. Its first bytes show whether it is compressed; its name does not matter.
         name: the workload's name.
-        lazy: whether jobs stay in the file, and are read again as they are needed; they must be sorted for that.
-        larger: whether jobs ask for the larger one of the fields 5 and 8, as some published tables have it.
-        runtime_limits: whether the run time is the walltime of jobs that have none; they end then in any case.
+        lazy: whether jobs stay in the file, and are read again when they are needed; they must be sorted for this.
+        larger: whether jobs request the larger number of the fields 5 and 8, as in some published tables.
+        runtime_limits: whether the run time is the walltime of jobs without a requested time, and ends them.
 
     Raises:
-        InputError: a line is no job; with file, line and field.
+        InputError: a line is not a job; the error names file, line and field.
         OSError: the file cannot be read.
     """
     filename = os.path.abspath(path)
@@ -109,14 +109,14 @@ def read_swf(
 
 
 class _Reading(NamedTuple):
-    """What is read of a line where there is a choice."""
+    """The options for reading a line."""
 
     larger: bool
     runtime_limits: bool
 
 
 class _Rows(Rows):
-    """How jobs are read from a file again."""
+    """A reader that reads jobs from a file again."""
 
     def __init__(self, filename: str, reading: _Reading) -> None:
         super().__init__(filename)
@@ -128,7 +128,7 @@ class _Rows(Rows):
 
 
 def _numbered_jobs(filename: str, reading: _Reading, place: int = 0) -> Iterator[tuple[int, JobRecord]]:
-    """The jobs of the lines from a place on, with the numbers of their lines."""
+    """The jobs of the lines from a place on, with the numbers of these lines."""
     for number, _, line in _lines(filename, place):
         job = None if line.startswith(";") or not line.strip() else _job(line.split(), reading)
         if job is not None:
@@ -136,13 +136,13 @@ def _numbered_jobs(filename: str, reading: _Reading, place: int = 0) -> Iterator
 
 
 def _lines_of(filename: str, reading: _Reading, *rows: int) -> list[int]:
-    """The numbers of the lines that some jobs, counted from 0 in rising order, are on."""
+    """The line numbers of some jobs, which are counted from 0 and in ascending order."""
     jobs = enumerate(_numbered_jobs(filename, reading))
     return [next(line for row, (line, _) in jobs if row == wanted) for wanted in rows]
 
 
 def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:
-    """The lines from a place on, with their numbers and places (of what was compressed, if it was)."""
+    """The lines from a place on, with their numbers and places (in the uncompressed text)."""
     with open(filename, "rb") as raw:
         compressed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
@@ -163,7 +163,7 @@ def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:
 def _job(words: list[str], reading: _Reading) -> JobRecord | None:
     """The job of a line, or None if it cannot run."""
     if len(words) < _USED:
-        raise InputError(f"a job has {_FIELDS} fields, but this line has {len(words)}")
+        raise InputError(f"expected {_FIELDS} fields in a job, but this line has {len(words)}")
     job = _field(words, 1, "job number")
     submitted = _field(words, 2, "submit time")
     runtime = _field(words, 4, "run time")
@@ -183,14 +183,14 @@ def _job(words: list[str], reading: _Reading) -> JobRecord | None:
 
 
 def _is_dependent(words: list[str]) -> bool:
-    """Whether a job is to wait for another one, which is not followed."""
+    """Whether a job names another job to wait for, which is not followed."""
     return any(
         len(words) >= number and words[number - 1].strip("0.") not in ("", "-1") for number in (_PRECEDING, _THINK_TIME)
     )
 
 
 def _people(words: list[str]) -> str | None:
-    """Who submitted a job, as JSON; None if that is not known."""
+    """The user and group of a job, as JSON; None if they are not known."""
     known = []
     for number, what in ((_USER, "user"), (_GROUP, "group")):
         who = _field(words, number, what) if len(words) >= number else _UNKNOWN

@@ -1,4 +1,4 @@
-"""Usage traces: how much of a host's cores a rank of a job uses, one line `RANK m_usage USAGE FLOPS` after another."""
+"""Usage traces: the share of a host's cores that a rank of a job uses, in lines `RANK m_usage USAGE FLOPS`."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _MOST_RANKS = 1 << 16
 
 
 def read_traces(path: str | os.PathLike[str], *, corrected: bool = False) -> tuple[tuple[Usage, ...], ...]:
-    """The lines of each rank.
+    """Read the lines of each rank.
 
     Args:
         path: the file that lists one file per rank, relative to itself.
-        corrected: whether a last line without a newline is read, too; Batsim loses it.
+        corrected: whether a last line without a newline is read, too. Batsim loses it.
 
     Raises:
-        InputError: a file does not hold what it should; with file and line.
+        InputError: a file is not a usage trace; the error names file and line.
         OSError: a file cannot be read.
     """
     folder = os.path.dirname(os.path.abspath(path))
     names = [name.strip() for _, name in _lines(path, corrected=True)]
     files = [name for name in names if name]
     if not files:
-        raise InputError("a trace lists one file per rank, but this one is empty", file=os.fspath(path))
+        raise InputError("expected a list of one file per rank, but the file is empty", file=os.fspath(path))
     if len(files) > _MOST_RANKS:
         raise InputError(f"there are more than {_MOST_RANKS} ranks", file=os.fspath(path))
     return tuple(_read_rank(os.path.join(folder, name), rank, corrected) for rank, name in enumerate(files))
 
 
 def _lines(path: str | os.PathLike[str], *, corrected: bool) -> list[tuple[int, str]]:
-    """The lines that are no comments, with their numbers."""
+    """The lines that are not comments, with their numbers."""
     found = []
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         number = 0
@@ -53,8 +53,8 @@ def _lines(path: str | os.PathLike[str], *, corrected: bool) -> list[tuple[int, 
                 found.append((number, line))
             elif line.strip():
                 _logger.warning(
-                    "%s, line %d: Batsim does not read a last line without a newline, so neither is it read here; end "
-                    "the line, or simulate with corrected=True (--corrected)",
+                    "%s, line %d: Batsim does not read a last line without a newline, so it is ignored; end the line, "
+                    "or simulate with corrected=True (--corrected)",
                     os.fspath(path),
                     number,
                 )

@@ -17,7 +17,7 @@ _LONGEST = 100  # characters of a number
 
 
 def _scaled(unit: str, value: float, factor: float, prefixes: str) -> dict[str, float]:
-    """The unit, and the unit behind each prefix, `factor` times the one before."""
+    """The unit alone and with each prefix. Each prefix multiplies by `factor` once more."""
     units = {unit: value}
     for prefix in prefixes.split():
         value *= factor
@@ -56,7 +56,7 @@ def _parse(text: str, units: Mapping[str, float], default: str, meaning: str) ->
         raise InputError(f"expected {meaning}, got {shown(text)}")
     factor = units.get(found[2] or default)
     if factor is None:
-        raise InputError(f"unknown unit {shown(found[2])} in {shown(text)}; there are {', '.join(units)}")
+        raise InputError(f"unknown unit {shown(found[2])} in {shown(text)}; use one of {', '.join(units)}")
     value = float(found[1]) * factor
     if not 0 <= value < math.inf:
         raise InputError(f"expected {meaning} that is finite and not negative, got {shown(text)}")
@@ -64,7 +64,7 @@ def _parse(text: str, units: Mapping[str, float], default: str, meaning: str) ->
 
 
 def parse_speed(text: str) -> float:
-    """Flops per second. InputError if the text is none.
+    """Read flops per second. It raises InputError if the text is not a speed.
 
     >>> parse_speed("100Mf"), parse_speed("1.5gigaflops"), parse_speed("42")
     (100000000.0, 1500000000.0, 42.0)
@@ -73,7 +73,7 @@ def parse_speed(text: str) -> float:
 
 
 def parse_bandwidth(text: str) -> float:
-    """Bytes per second; bits per second are eighths. InputError if the text is none.
+    """Read bytes per second; bits per second are eighths. It raises InputError if the text is not a bandwidth.
 
     >>> parse_bandwidth("125MBps"), parse_bandwidth("8kbps"), parse_bandwidth("1KiBps")
     (125000000.0, 1000.0, 1024.0)
@@ -82,7 +82,7 @@ def parse_bandwidth(text: str) -> float:
 
 
 def parse_time(text: str) -> float:
-    """Seconds. InputError if the text is no time.
+    """Read seconds. It raises InputError if the text is not a time.
 
     >>> parse_time("5ms"), parse_time("0"), parse_time("2h")
     (0.005, 0.0, 7200.0)
@@ -91,7 +91,7 @@ def parse_time(text: str) -> float:
 
 
 def parse_integer(text: str) -> int:
-    """An integer from 0 to 999,999,999; `.0` may follow, as in SimGrid's own defaults. InputError if it is none."""
+    """Read an integer from 0 to 999,999,999, with or without `.0`, as in SimGrid's defaults; else InputError."""
     found = _INTEGER.fullmatch(text)
     if found is None:
         raise InputError(f"expected an integer from 0 to 999999999, got {shown(text)}")
@@ -99,7 +99,7 @@ def parse_integer(text: str) -> int:
 
 
 def parse_coordinates(text: str) -> tuple[float, float, float]:
-    """Three numbers: a place in the plane, and a height above it.
+    """Read three numbers: a place in the plane, and a height above it.
 
     >>> parse_coordinates("1.5 -2 0")
     (1.5, -2.0, 0.0)
@@ -112,7 +112,7 @@ def parse_coordinates(text: str) -> tuple[float, float, float]:
 
 
 def parse_ranges(text: str, most: int) -> list[int]:
-    """The numbers of a `radical`, such as `0-3,5`; in their order. InputError if it is none, or for more than `most`.
+    """Read the numbers of a `radical`, such as `0-3,5`, in their order. InputError if there are more than `most`.
 
     >>> parse_ranges("0-3,5", 10)
     [0, 1, 2, 3, 5]
@@ -123,6 +123,7 @@ def parse_ranges(text: str, most: int) -> list[int]:
         if len(ends) > 2:
             raise InputError(f"expected numbers a and intervals a-b, got {shown(part)}")
         if ends[-1] - ends[0] + len(numbers) >= most:
-            raise InputError(f"{shown(text)} stands for more than {most} hosts")
+            limit = "raise the limit (--host-limit, host_limit)"
+            raise InputError(f"{shown(text)} describes more than {most} hosts; {limit}")
         numbers.extend(range(ends[0], ends[-1] + 1))
     return numbers

@@ -1,7 +1,7 @@
-"""The order in which Batsim's sorting leaves what it finds equal: that of the GNU C++ library's `std::sort`.
+"""A sort that orders equal items as Batsim does, which uses `std::sort` of the GNU C++ library.
 
-Batsim sorts external events by their timestamps with it. Up to sixteen of them keep their order where timestamps are
-equal; of more, they do not.
+Batsim sorts external events by their timestamps. Up to sixteen events with equal timestamps keep their order. If there
+are more than sixteen events, they do not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SHORT = 16
 
 
 def unstable_sorted(items: Iterable[T], key: Callable[[T], Any]) -> list[T]:
-    """The items by their keys; equal ones as `std::sort` leaves them.
+    """The items by their keys, with equal items in the order of `std::sort`.
 
     >>> unstable_sorted([3, 1, 2], key=lambda number: number)
     [1, 2, 3]
@@ -36,7 +36,7 @@ def unstable_sorted(items: Iterable[T], key: Callable[[T], Any]) -> list[T]:
 
 
 def _quicksort(pairs: list[tuple[Any, T]], first: int, last: int, depth: int) -> None:
-    """Split until no part is longer than sixteen, or the depth is used up."""
+    """Split until each part has at most sixteen items, or the maximum depth is reached."""
     while last - first > _SHORT:
         if depth == 0:
             _heapsort(pairs, first, last)

@@ -18,18 +18,18 @@ def window(
     end: float | None = None,
     shifted: bool = False,
 ) -> Workload:
-    """Some of a workload's jobs.
+    """A part of a workload's jobs.
 
     Args:
         workload: the workload; jobs are in the order of its submissions.
         first: the number of the first job, from 0 on.
-        last: the number of the last job; None: all that follow.
-        begin: only jobs that are submitted then or later, in seconds.
-        end: only jobs that are submitted before that, in seconds.
+        last: the number of the last job; None: the last job of the workload.
+        begin: only jobs that are submitted at this time or later, in seconds.
+        end: only jobs that are submitted before this time, in seconds.
         shifted: whether times are counted from the first of these jobs.
 
     Raises:
-        InputError: a bound is negative, or above the other one.
+        InputError: a bound is negative, or a lower bound is above the upper one.
 
     >>> from batprotocol.model import DelayProfile
     >>> from batprotocol.simulator import StaticJob, Workload

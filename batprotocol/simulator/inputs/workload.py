@@ -1,7 +1,7 @@
-"""Workloads: the jobs that a simulation submits by itself, and the profiles that they use.
+"""Workloads: the jobs that a simulation submits, and the profiles that they use.
 
-A `Workload` keeps its jobs in columns and makes values of them one at a time, so that a million jobs cost tens of
-megabytes however long the simulation runs. It must not know of files.
+A `Workload` stores its jobs in columns and creates values one at a time. So a million jobs cost tens of megabytes, also
+in a long simulation. It must not know of files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Usage(NamedTuple):
 
     Args:
         usage: the fraction of the host's cores that compute.
-        flops: what each of these cores computes.
+        flops: the flops that each of these cores computes.
     """
 
     usage: float
@@ -43,13 +43,13 @@ class Usage(NamedTuple):
 
 
 class WorkloadProfile(msgspec.Struct, frozen=True):
-    """A profile of a workload, with what Batsim's files say of it besides.
+    """A profile of a workload, with the other data of Batsim's files.
 
     Args:
-        profile: the profile. In a `Workload`, the names in it are full ones (`w0!delay10`).
-        return_code: what a job with this profile returns when it comes to its end (`ret`); 0 is success.
+        profile: the profile. In a `Workload`, the names in it are full names (`w0!delay10`).
+        return_code: the number that a job with this profile returns at its end (`ret`); 0 is success.
         extra_data: free text for decision components; None if absent.
-        traces: of a usage trace (`TraceType.FractionalComputation`), the lines of each rank; else None.
+        traces: for a usage trace (`TraceType.FractionalComputation`), the lines of each rank; else None.
     """
 
     profile: Profile
@@ -59,13 +59,13 @@ class WorkloadProfile(msgspec.Struct, frozen=True):
 
 
 class StaticJob(msgspec.Struct, frozen=True):
-    """A job of a workload that is written in Python.
+    """A job of a workload, for workloads in Python.
 
     Args:
         id: its name inside the workload, without the workload's name.
-        submission_time: in seconds; may be negative.
-        resource_request: how many hosts it asks for, in [0, 2**32 - 1].
-        profile: how it is simulated: a profile, or the name of one of the workload's `profiles`.
+        submission_time: the submission time in seconds; may be negative.
+        resource_request: the number of hosts that it requests, in [0, 2**32 - 1].
+        profile: a profile, or the name of one of the workload's `profiles`.
         walltime: seconds after which it is killed, > 0; None: never.
         extra_data: free text for decision components; None if absent.
     """
@@ -79,12 +79,12 @@ class StaticJob(msgspec.Struct, frozen=True):
 
 
 class Submission(NamedTuple):
-    """A job that is to be submitted.
+    """A job that will be submitted.
 
     Args:
-        time: when, in seconds.
+        time: the submission time, in seconds.
         id: the job's full name, `w0!1`.
-        job: what it asks for; `job.profile_id` is the full name of its profile.
+        job: the request of the job; `job.profile_id` is the full name of its profile.
     """
 
     time: float
@@ -95,16 +95,16 @@ class Submission(NamedTuple):
 class Workload:
     """Jobs in the order in which Batsim submits them, by (submission time, id), and the profiles that they use.
 
-    It never changes: copies and branches of a simulation share it. `len(workload)`, `workload[i]` and iteration give
-    `Submission` values; those are made when asked for.
+    It never changes: copies and branches of a simulation share it. `len(workload)` is the number of jobs. `workload[i]`
+    and iteration create `Submission` values when you use them.
 
     Args:
         jobs: the jobs, any iterable, in any order.
-        profiles: the profiles that jobs and other profiles name, by their names inside the workload.
+        profiles: the profiles to which jobs and other profiles refer, by their names inside the workload.
         name: the workload's name, the part before the `!`; a simulation names its workloads w0, w1...
 
     Raises:
-        InputError: two jobs have one id, a profile does not exist, or a number is out of its range.
+        InputError: two jobs have the same id, a profile does not exist, or a number is out of its range.
 
     >>> from batprotocol.model import DelayProfile
     >>> workload = Workload([StaticJob("1", 5.0, 4, "d"), StaticJob("0", 0.0, 2, "d")], {"d": DelayProfile(10.0)})
@@ -119,13 +119,13 @@ class Workload:
     filename: str
     """The file that it was read from, or ""."""
     profiles: dict[str, WorkloadProfile]
-    """The profiles by their full names. Not to be changed."""
+    """The profiles by their full names. Do not change this mapping."""
     resource_count: int
-    """How many hosts the workload is made for (`nb_res`); what its largest job asks for unless told otherwise."""
+    """The number of hosts that the workload is made for (`nb_res`), by default the request of its largest job."""
     skipped: int = 0
-    """How many jobs of its file are not in it, for they cannot run: some of the Parallel Workloads Archive's."""
+    """The number of jobs of its file that were left out because they cannot run, as in some archived logs."""
     dependent: int = 0
-    """How many lines of its log name a preceding job or a think time (fields 17 and 18), which are not followed."""
+    """The number of jobs of its log with a preceding job or a think time (fields 17, 18), which are not followed."""
     is_older: bool = False
     """Whether its file describes profiles as Batsim 1 to 4 did."""
 
@@ -166,10 +166,10 @@ class Workload:
         *,
         resource_count: int | None = None,
     ) -> Workload:
-        """The workload of these profiles, by their names inside the workload, and jobs, which are sorted here.
+        """Create the workload of these profiles, by their names inside the workload, and of these jobs, and sort it.
 
         Raises:
-            InputError: two jobs have one id, or the profiles do not fit together or to the jobs.
+            InputError: two jobs have the same id, or the profiles do not match each other or the jobs.
         """
         made = cls.__new__(cls)
         made._settle(name, filename, profiles, columns)
@@ -209,7 +209,7 @@ class Workload:
         """A workload of other jobs with these profiles, for a machine of the same size.
 
         Raises:
-            InputError: two jobs have one id, or a profile does not exist.
+            InputError: two jobs have the same id, or a profile does not exist.
         """
         local = {name[len(self.name) + 1 :]: _local(profile, self.name) for name, profile in self.profiles.items()}
         made = Workload.of_columns(self.name, self.filename, local, jobs, resource_count=self.resource_count)
@@ -236,16 +236,16 @@ class Workload:
         return map(self.__getitem__, range(len(self)))
 
     def record(self, number: int) -> JobRecord:
-        """The job of that number, by the names that it and its profile have inside the workload."""
+        """The job with this number. It and its profile have their names inside the workload."""
         return self._columns[number]
 
     @property
     def without_walltime(self) -> int:
-        """How many jobs have no walltime: policies that go by requested times expect them never to end."""
+        """The number of jobs without a walltime. Policies that use requested times expect these never to end."""
         return self._columns.without_walltime
 
     def users(self) -> dict[str, str | int]:
-        """Who submitted each job, by its full name: the `user` of its extra data, where these are a JSON object."""
+        """The user of each job, by its full name: the `user` of its extra data, if they are a JSON object."""
         found: dict[str, str | int] = {}
         known: dict[str, str | int | None] = {}
         for _, id, job in self:
@@ -279,7 +279,7 @@ class Workload:
 
 
 def user_of(extra_data: str | None) -> str | int | None:
-    """The user that a job's extra data name: the key `user` of a JSON object; None if there is none.
+    """The user in a job's extra data: the key `user` of a JSON object; None if there is no user.
 
     >>> user_of('{"user":12,"group":3}'), user_of("free text")
     (12, None)
@@ -295,9 +295,9 @@ def user_of(extra_data: str | None) -> str | int | None:
 
 
 def local_name(given: str, workload: str) -> str:
-    """A job's or profile's name inside its workload, of a name as inputs write it.
+    """The name of a job or profile inside its workload, from its name in an input.
 
-    Batsim's rule: a name that contains the workload's own name anywhere is a full one and must begin with it.
+    Batsim's rule: a name that contains the workload's own name anywhere is a full name, and must begin with it.
 
     Raises:
         InputError: it contains the workload's name, but does not begin with that name and a `!`.
@@ -310,10 +310,10 @@ def local_name(given: str, workload: str) -> str:
 
 
 def check_profiles(profiles: Mapping[str, WorkloadProfile], workload: str) -> None:
-    """Check that all parts of compositions exist and that no profile is part of itself.
+    """Check that all parts of compositions exist, and that no profile is part of itself.
 
     Raises:
-        InputError: with the place (`profiles.NAME`).
+        InputError: a profile is wrong; the error names the place (`profiles.NAME`).
     """
     parts: dict[str, list[str]] = {}
     for given, profile in profiles.items():
@@ -358,7 +358,7 @@ def _check_uses(profiles: Mapping[str, WorkloadProfile], jobs: JobTable) -> None
             continue
         size = _size(profile.profile)
         if size is not None and size != resources:
-            reason = f"the profile {shown(given)} is for {size} executors, but the job asks for {resources} resources"
+            reason = f"the profile {shown(given)} is for {size} executors, but the job requests {resources} resources"
             wrong.append((row, InputError(reason, f"jobs[{row}].res")))
     if wrong:
         raise min(wrong, key=lambda each: each[0])[1]
@@ -366,7 +366,7 @@ def _check_uses(profiles: Mapping[str, WorkloadProfile], jobs: JobTable) -> None
 
 
 def _size(profile: Profile) -> int | None:
-    """How many executors a profile is made for, or None: for any number."""
+    """The number of executors that a profile is made for; None: any number."""
     if not isinstance(profile, ParallelTaskProfile):
         return None
     if profile.computation_vector is not None:

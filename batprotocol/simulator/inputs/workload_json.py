@@ -1,6 +1,6 @@
-"""Batsim's workload files: JSON in, a `Workload` out. The jobs are read one by one, however many there are.
+"""Batsim's workload files: JSON in, a `Workload` out. The jobs are read one by one.
 
-They are put into columns, or left in the file to be read as they are needed (`lazy`).
+They are stored in columns, or stay in the file and are read when they are needed (`lazy`).
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ def read_workload_json(
     corrected: bool = False,
     lazy: bool = False,
 ) -> Workload:
-    """The workload of a file in Batsim's format.
+    """Read a file in Batsim's format.
 
     Args:
         path: the file.
         name: the workload's name.
-        compositions: whether fork-join and merge profiles are read, which Batsim refuses.
+        compositions: whether fork-join and merge profiles are accepted, which Batsim refuses.
         corrected: whether usage traces keep a last line without a newline, and numbers of more than fifteen digits
-            their last bits, which Batsim loses.
-        lazy: whether jobs stay in the file, and are read again as they are needed; they must be sorted for that.
+            their last bits. Batsim loses both.
+        lazy: whether jobs stay in the file, and are read again when they are needed; they must be sorted for this.
 
     Raises:
-        InputError: the file is no workload; with file and place (`jobs[17].res`), and line and column.
+        InputError: the file is not a workload; the error names file and place (`jobs[17].res`), line and column.
         OSError: the file cannot be read.
     """
     filename = os.path.abspath(path)
@@ -65,7 +65,7 @@ def read_workload_json(
             raise InputError(error.reason, error.path, file=filename) from None
     if not reader.seen >= {"nb_res", "jobs", "profiles"}:
         missing = ", ".join(sorted({"nb_res", "jobs", "profiles"} - reader.seen))
-        raise InputError(f"a workload has the keys nb_res, jobs and profiles; missing: {missing}", file=filename)
+        raise InputError(f"expected the keys nb_res, jobs and profiles; add {missing}", file=filename)
     try:
         profiles = _with_traces(reader.profiles, os.path.dirname(filename), corrected)
         made = Workload.of_columns(name, filename, profiles, reader.jobs, resource_count=reader.resource_count)
@@ -92,7 +92,7 @@ class _WorkloadReader:
     def read(self) -> None:
         json = self.json
         if json.peek() != "{":
-            raise json.error("a workload is an object")
+            raise json.error("expected an object with the keys nb_res, jobs and profiles")
         for key in json.members():
             known = key not in self.seen
             if key == "jobs" and known:
@@ -137,7 +137,7 @@ class _WorkloadReader:
 
 
 class _Rows(Rows):
-    """How jobs are read from a file again."""
+    """A reader that reads jobs from a file again."""
 
     def __init__(self, filename: str, name: str, corrected: bool) -> None:
         super().__init__(filename)
@@ -153,7 +153,7 @@ class _Rows(Rows):
 
 
 def _job(given: Any, workload: str) -> JobRecord:
-    """What a workload's object says of a job."""
+    """The job of an object of a workload."""
     if not isinstance(given, dict):
         raise InputError(f"expected an object, got {shown(given)}")
     id = take(given, "id", _is_id)
@@ -183,7 +183,7 @@ def _is_id(value: Any) -> str | None:
 
 
 def _with_traces(profiles: Mapping[str, WorkloadProfile], folder: str, corrected: bool) -> dict[str, WorkloadProfile]:
-    """The profiles, those that replay usage traces with their traces."""
+    """The profiles. Those that replay usage traces get their traces."""
     found = dict(profiles)
     for name, given in profiles.items():
         profile = given.profile
@@ -203,6 +203,6 @@ def _refuse_smpi(workload: Workload) -> None:
         if isinstance(profile, TraceReplayProfile) and profile.trace_type is TraceType.SMPI:
             local = name.partition("!")[2]
             raise InputError(
-                "replays of SMPI traces are not simulated: they need SimGrid's own model of MPI",
+                "replays of SMPI traces are not supported: they need SimGrid's own model of MPI",
                 f"profiles.{local}.trace_type",
             )

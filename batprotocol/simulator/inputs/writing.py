@@ -1,4 +1,4 @@
-"""Workloads and platforms as files that Batsim reads: for those that were made here, and are to be simulated there."""
+"""Workloads and platforms as files for Batsim: use them to simulate with Batsim what you created in Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["platform_xml", "workload_json"]
 
 
 def workload_json(workload: Workload) -> str:
-    """A workload as Batsim's JSON, which `read_workload` makes the same workload of. Traces are named, not written.
+    """A workload as Batsim's JSON. `read_workload` reads the same workload from it. Traces are named, not written.
 
     >>> from batprotocol.simulator import lublin_workload
     >>> print(workload_json(lublin_workload(4, 1, seed=3))[:60])
@@ -51,18 +51,19 @@ def workload_json(workload: Workload) -> str:
 
 
 _ENDLESS: Final = Link("", sys.float_info.max, 0.0)
-"""Hosts of a platform without a network get it, as SimGrid wants a route: a message takes 5.6e-309 s."""
+"""The link of hosts without a network, because SimGrid needs a route: a message takes 5.6e-309 s."""
 
 
 def platform_xml(platform: Platform) -> str:
     """A platform of `Platform.homogeneous` as SimGrid's XML.
 
     Raises:
-        InputError: its hosts are not alike, or it was read from a file, which is to be used then.
+        InputError: its hosts are not equal, or it was read from a file; use that file instead.
     """
     hosts = platform.hosts
     if not hosts or platform.filename or any(host.speeds != hosts[0].speeds for host in hosts):
-        raise InputError("only platforms of equal hosts are written; of others, use the file", file=platform.filename)
+        reason = "only platforms of equal hosts can be written; use the file of this platform"
+        raise InputError(reason, file=platform.filename)
     lines = []
     for host in (platform.master, *hosts):
         name, speeds = escape(host.name), ",".join(f"{speed!r}f" for speed in host.speeds)
@@ -108,7 +109,7 @@ def _profile(profile: Profile, return_code: int, extra_data: str | None, cut: in
 
 
 def _members(profile: Profile, cut: int) -> dict[str, Any]:
-    """What is said of a profile of each type; the names in it are full ones."""
+    """The keys of a profile of each type; the names in it are full names."""
     match profile:
         case DelayProfile(delay=delay):
             return {"delay": delay}

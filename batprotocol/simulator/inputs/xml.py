@@ -1,7 +1,7 @@
-"""XML as platform files use it: elements and attributes, read with expat in chunks, each checked against a table.
+"""XML of platform files: elements and attributes, read with expat in chunks, each checked against a table.
 
-Document types may be named, but what they could define, entities above all, is refused, so that a file never stands
-for more than it holds. It must not know what the elements mean.
+A file may name a document type. But definitions in it, such as entities, are refused, so that a short file cannot
+expand to a large one. This module must not know the meaning of elements.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _DEEPEST = 64
 
 
 class Element:
-    """An element: its tag, its attributes with their defaults, its properties, and where it begins.
+    """An element: its tag, its attributes with their defaults, its properties, and its line.
 
     Args:
         tag: its name.
-        attributes: what it says, and what it means where it says nothing.
+        attributes: its attributes, with the defaults of those that are absent.
         line: the line where it begins, counted from 1.
         parent: the element around it, or None.
     """
@@ -44,14 +44,14 @@ class Element:
 
     @property
     def place(self) -> str:
-        """How errors name it: `host n1`, `route n1 -> n2`."""
+        """Its name in error messages: `host n1`, `route n1 -> n2`."""
         if "src" in self.attributes:
             return f"{self.tag} {self['src']} -> {self['dst']}"
         return f"{self.tag} {self.attributes.get('id', '')}".rstrip()
 
 
 class _Fault(Exception):
-    """A fault found in a callback of expat: why, line, column."""
+    """A fault in a callback of expat: reason, line, column."""
 
 
 def read_elements(
@@ -63,10 +63,10 @@ def read_elements(
     end: Callable[[Element], None],
     filename: str = "",
 ) -> None:
-    """Read a whole file and call `begin` and `end` with each element that is no property of another one.
+    """Read a whole file, and call `begin` and `end` with each element that is not a property of another one.
 
     Raises:
-        InputError: the file is no XML, or holds something that `kinds` does not know.
+        InputError: the file is not XML, or has content that `kinds` does not define.
     """
     parser = expat.ParserCreate()
     reader = _Reader(parser, kinds, synonyms, begin, end)
@@ -87,7 +87,7 @@ def read_elements(
     except expat.ExpatError as error:
         reason = expat.errors.messages.get(error.code, "malformed")
         raise InputError(
-            f"this is no well-formed XML: {reason}",
+            f"this is not well-formed XML: {reason}",
             file=filename,
             line=error.lineno + reader.skipped_lines,
             column=error.offset + 1,
@@ -95,7 +95,7 @@ def read_elements(
     except (ValueError, LookupError) as error:  # an encoding that Python does not know
         if isinstance(error, InputError):  # of a callback
             raise
-        raise InputError(f"this is no XML that can be read: {error}", file=filename) from None
+        raise InputError(f"this XML cannot be read: {error}", file=filename) from None
     if reader.top is not None:
         raise InputError("the file ends inside an element", file=filename)
 
@@ -135,10 +135,10 @@ class _Reader:
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
         if has_internal_subset:
-            raise self.fault("a document type that defines something (entities, attributes) is not read")
+            raise self.fault("a document type with definitions (entities, attributes) is not supported; remove them")
 
     def _entity(self, name: str, *_: Any) -> None:
-        raise self.fault(f"the entity {shown(name)} is not read: no entities can be defined")
+        raise self.fault(f"the entity {shown(name)} is not supported; write its text instead")
 
     def _skipped(self, name: str, is_parameter: int) -> None:
         raise self.fault(f"there is no entity {shown(name)}")
@@ -155,13 +155,13 @@ class _Reader:
         parent = self.top
         if (parent.tag if parent is not None else None) not in (kind.parents or (None,)):
             where = f"inside <{parent.tag}>" if parent is not None else "as the outermost element"
-            raise self.fault(f"<{tag}> cannot stand {where}")
+            raise self.fault(f"<{tag}> is not allowed {where}")
         for name in given:
             if name not in kind.required and name not in kind.optional:
                 raise self.fault(f"the attribute {_short(name)} of <{tag}> is not supported")
         for name in kind.required:
             if name not in given:
-                raise self.fault(f"<{tag}> lacks the attribute {name}")
+                raise self.fault(f"<{tag}> needs the attribute {name}")
         self.depth += 1
         if self.depth > _DEEPEST:
             raise self.fault(f"elements are nested deeper than {_DEEPEST}")

@@ -1,9 +1,9 @@
-"""Zones: how a platform finds the route from one host to another.
+"""Zones: they find the route from one host to another.
 
-A platform is a tree of zones. Each zone knows the ways between its own members, which are hosts, routers and the zones
-directly inside it; where a way leads through another zone, it names the gateway through which it enters or leaves, and
-the rest of the way is that zone's business. `find_route` puts the parts together as SimGrid does, order of additions
-included. Zones that search for ways themselves are in `graphs`. This module must not know of files.
+A platform is a tree of zones. Each zone has the routes between its own members: hosts, routers and the zones directly
+inside it. Where a route leads through another zone, it names the gateway through which it enters or leaves, and that
+zone finds the rest of the route. `find_route` puts the parts together as SimGrid does, and adds latencies in the same
+order. Zones that search for routes are in `graphs`. This module must not know of files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ClusterZone", "FullZone", "LocalRoute", "Member", "VivaldiZone", "Zo
 
 
 class Member:
-    """A host, a router or a zone, as a point of the network inside the zone that holds it."""
+    """A host, a router or a zone, as a point of the network inside its zone."""
 
     __slots__ = ("is_zone", "name", "zone")
 
@@ -31,12 +31,12 @@ class Member:
 
 
 class LocalRoute(NamedTuple):
-    """A way between two members of one zone.
+    """A route between two members of one zone.
 
     Args:
         links: the links in order.
-        source_gateway: where it leaves the source if that is a zone, else None.
-        target_gateway: where it enters the target if that is a zone, else None.
+        source_gateway: the gateway where it leaves the source, if the source is a zone; else None.
+        target_gateway: the gateway where it enters the target, if the target is a zone; else None.
     """
 
     links: tuple[Link, ...]
@@ -45,7 +45,7 @@ class LocalRoute(NamedTuple):
 
 
 class Zone:
-    """A zone without any routes of its own (routing "None"), and what all zones have in common."""
+    """A zone without routes of its own (routing "None"), and the base class of all zones."""
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class Zone:
             parent.has_zones = True
 
     def add(self, name: str) -> Member:
-        """A new host or router of this zone."""
+        """Add a host or router to this zone."""
         member = Member(name, self)
         self.members.append(member)
         return member
@@ -76,19 +76,19 @@ class Zone:
         return zones[::-1]
 
     def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
-        """Make a way known; False if there is one already."""
+        """Add a route; False if there is one already."""
         return False
 
     def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
-        """The way between two members and `latency` with its own added, or None if there is no way.
+        """The route between two members, and `latency` plus its own latency; None if there is no route.
 
-        Between hosts and routers of this zone, or of one with the routing Full, a way that nobody gave has no links.
+        Between hosts and routers of this zone, or of one with the routing Full, an undefined route has no links.
         """
         return None if source.is_zone else (LocalRoute(()), latency)
 
 
 class FullZone(Zone):
-    """A zone in which each route is given as it is (routing "Full")."""
+    """A zone that defines each route (routing "Full")."""
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
@@ -107,9 +107,9 @@ class FullZone(Zone):
 
 
 class ClusterZone(Zone):
-    """A zone whose members each hang on links of their own (`<cluster>`, routing "Cluster").
+    """A zone in which each member has links of its own (`<cluster>`, routing "Cluster").
 
-    A way goes up from its source and down to its target; a link that both have, the backbone, counts once.
+    A route goes up from its source and down to its target. A link of both parts, the backbone, counts once.
     """
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
@@ -131,7 +131,7 @@ class ClusterZone(Zone):
 class VivaldiZone(Zone):
     """A zone in which hosts and routers have places, and no links between them (routing "Vivaldi").
 
-    A way takes as many milliseconds as they are apart in the plane, and as each of them is above it.
+    A route takes as many milliseconds as their distance in the plane, plus the height of each of them above it.
     """
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
@@ -147,7 +147,7 @@ class VivaldiZone(Zone):
 
 
 def latency_after(latency: float, links: tuple[Link, ...]) -> float:
-    """`latency` with those of the links added, one after the other."""
+    """`latency` plus the latencies of the links, added one after the other."""
     for link in links:
         latency += link.latency
     return latency
@@ -160,7 +160,7 @@ def find_route(source: Member, target: Member) -> Route | None:
 
 
 def _search(source: Member, target: Member, latency: float) -> tuple[tuple[Link, ...], float] | None:
-    """The links between two members, and `latency` with theirs added."""
+    """The links between two members, and `latency` plus their latencies."""
     assert source.zone is not None
     assert target.zone is not None
     common, ours, theirs = _meeting(source.zone, target.zone)
@@ -183,9 +183,9 @@ def _search(source: Member, target: Member, latency: float) -> tuple[tuple[Link,
 def _joined(
     source: Member, route: LocalRoute, target: Member, latency: float, *, before: bool
 ) -> tuple[tuple[Link, ...], float] | None:
-    """The way to a route, the route, and the way from it.
+    """The links to a route, the route, and the links from it.
 
-    Of a bypass, latencies are added from start to end (`before`); else those of the route are in `latency` already.
+    For a bypass, latencies are added from start to end (`before`). Otherwise `latency` includes those of the route.
     """
     first = route.source_gateway or source
     last = route.target_gateway or target
@@ -207,7 +207,7 @@ def _joined(
 
 
 def _meeting(source: Zone, target: Zone) -> tuple[Zone, list[Zone], list[Zone]]:
-    """The innermost zone that holds both, and the zones from either up to it, which is left out, innermost first."""
+    """The innermost zone around both, and the zones from each of them up to it (excluded), innermost first."""
     ours, theirs = source.path(), target.path()
     depth = 0
     while depth < min(len(ours), len(theirs)) and ours[depth] is theirs[depth]:
@@ -218,7 +218,7 @@ def _meeting(source: Zone, target: Zone) -> tuple[Zone, list[Zone], list[Zone]]:
 def _bypass(
     zone: Zone, source: Member, target: Member, ours: list[Zone], theirs: list[Zone]
 ) -> tuple[tuple[Member, Member], LocalRoute] | None:
-    """The bypass of a zone that leads from one member, or a zone around it, to the other, innermost pairs first."""
+    """The bypass of a zone from one member, or a zone around it, to the other, innermost pairs first."""
     if not ours and not theirs:
         found = zone.bypasses.get((source, target))
         return None if found is None else ((source, target), found)

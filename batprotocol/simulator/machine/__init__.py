@@ -1,1 +1,1 @@
-"""The machine: hosts with their power states and energy, links, and how what runs on them shares them."""
+"""The machine: hosts with their power states and energy, links, and the demands of tasks and messages."""

@@ -1,4 +1,4 @@
-"""What messages and tasks take of the machine: made once for each host, and for equal work on equal hosts."""
+"""The demands of messages and tasks, created once for each host, and once for equal work on equal hosts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from batprotocol.simulator.actions.demand import PythonDemand
 __all__ = ["Demands"]
 
 _MOST_HOSTS: Final = 1 << 16
-"""Of all tasks that are remembered: a demand takes memory for each of its hosts."""
+"""The maximum number of hosts of all stored tasks: a demand takes memory for each of its hosts."""
 
 
 class Demands:
-    """What is remembered, for one machine and for copies of it. One that was pickled begins anew.
+    """The stored demands of one machine and its copies. After unpickling, the store is empty.
 
     Attributes:
-        messages: what the transfer of a message to the master takes, by host.
+        messages: the demand of a message to the master, by host.
     """
 
     __slots__ = ("_hosts", "_tasks", "messages")
@@ -28,12 +28,12 @@ class Demands:
         self._hosts = 0
 
     def find(self, profile: object, key: Hashable) -> tuple[tuple[int, ...], PythonDemand] | None:
-        """The hosts and the demand of a profile in this place; None if they are not known."""
+        """The hosts and the demand of a profile with this key; None if they are not stored."""
         found = self._tasks.get((id(profile), key))
         return None if found is None else found[1:]
 
     def remember(self, profile: object, key: Hashable, hosts: tuple[int, ...], demand: PythonDemand) -> None:
-        """Keep the demand of a profile in this place, which is on these hosts."""
+        """Store the demand of a profile with this key, which is on these hosts."""
         self._hosts += len(hosts)
         if self._hosts > _MOST_HOSTS:
             self._tasks.clear()
@@ -41,7 +41,7 @@ class Demands:
         self._tasks[id(profile), key] = profile, hosts, demand  # a profile that is kept keeps its id
 
     def __getstate__(self) -> tuple[()]:
-        """What is pickled: nothing, as it is quickly found again."""
+        """Pickle nothing, because demands are quickly computed again."""
         return ()
 
     def __setstate__(self, state: tuple[()]) -> None:

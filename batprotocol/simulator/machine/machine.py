@@ -1,4 +1,4 @@
-"""The hosts while a simulation runs: power states, what each is doing and for how long, and the energy it consumed."""
+"""The hosts while a simulation runs: power states, the state of each and its durations, and consumed energy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from batprotocol.steps.counting import step
 __all__ = ["Machine", "intervals"]
 
 _FEW_HOSTS: Final = 64
-"""With more, links are only looked for on the ways to and from the master and the first host."""
+"""With more hosts, links are only searched on the routes to and from the master and the first host."""
 
 _SLEEPING: Final = int(HostState.SLEEPING)
 _IDLE: Final = int(HostState.IDLE)
@@ -33,17 +33,17 @@ class Machine:
     """The state of all hosts and links.
 
     Args:
-        platform: what they are.
+        platform: the hosts and the network.
         has_energy: whether energy is measured.
         corrected: whether hosts that ran a job become idle again, and energy is read whenever a load changes.
 
     Attributes:
         hosts: the hosts by number.
         pstates: their power states.
-        states: what they do, as numbers of `HostState`.
-        actions: what is under way on them, and who uses what.
-        demands: what is known of what messages and tasks take.
-        meters: those who measure over time; each has a method `advance(machine, now)`.
+        states: the states of hosts, as numbers of `HostState`.
+        actions: the actions on the hosts and links.
+        demands: the stored demands of messages and tasks.
+        meters: the probes that measure over time; each has a method `advance(machine, now)`.
         energy: joules since time 0 of each host, at its last reading.
     """
 
@@ -97,9 +97,9 @@ class Machine:
     # Network
 
     def path(self, source: int, target: int) -> tuple[float, list[int]]:
-        """The latency of the way from a host to another or to itself, and its links as resources; -1 is the master.
+        """The latency of the route from a host to another or to itself, and its links as resources; -1 is the master.
 
-        Whoever asks often should remember what it found.
+        It is not cached: callers that need a route often should store it.
         """
         platform = self.platform
         route = platform.route(
@@ -115,7 +115,7 @@ class Machine:
         return route.latency, numbers
 
     def link(self, name: str) -> int | None:
-        """The resource of the link of this name, or None if no way leads over it."""
+        """The resource of the link with this name, or None if no route uses it."""
         if name not in self._links:
             ends = range(-1, len(self.hosts))
             others = ends if len(self.hosts) <= _FEW_HOSTS else range(-1, 1)
@@ -129,14 +129,14 @@ class Machine:
     # Measures
 
     def watch(self, now: float) -> None:
-        """Something is about to change: let those who measure over time know what was until now."""
+        """Notify the meters before a change, so that they can measure up to now."""
         for meter in self.meters:
             meter.advance(self, now)
 
     # Energy
 
     def read(self, host: int, now: float) -> None:
-        """Bring the energy of a host up to date, at the load that it has at this moment."""
+        """Bring the energy of a host up to date, at its current load."""
         if host >= 0 and self.has_energy and self._read_at[host] < now:
             self.energy[host] += self.watts(host) * (now - self._read_at[host])
             self._read_at[host] = now
@@ -147,7 +147,7 @@ class Machine:
         return self._read_at[host] >= now
 
     def read_all(self, hosts: Iterable[int], now: float) -> int:
-        """Bring the energy of hosts up to date. How many were not yet."""
+        """Bring the energy of hosts up to date, and return the number of hosts that were not up to date."""
         count = 0
         for host in hosts if self.has_energy else ():
             step()
@@ -182,7 +182,7 @@ class Machine:
     # States
 
     def row(self, now: float) -> MachineStatesRow:
-        """How many hosts do what."""
+        """The number of hosts in each state."""
         counts = self.counts
         return MachineStatesRow(
             now,
@@ -194,21 +194,21 @@ class Machine:
         )
 
     def spent(self, state: int) -> float:
-        """How many host-seconds were spent in a state, up to the last change of each host."""
+        """The host-seconds in a state, up to the last change of each host."""
         sum = 0.0, 0.0
         for spent in self._spent[state]:
             sum = plus(sum, spent)
         return sum[0]
 
     def begin_job(self, hosts: Iterable[int], now: float) -> None:
-        """A job starts on these hosts."""
+        """Start a job on these hosts."""
         for host in hosts:
             step()
             self._running[host] += 1
             self._become(host, _COMPUTING, now)
 
     def end_job(self, hosts: Iterable[int], now: float) -> None:
-        """A job has ended on these hosts."""
+        """End a job on these hosts."""
         for host in hosts:
             step()
             self._running[host] -= 1
@@ -216,7 +216,7 @@ class Machine:
                 self._become(host, _IDLE, now)
 
     def runs_job(self, host: int) -> bool:
-        """Whether a job that has begun on this host has not ended yet."""
+        """Whether a job runs on this host."""
         return self._running[host] > 0
 
     def _become(self, host: int, state: int, now: float) -> None:
@@ -234,7 +234,7 @@ class Machine:
     # Power states
 
     def set_pstate(self, host: int, pstate: int, now: float) -> None:
-        """Give a host another power state, at once."""
+        """Change the power state of a host at once."""
         self.read(host, now)
         if self.meters:
             self.watch(now)
@@ -243,7 +243,7 @@ class Machine:
         self.actions.change(host, described.speeds[pstate], described.cores * described.speeds[pstate])
 
     def begin_switch(self, host: int, target: int, now: float) -> int:
-        """A host begins to switch to a power state; the virtual one that it passes."""
+        """Begin to switch a host to a power state, and return the virtual power state of the switch."""
         sleep = self.hosts[host].sleep_state(target)
         if sleep is not None:
             self._become(host, _SWITCHING_OFF, now)
@@ -253,23 +253,23 @@ class Machine:
         return target if sleep is None else sleep.switching_on
 
     def end_switch(self, host: int, target: int, now: float) -> None:
-        """A host has switched to a power state."""
+        """End the switch of a host to a power state."""
         self.set_pstate(host, target, now)
         self._become(host, _IDLE if self.hosts[host].sleep_state(target) is None else _SLEEPING, now)
 
     def pstate_rows(self, hosts: Iterable[int], pstate: int | None, now: float) -> list[PStateRow]:
-        """Rows that tell the power states of hosts.
+        """Rows with the power states of hosts.
 
         Args:
-            hosts: in ascending order.
-            pstate: what is told of all of them; None: the power state that each has.
+            hosts: the hosts in ascending order.
+            pstate: the power state in the rows of all hosts; None: the power state of each host.
             now: the time.
         """
-        told: dict[int, list[int]] = {}
+        found: dict[int, list[int]] = {}
         for host in hosts:
             step()
-            told.setdefault(self.pstates[host] if pstate is None else pstate, []).append(host)
-        return [PStateRow(now, intervals(members), number) for number, members in sorted(told.items())]
+            found.setdefault(self.pstates[host] if pstate is None else pstate, []).append(host)
+        return [PStateRow(now, intervals(members), number) for number, members in sorted(found.items())]
 
 
 def intervals(hosts: Iterable[int]) -> str:

@@ -1,4 +1,4 @@
-"""A parallel task: work that loads hosts and links, and goes on as fast as they let it."""
+"""A parallel task: work that uses hosts and links, and advances at the rate that they allow."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Task"]
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Task:
-    """Work of 1, of which the machine decides how much of it is done in a second.
+    """Work of 1, whose rate the machine computes.
 
     Attributes:
-        demand: what it takes of hosts and links in all.
-        hosts: all hosts that it touches, each once.
-        remains: what was still to do before it began, or when it was stopped.
-        is_cancelled: whether it was stopped for its owner to go on.
-        number: that of its action while it is under way, else 0.
+        demand: its total use of hosts and links.
+        hosts: all hosts that it uses, without duplicates.
+        remains: the remaining part before it began, or when it was stopped.
+        is_cancelled: whether it was stopped so that its owner continues.
+        number: the number of its action while it is under way, else 0.
         owner: the actor that waits for its end, or None.
     """
 

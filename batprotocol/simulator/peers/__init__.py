@@ -1,6 +1,6 @@
-"""Decision components that are no Python objects of this process: at a ZeroMQ endpoint, or in a shared library.
+"""Decision components that are not Python objects of this process: at a ZeroMQ endpoint, or in a shared library.
 
-Both look to the simulator like any other `DecisionComponent`: `hello` and `answer`, with messages as values.
+For the simulator, both are a `DecisionComponent` with `hello` and `answer`, and with messages as values.
 """
 
 from batprotocol.simulator.peers.endpoint import RemoteComponent, connect

@@ -1,4 +1,4 @@
-"""To be Batsim for a decision component at a ZeroMQ endpoint: the handshake, and the format that it decides on."""
+"""The role of Batsim for a decision component at a ZeroMQ endpoint: the handshake, and the format of messages."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ class RemoteComponent(Requester):
     """A decision component that listens at an endpoint. Use it in a `with`, which closes the connection.
 
     Args:
-        endpoint: where it listens: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`. It may begin to do so later.
-        timeout: how many seconds to wait for each answer; None: for ever, as Batsim does.
+        endpoint: the endpoint, such as `tcp://127.0.0.1:28000` or `ipc:///tmp/edc.sock`. The component may begin to
+            listen later.
+        timeout: the maximum number of seconds to wait for each answer; None: no limit, as in Batsim.
 
     Raises:
-        OSError: this is no endpoint.
+        OSError: this is not an endpoint.
     """
 
     _format = FORMATS["binary"]
 
     def hello(self, text: str) -> Message:
-        """The hello, for these initialization data. It decides on the format of the conversation.
+        """Send the initialization data, and return the hello. The hello determines the format of the conversation.
 
         Raises:
-            DecodeError: this is no hello.
+            DecodeError: the answer is not a hello.
             PeerGone, PeerSilent: there is no answer.
         """
         found = frames.decode_hello(self.exchange(frames.encode_init(text)))
@@ -34,10 +35,10 @@ class RemoteComponent(Requester):
         return found.message
 
     def answer(self, message: Message) -> Message:
-        """The reply to a message.
+        """Send a message, and return the reply.
 
         Raises:
-            DecodeError: this is no message.
+            DecodeError: the answer is not a message.
             PeerGone, PeerSilent: there is no answer.
         """
         reply: Message = self._format.decode(self.exchange(self._format.encode(message)))
@@ -45,13 +46,14 @@ class RemoteComponent(Requester):
 
 
 def connect(endpoint: str, *, timeout: float | None = None) -> RemoteComponent:
-    """Be Batsim for the decision component that listens at an endpoint: give the result to `simulate`.
+    """Connect to the decision component at an endpoint. Pass the result to `simulate`.
 
     Args:
-        endpoint: where it listens: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`. It may begin to do so later.
-        timeout: how many seconds to wait for each answer; None: for ever, as Batsim does.
+        endpoint: the endpoint, such as `tcp://127.0.0.1:28000` or `ipc:///tmp/edc.sock`. The component may begin to
+            listen later.
+        timeout: the maximum number of seconds to wait for each answer; None: no limit, as in Batsim.
 
     Raises:
-        OSError: this is no endpoint.
+        OSError: this is not an endpoint.
     """
     return RemoteComponent(endpoint, timeout=timeout)

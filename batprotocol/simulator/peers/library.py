@@ -1,6 +1,6 @@
-"""To be Batsim for a decision component that is a shared library, written in C, C++ or what else has a C interface.
+"""The role of Batsim for a decision component in a shared library, in C, C++ or another language with a C interface.
 
-The library runs inside this process: if it crashes, so does Python.
+The library runs inside this process: if it crashes, Python crashes, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RawLibrary:
         path: the library.
 
     Raises:
-        OSError: it cannot be loaded, or is no decision component.
+        OSError: it cannot be loaded, or is not a decision component.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -55,12 +55,12 @@ class RawLibrary:
             function = getattr(self._library, name, None)
             if function is None:
                 self.close()
-                raise OSError(0, f"it is no decision component: it has no function {name}", self.path)
+                raise OSError(0, f"it is not a decision component: it has no function {name}", self.path)
             function.argtypes = arguments
             function.restype = ctypes.c_uint8
 
     def begin(self, data: bytes) -> bytes:
-        """The frame of message 1, for these initialization data.
+        """Pass the initialization data, and return the frame of message 1.
 
         Raises:
             DecodeError: there is no reply.
@@ -72,7 +72,7 @@ class RawLibrary:
         return flags.value.to_bytes(4, "little") + reply
 
     def decide(self, data: bytes) -> bytes:
-        """The reply to a message. It raises as `begin` does."""
+        """Pass a message, and return the reply. It raises the same exceptions as `begin`."""
         return self._call("batsim_edc_take_decisions", data)
 
     def _call(self, name: str, data: bytes, *more: Any) -> bytes:
@@ -83,9 +83,11 @@ class RawLibrary:
         if status:
             raise PeerGone(f"{name} of {self.path} failed: it returned {status}")
         if not reply:
-            raise DecodeError(f"{name} of {self.path} gave no reply")
+            raise DecodeError(f"{name} of {self.path} returned no reply")
         if size.value > LARGEST:
-            raise DecodeError(f"{name} of {self.path} gave {size.value:,} bytes, and a message has {LARGEST:,} at most")
+            raise DecodeError(
+                f"{name} of {self.path} returned {size.value:,} bytes, but a message has at most {LARGEST:,}"
+            )
         return ctypes.string_at(reply, size.value)  # a copy: the library owns the buffer until the next call
 
     def close(self) -> None:
@@ -114,7 +116,7 @@ class LibraryComponent(RawLibrary):
         init: initialization data in place of those of the simulation, or None.
 
     Raises:
-        OSError: it cannot be loaded, or is no decision component.
+        OSError: it cannot be loaded, or is not a decision component.
     """
 
     def __init__(self, path: str | os.PathLike[str], init: str | None = None) -> None:
@@ -123,10 +125,10 @@ class LibraryComponent(RawLibrary):
         self._format = FORMATS["binary"]
 
     def hello(self, text: str) -> Message:
-        """The hello, for these initialization data. It decides on the format of the conversation.
+        """Send the initialization data, and return the hello. The hello determines the format of the conversation.
 
         Raises:
-            DecodeError: this is no hello.
+            DecodeError: the answer is not a hello.
             PeerGone: the library reported a failure.
         """
         data = (text if self._init is None else self._init).encode("utf-8", "surrogateescape")
@@ -135,10 +137,10 @@ class LibraryComponent(RawLibrary):
         return found.message
 
     def answer(self, message: Message) -> Message:
-        """The reply to a message.
+        """Send a message, and return the reply.
 
         Raises:
-            DecodeError: this is no message.
+            DecodeError: the answer is not a message.
             PeerGone: the library reported a failure.
         """
         reply: Message = self._format.decode(self.decide(self._format.encode(message)))
@@ -149,13 +151,13 @@ class LibraryComponent(RawLibrary):
 
 
 def load_library(path: str | os.PathLike[str], init: str | None = None) -> LibraryComponent:
-    """Be Batsim for a decision component that is a shared library: give the result to `simulate`.
+    """Load a decision component from a shared library. Pass the result to `simulate`.
 
     Args:
         path: the library.
         init: initialization data in place of those of the simulation, or None.
 
     Raises:
-        OSError: it cannot be loaded, or is no decision component.
+        OSError: it cannot be loaded, or is not a decision component.
     """
     return LibraryComponent(path, init)

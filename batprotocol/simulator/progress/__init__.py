@@ -1,1 +1,1 @@
-"""Progress: what a job's profile makes its hosts and links do, step by step, and how far it has come."""
+"""Progress: the work of a job's profile on hosts and links, part by part, and its progress."""

@@ -1,4 +1,4 @@
-"""The parallel task that a profile stands for: flops for each executor, bytes for each pair of them."""
+"""The parallel task of a profile: flops for each executor, and bytes for each pair of executors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASKS: Final = (
     ParallelTaskOnStorageHomogeneousProfile,
     ParallelTaskDataStagingBetweenStoragesProfile,
 )
-"""The profiles that are one parallel task."""
+"""The types of profiles that are one parallel task."""
 
 _Amounts: TypeAlias = tuple[list[int], list[float], Transfers]
 
@@ -58,12 +58,12 @@ def parallel_task(
     """The task of a profile.
 
     Args:
-        machine: where it is to run.
+        machine: the machine on which it will run.
         profile: one of `TASKS`.
-        resources: how many hosts the job requests.
-        placement: its hosts, and which executors are on which.
-        storage_hosts: where the storages that it names are.
-        find: tells the profiles that are merged.
+        resources: the number of hosts that the job requests.
+        placement: its hosts, and the host of each executor.
+        storage_hosts: the hosts of the storages that it names.
+        find: returns the profiles that are merged.
     """
     if isinstance(profile, ParallelTaskMergeCompositionProfile):
         parts = [find(name).profile for name in profile.profile_ids]
@@ -84,7 +84,7 @@ def parallel_task(
 def _amounts(
     machine: Machine, profile: Profile, resources: int, placement: Placement, storage_hosts: Mapping[str, int]
 ) -> _Amounts:
-    """The executors' hosts, what each computes, and what they transfer."""
+    """The hosts of the executors, their flops, and their transfers."""
     mapping = placement.mapping
     if isinstance(profile, ParallelTaskProfile):
         return placement.executors(resources, machine.hosts), *_given(profile, resources)
@@ -111,7 +111,7 @@ def _amounts(
 
 
 def _merged(parts: Sequence[_Amounts]) -> _Amounts:
-    """The amounts of several tasks as those of one: equal executors do the work of all of them."""
+    """The amounts of several tasks as those of one task: equal executors do the work of all of them."""
     hosts: list[int] = []
     flops: list[float] = []
     transfers: list[tuple[int, int, float]] = []
@@ -133,13 +133,13 @@ def _merged(parts: Sequence[_Amounts]) -> _Amounts:
 
 
 def usage_task(machine: Machine, host: int, line: Usage) -> Task:
-    """The task of one line of a usage trace: so many of the host's cores compute that it is used as told."""
+    """The task of one line of a usage trace: the number of cores that compute follows from the usage in the line."""
     count = max(1, floor(line.usage * machine.hosts[host].cores + 0.5))
     return _built(machine, [host] * count, [line.flops] * count, None)
 
 
 def message_demand(machine: Machine, host: int) -> PythonDemand:
-    """What the transfer of a message of one byte to the master takes."""
+    """The demand of a message of one byte to the master."""
     found = machine.demands.messages.get(host)
     if found is None:
         way, bytes_under_way = [(0, 1, 1.0)], machine.platform.tcp_gamma
@@ -149,7 +149,7 @@ def message_demand(machine: Machine, host: int) -> PythonDemand:
 
 
 def size(profile: ParallelTaskProfile) -> int:
-    """How many executors a parallel task is made for."""
+    """The number of executors that a parallel task is made for."""
     return len(profile.computation_vector or ()) or isqrt(len(profile.communication_matrix or ()))
 
 

@@ -1,4 +1,4 @@
-"""Where the executors of a profile run."""
+"""The placement of executors on hosts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILL = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
 @lru_cache(maxsize=4096)
 def hosts_of(text: str) -> tuple[int, ...]:
-    """The hosts of a host set, ascending and each once."""
+    """The hosts of a host set, ascending and without duplicates."""
     intervals = read_hosts(text).intervals
     if len(intervals) == 1:
         first, last = intervals[0]
@@ -28,13 +28,13 @@ def hosts_of(text: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def allocation_of(text: str) -> tuple[tuple[int, ...], str]:
-    """The hosts of a host set, and how they are written in the result files."""
+    """The hosts of a host set, and their text in the result files."""
     hosts = hosts_of(text)
     return hosts, intervals(hosts)
 
 
 class Placement(NamedTuple):
-    """Hosts, and which executor runs on which of them.
+    """Hosts, and the host of each executor.
 
     Args:
         allocation: the hosts' numbers, ascending.
@@ -50,7 +50,7 @@ class Placement(NamedTuple):
         return self.strategy.mapping if isinstance(self.strategy, CustomExecutorToHostMapping) else None
 
     def executors(self, count: int, hosts: Sequence[Host]) -> list[int]:
-        """The host of each of so many executors."""
+        """The host of each of `count` executors."""
         mapping = self.mapping
         if mapping is not None:
             return [self.allocation[place] for place in mapping[:count]]

@@ -1,4 +1,4 @@
-"""The walk through a job's profile, part after part, and how far it has come."""
+"""The walk through a job's profile, part after part, and its progress."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Part", "Walk"]
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Part:
-    """A profile of the walk: a composition that is gone through, or what runs now.
+    """A profile of the walk: a composition, or the profile that runs now.
 
     Attributes:
         profile_id: its full name.
-        profile: what it is.
-        repetition: how often a composition has been gone through.
-        index: which of its parts runs, from 0.
+        profile: the profile.
+        repetition: the number of completed repetitions of a composition.
+        index: the index of the current part, from 0.
     """
 
     __slots__ = ("index", "profile", "profile_id", "repetition")
@@ -42,9 +42,9 @@ class Walk:
     """The parts of a job's profile that are executed, one after the other.
 
     Attributes:
-        profile_id: where it begins.
-        leaf: what runs now, or None once all is done.
-        return_code: what the job returns, once all is done.
+        profile_id: the profile where it begins.
+        leaf: the profile that runs now, or None at the end.
+        return_code: the return code of the job, at the end.
     """
 
     __slots__ = ("_above", "leaf", "profile_id", "return_code")
@@ -59,7 +59,7 @@ class Walk:
             self.go_on(code, find)
 
     def _descend(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> int | None:
-        """Go down to what runs first; if that is nothing, the code that this nothing returns."""
+        """Go down to the first profile that runs. If there is none, return the return code of this empty part."""
         part = Part(profile_id, find(profile_id))
         while isinstance(part.profile.profile, SequentialCompositionProfile):
             sequence = part.profile.profile
@@ -72,7 +72,7 @@ class Walk:
         return None
 
     def go_on(self, return_code: int, find: Callable[[str], WorkloadProfile]) -> None:
-        """What ran has returned this code: the next part runs, or all is done."""
+        """Take the return code of the current profile, and go to the next part or to the end."""
         self.leaf = None
         while self._above and return_code == 0:
             step()
@@ -94,7 +94,7 @@ class Walk:
         self.return_code = return_code
 
     def progress(self, of_leaf: KillProgress) -> KillProgress:
-        """How far the walk has come, given the progress of what runs now."""
+        """The progress of the walk, from the progress of the current profile."""
         progress = of_leaf
         for part in reversed(self._above):
             progress = KillProgressSequentialProfile(part.profile_id, part.repetition, part.index, progress)

@@ -1,1 +1,1 @@
-"""The queue of future events: what actors wait for, exactly as in SimGrid or fast."""
+"""The queue of future events, for which actors wait, with SimGrid's exact order and times."""

@@ -1,7 +1,7 @@
 """Actors: the parts of Batsim that wait for one another, as small state machines.
 
-An actor runs until it has to wait; then it calls exactly one method of the queue, which runs it again when the waiting
-is over. All that it knows is in its fields, so that a simulation can be copied and pickled between any two turns.
+An actor runs until it must wait. Then it calls exactly one method of the queue, which runs it again after the wait. All
+its data is in its fields, so a simulation can be copied and pickled between any two turns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mypy_extensions import mypyc_attr
 __all__ = ["MASTER", "Actor", "Mailbox"]
 
 MASTER: Final = -1
-"""The host that Batsim itself runs on, which has no number of its own; as an index it is the last one."""
+"""The host of Batsim itself, which has no number of its own; as an index it is the last one."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -23,13 +23,13 @@ class Actor(ABC):
     """A part of Batsim that waits and acts.
 
     Attributes:
-        host: where it runs, the number of a host or `MASTER`.
-        message: what it has received last; None after a time-out.
-        in_time: whether the work that it waited for has come to its end before the time-out.
+        host: the host where it runs: a number or `MASTER`.
+        message: the last message that it has received; None after a time-out.
+        in_time: whether the work that it waited for ended before the time-out.
         is_dead: whether it was killed.
-        call: the kernel call that it makes, 0 if it makes none; this and what follows is the queue's own business.
-        argument: what belongs to the call.
-        extra: what belongs to it besides.
+        call: its kernel call, or 0. Only the queue uses this field and the following ones.
+        argument: the argument of the call.
+        extra: a second argument of the call.
         sleep: the number of its sleep, or 0.
         alarm: its time-out, or None.
     """
@@ -49,16 +49,16 @@ class Actor(ABC):
 
     @abstractmethod
     def run(self, simulator: Any) -> None:
-        """Go on until the next waiting."""
+        """Run until the next wait."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Mailbox:
-    """Where one actor receives messages, one at a time.
+    """The mailbox of one actor, which receives messages one at a time.
 
     Attributes:
-        inbox: what was posted and is not being transferred yet, oldest first.
-        expected: the message that somebody waits for and nobody has posted yet, or None.
+        inbox: the messages that were posted and are not being transferred yet, oldest first.
+        expected: the message that the actor waits for before it is posted, or None.
     """
 
     __slots__ = ("expected", "inbox")

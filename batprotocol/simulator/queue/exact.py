@@ -1,8 +1,8 @@
-"""The queue: SimGrid's own way through time, step by step.
+"""The queue: it advances time step by step, as SimGrid does.
 
-Each step advances the clock to the earliest end and subtracts its length from what is left of everything under way, so
-that rounding, and thereby who meets whom at the server at the same time, is Batsim's; `actions` does that. Within a
-moment, actors run in rounds: all that can, in order, then their kernel calls in the same order.
+Each step advances the clock to the earliest end, and subtracts its length from the remaining part of everything under
+way, in `actions`. So rounding is equal to Batsim's, and with it the messages that reach the server at the same time.
+Within a moment, actors run in rounds: first all actors that can, in order, then their kernel calls in the same order.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from batprotocol.steps.counting import step
 
 __all__ = ["Queue"]
 
-# Kernel calls, of which an actor makes one in a round. Some go on in the next one; those with a minus find a mailbox by
-# its name first, which is a call of its own.
+# Kernel calls, of which an actor makes one in a round. Some continue in the next round. Those with a minus find a
+# mailbox by its name first, which is a call of its own.
 _POST: Final = 1
 _BEQUEATH: Final = 2
 _LEAVE: Final = 3
@@ -42,12 +42,12 @@ _FINISH: Final = 13
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Queue:
-    """The clock, and all that will happen.
+    """The clock, and all future events.
 
     Args:
-        machine: whose hosts the work runs on.
+        machine: the machine whose hosts run the work.
 
-    The methods that take an actor first make it wait, and are the last thing that it does before it returns.
+    The methods with an actor as the first argument let this actor wait. The actor must return after such a call.
     """
 
     __slots__ = (
@@ -74,7 +74,7 @@ class Queue:
         self._failed: list[Task] = []
 
     def run(self, simulator: Any) -> bool:
-        """Let actors run until the simulator has something to say (True), or nothing can happen any more (False)."""
+        """Let actors run until the simulator has a message (True), or no more events can happen (False)."""
         while True:
             while self._position < len(self._round):
                 actor = self._round[self._position]
@@ -101,7 +101,7 @@ class Queue:
     # What actors do
 
     def start(self, actor: Actor) -> None:
-        """A new actor, which is nobody's child."""
+        """Start an actor without a parent."""
         self._ready.append(actor)
 
     def spawn(self, actor: Actor, children: Iterable[Actor]) -> None:
@@ -109,13 +109,13 @@ class Queue:
         self._call(actor, _SPAWN, list(children))
 
     def call(self, actor: Actor) -> None:
-        """Make one call that is answered at the same time."""
+        """Make one call without waiting for simulated time."""
         self._call(actor, _CALL)
 
     def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
-        """Bring the energy of hosts up to date, one after the other. Whether the actor must wait for that.
+        """Bring the energy of hosts up to date, one after the other; whether the actor must wait for it.
 
-        Each that nobody else has read at this time takes a call.
+        Each host that was not read at this time takes a call.
         """
         actor.argument, actor.extra = hosts, 0
         if not self._is_behind(actor):
@@ -125,11 +125,11 @@ class Queue:
         return True
 
     def cancel(self, actor: Actor, task: Task) -> None:
-        """Stop a task, whose owner goes on then: `task.is_cancelled` tells it why."""
+        """Stop a task, so that its owner continues, with `task.is_cancelled` set."""
         self._call(actor, _CANCEL, task)
 
     def sleep(self, actor: Actor, duration: float) -> None:
-        """Wait for so many seconds, more than 0."""
+        """Wait for more than 0 seconds."""
         self._call(actor, _SLEEP, duration)
 
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
@@ -141,40 +141,40 @@ class Queue:
         self._call(actor, -_BEQUEATH, mailbox, message)
 
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        """Post a message, and go on without waiting for its delivery."""
+        """Post a message, and continue without waiting for its delivery."""
         self._call(actor, -_LEAVE, mailbox, message)
 
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True) -> None:
         """Wait for the next message, which will be in `actor.message`; None there if it takes too long.
 
         Args:
-            actor: who waits.
-            mailbox: where.
-            timeout: seconds, or None: without end.
+            actor: the actor that waits.
+            mailbox: its mailbox.
+            timeout: seconds, or None: no limit.
             finds: whether the mailbox must be found by its name first, which takes a call.
         """
         self._call(actor, -_RECEIVE if finds else _RECEIVE, mailbox, timeout)
 
     def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:
-        """Start a task, and wait for its end; `actor.in_time` tells whether it came before the time-out."""
+        """Start a task, and wait for its end; `actor.in_time` is whether it came before the time-out."""
         self._call(actor, _EXECUTE, task, timeout)
 
     def wait(self, actor: Actor, timeout: float | None) -> None:
-        """Wait for `wake`; `actor.in_time` tells whether it came before the time-out."""
+        """Wait for `wake`; `actor.in_time` is whether it came before the time-out."""
         self._call(actor, _WAIT, timeout)
 
     def wake(self, actor: Actor) -> None:
-        """Let an actor go on that waits for this."""
+        """Let an actor continue that waits in `wait`."""
         if actor.sleep:
             self._cancel(actor.sleep)
             actor.sleep = 0
             actor.in_time = True
             self._ready.append(actor)
-        else:  # it has not even begun to wait
+        else:  # it has not begun to wait
             actor.message = True
 
     def kill(self, actor: Actor) -> None:
-        """An actor never runs again, and what it waits for does not happen."""
+        """Kill an actor: it never runs again, and the action that it waits for is cancelled."""
         actor.is_dead = True
         if actor.sleep:
             self._read_host(actor.host)
@@ -183,7 +183,7 @@ class Queue:
         self._end_alarm(actor)
 
     def drop(self, task: Task) -> None:
-        """A task stops, if it has not ended yet."""
+        """Stop a task, if it has not ended yet."""
         if task.number:
             machine = self.machine
             task.remains = machine.actions.remains(task.number)
@@ -195,7 +195,7 @@ class Queue:
         task.owner = None
 
     def remaining(self, task: Task) -> float:
-        """The part of a task's work that is still to do now, in [0,1]."""
+        """The remaining part of a task's work, in [0,1]."""
         remains: float = self.machine.actions.remains(task.number) if task.number else task.remains
         return remains
 
@@ -256,7 +256,7 @@ class Queue:
             self._ready.append(actor)
 
     def _is_behind(self, actor: Actor) -> bool:
-        """Whether there is a host left to read, which nobody has read at this time; else, the call is at its end."""
+        """Whether a host remains that was not read at this time. Otherwise the call ends."""
         hosts, place, machine = actor.argument, actor.extra, self.machine
         while place < len(hosts) and machine.is_read(hosts[place], self.now):
             place += 1
@@ -276,7 +276,7 @@ class Queue:
         self._ready.append(actor)
 
     def _fail(self) -> None:
-        """Those whose tasks were cancelled in this round go on in the next one."""
+        """Let actors whose tasks were cancelled in this round continue in the next one."""
         if self.machine.meters:
             self.machine.watch(self.now)
         for task in self._failed:
@@ -366,7 +366,7 @@ class Queue:
         return timer
 
     def _end_timer(self, timer: Timer) -> None:
-        """Nobody waits any more."""
+        """Remove a timer for which no actor waits any more."""
         if timer.what is not None:
             timer.what = None
             self._timers.remove(timer)
@@ -377,7 +377,7 @@ class Queue:
             self._end_timer(alarm)
 
     def _time_out(self, ended: list[Any]) -> None:
-        """Call those whose patience is at its end, unless what they wait for has ended in this very step."""
+        """Let the expired timers act, unless the awaited action has ended in this very step."""
         while self._timers.next_date() <= self.now:
             timer = self._timers.pop()
             what, timer.what = timer.what, None
@@ -396,7 +396,7 @@ class Queue:
     # Steps
 
     def settle(self) -> None:
-        """Find the rates anew of all tasks that something has changed for."""
+        """Compute again the rates of all tasks that a change affects."""
         machine = self.machine
         if machine.meters and not machine.actions.is_settled:
             machine.watch(self.now)
@@ -436,13 +436,13 @@ class Queue:
         self.machine.actions.cancel(number)
 
     def _read_work(self, number: int) -> None:
-        """Bring the energy of the hosts up to date that work runs on."""
+        """Bring the energy of the hosts of work up to date."""
         task = self._under_way[number]
         if isinstance(task, Task):
             self.machine.read_task(task, self.now)
 
     def _read(self, what: Any) -> None:
-        """Bring the energy of the hosts up to date that something runs on."""
+        """Bring the energy of the hosts of an action up to date."""
         if isinstance(what, Task):
             self.machine.read_task(what, self.now)
         elif isinstance(what, Communication):
@@ -456,7 +456,7 @@ class Queue:
             self.machine.read(host, self.now)
 
     def _end(self, what: Any) -> None:
-        """Something has come to its end: who waited for it can run in the first round of this moment."""
+        """End an action: the actor that waited for it can run in the first round of this moment."""
         if isinstance(what, Communication):
             what.is_done = True
             if what.timeout is not None:

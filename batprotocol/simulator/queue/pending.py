@@ -1,4 +1,4 @@
-"""What the queue has pending besides actions: messages on their way, and time-outs."""
+"""Pending messages and time-outs of the queue, besides actions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Communication:
     """One message, from the first half of its meeting (post or receive) to its delivery.
 
     Attributes:
-        first: who waited first for its delivery, or None.
-        second: who waited next.
-        timeout: when its receiver waits no more, or None.
+        first: the actor that waited first for its delivery, or None.
+        second: the actor that waited next.
+        timeout: the time-out of its receiver, or None.
     """
 
     __slots__ = ("first", "is_done", "is_started", "message", "receiver", "second", "sender", "timeout")
@@ -36,13 +36,13 @@ class Communication:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Timer:
-    """The end of somebody's patience, which knows its date: unlike an action, no step is subtracted from it.
+    """A time-out with a date: unlike for an action, steps are not subtracted from it.
 
     Attributes:
-        date: when.
-        what: the task or the communication that somebody waits for; None if nobody waits any more.
-        mailbox: where the communication is expected.
-        node: where it is kept among others, as long as it is to come.
+        date: the time of the time-out.
+        what: the task or the communication that an actor waits for; None if no actor waits any more.
+        mailbox: the mailbox where the communication is expected.
+        node: its node in `Timers`, until the time-out.
     """
 
     __slots__ = ("date", "mailbox", "node", "what")

@@ -1,8 +1,8 @@
-"""Time-outs in the order in which SimGrid finds them: that of a Fibonacci heap, also where dates are equal.
+"""Time-outs in the order in which SimGrid finds them: that of a Fibonacci heap, also for equal dates.
 
-SimGrid keeps its timers in boost's `fibonacci_heap`. Of equal dates, it gives the one that its last consolidation came
-to last, so the order depends on how the trees have grown together. Here are the same trees, with the same order of
-roots and children. They are kept in flat lists, as a chain of objects could not be pickled once it is long.
+SimGrid stores its timers in boost's `fibonacci_heap`. For equal dates, the heap returns the one that its last
+consolidation reached last, so the order depends on the shape of its trees. This module has the same trees, with the
+same order of roots and children. They are in flat lists, because a long chain of objects cannot be pickled.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from batprotocol.steps.counting import step
 __all__ = ["Timers"]
 
 _RANKS: Final = 64
-"""A node with so many children would take 2**64 time-outs to grow."""
+"""A larger number of children than any node has: this many would take 2**64 time-outs."""
 _ROOTS: Final = 0
-"""The node whose children are the roots. It is no time-out."""
+"""The node whose children are the roots. It is not a time-out."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Timers:
-    """The time-outs that are still to come.
+    """The pending time-outs.
 
-    Nodes are numbers. The children of a node are a ring: place `2 * node` is that of the node among its siblings, and
-    place `2 * node + 1` stands before its first child and after its last one.
+    Nodes are numbers. The children of a node are a ring: place `2 * node` is the place of the node among its siblings,
+    and place `2 * node + 1` is before its first child and after its last one.
     """
 
     __slots__ = ("_after", "_before", "_counts", "_dates", "_free", "_parents", "_timers", "_top")
@@ -44,7 +44,7 @@ class Timers:
         self._top = _ROOTS
 
     def add(self, timer: Timer) -> None:
-        """A time-out is to come; its `node` is where it is kept."""
+        """Add a time-out, and set its `node`."""
         if self._free:
             node = self._free.pop()
         else:
@@ -63,15 +63,15 @@ class Timers:
             self._top = node
 
     def remove(self, timer: Timer) -> None:
-        """A time-out does not come any more. It must be there."""
+        """Remove a time-out, which must be pending."""
         self._take(timer.node)
 
     def next_date(self) -> float:
-        """When the next one comes; infinite if there is none."""
+        """The date of the next time-out; infinite if there is none."""
         return inf if self._top == _ROOTS else self._dates[self._top]
 
     def pop(self) -> Timer:
-        """Take the next one out. There must be one."""
+        """Remove and return the next time-out. There must be one."""
         timer = self._timers[self._top]
         assert timer is not None
         self._take(self._top)
@@ -98,7 +98,7 @@ class Timers:
         self._consolidate()
 
     def _consolidate(self) -> None:
-        """Let trees grow together until no two roots have equally many children."""
+        """Merge trees until all roots have different numbers of children."""
         after, dates, counts = self._after, self._dates, self._counts
         end = 2 * _ROOTS + 1
         by_count = [_ROOTS] * _RANKS
@@ -124,7 +124,7 @@ class Timers:
         self._top = top
 
     def _insert(self, node: int, parent: int, place: int) -> None:
-        """A node becomes a child of another one, behind this place."""
+        """Make a node a child of another one, behind this place."""
         after, before, own = self._after, self._before, 2 * node
         following = after[place]
         after[place] = before[following] = own
@@ -133,7 +133,7 @@ class Timers:
         self._counts[parent] += 1
 
     def _leave(self, node: int) -> None:
-        """A node is nobody's child."""
+        """Remove a node from its parent."""
         after, before, own = self._after, self._before, 2 * node
         after[before[own]], before[after[own]] = after[own], before[own]
         self._counts[self._parents[node]] -= 1

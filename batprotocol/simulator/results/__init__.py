@@ -1,10 +1,10 @@
 """The results of a simulation.
 
-`observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
-files, `statistics` (with `series`, `extended` and `precise` numbers) keeps the numbers worth having, `metrics` has
-those of the field, under the names of a `catalogue`, and those of one's `own`, and `result` tells them in the end, in
-`words` (with `steadiness`: whether the run was long enough), in a `summary` with charts, and in the `frames` of other
-libraries.
+`observing` has the values that a simulation reports while it runs, and the interface of observers. `files` writes
+Batsim's result files. `statistics` (with `series`, `extended` and `precise` numbers) adds up important numbers.
+`metrics` computes the metrics of the field, with the names of a `catalogue`, and `own` those of users. `result` has the
+results at the end: as text (`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts,
+and as `frames` of other libraries.
 """
 
 from batprotocol.simulator.results.catalogue import METRICS, Metric

@@ -1,6 +1,6 @@
-"""The metrics by flat names (`mean_bounded_slowdown`), as tables and stores have them: definition, unit and source.
+"""The metrics by flat names (`mean_bounded_slowdown`), as in tables and stores: definition, unit and source.
 
-It tells where in a `Metrics` each is, and nothing of how it is computed.
+It has the path of each metric in a `Metrics`. It must not know how a metric is computed.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from batprotocol.errors import InputError, shown
 __all__ = ["CLASSES", "METRICS", "PREFIXES", "TAU", "Metric", "flat", "metric_called", "of_class", "with_tau"]
 
 CLASSES: Final = ("short narrow", "short wide", "long narrow", "long wide")
-"""Those of jobs, by their lengths and sizes, which may be measured apart."""
+"""The classes of jobs, by length and size, which may be measured separately."""
 
 
 TAU: Final = 10.0
-"""Seconds: what a job counts as having run, at least, for bounded slowdowns, unless told otherwise."""
+"""The minimum run time of a job for bounded slowdowns, by default, in seconds."""
 _USUAL: Final = f"tau = {TAU:g} s"
 _WITH_TAU: Final = ("bounded_slowdown.", "per_processor_bounded_slowdown.")
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """A number that a simulation came to.
+    """A number that describes the results of a simulation.
 
     Args:
         name: its flat name.
-        label: what it is called in tables and plots.
-        definition: how it is computed.
-        unit: such as `s`; "" for what has none.
-        source: who defined it where; "" for what needs none.
+        label: its name in tables and plots.
+        definition: its definition.
+        unit: its unit, such as `s`; "" if it has none.
+        source: the publication that defines it; "" if it needs none.
         better: whether `less` or `more` is better; None: neither is.
-        path: where it is in a `Metrics`: `bounded_slowdown.mean`.
+        path: its place in a `Metrics`, such as `bounded_slowdown.mean`.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Metric(msgspec.Struct, frozen=True):
 
     @property
     def label_with_unit(self) -> str:
-        """Its label, and its unit where it has one: `mean waiting time [s]`."""
+        """Its label, and its unit if it has one: `mean waiting time [s]`."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
 
@@ -88,7 +88,7 @@ _STATISTICS: Final = (
     ("p99", "{}, 99th percentile", "ninety-nine jobs of a hundred have at most this"),
     ("max", "largest {}", "that of the job with the largest"),
 )
-"""Name, label, and what it says."""
+"""Name, label and meaning."""
 _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
     ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * measured time)", ""),
     (
@@ -105,7 +105,7 @@ _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None
         "measured time",
         "s",
         None,
-        "the makespan, or what a warm-up and cool-down leave of it",
+        "the makespan, without a warm-up and a cool-down",
         "",
     ),
     ("throughput", "throughput", "jobs/s", "more", "jobs that ended / measured time", ""),
@@ -137,7 +137,7 @@ _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None
     ("nb_jobs", "jobs that ran", "", None, "jobs that ran", ""),
     ("nb_rejected", "rejected jobs", "", "less", "jobs that were rejected", ""),
 )
-"""Name, label, unit, what is better, definition, source."""
+"""Name, label, unit, better direction, definition, source."""
 
 
 def _all() -> dict[str, Metric]:
@@ -145,24 +145,24 @@ def _all() -> dict[str, Metric]:
     for name, field, unit, definition, source in _OF_JOBS:
         spoken = name.replace("_", " ").replace("per processor", "per-processor")
         for statistic, label, meaning in _STATISTICS:
-            told = f"{definition}; {meaning}"
+            text = f"{definition}; {meaning}"
             path = f"{field}.{statistic}"
-            found.append(Metric(f"{statistic}_{name}", label.format(spoken), told, unit, source, "less", path))
+            found.append(Metric(f"{statistic}_{name}", label.format(spoken), text, unit, source, "less", path))
     for name, label, unit, better, definition, source in _OF_THE_MACHINE:
         found.append(Metric(name, label, definition, unit, source, better, name))
     return {each.name: each for each in found}
 
 
 METRICS: Final = _all()
-"""All metrics by their names. Of a class of jobs, the name has that in front: `short_narrow_mean_waiting_time`."""
+"""All metrics by their names. For a class of jobs, the name begins with the class: `short_narrow_mean_waiting_time`."""
 
 _GETTERS: Final = tuple((each.name, attrgetter(each.path)) for each in METRICS.values())
 PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
-"""What names of metrics begin with that are of a class of jobs."""
+"""The prefixes of the names of metrics for each class of jobs."""
 
 
 def flat(metrics: Any) -> dict[str, float]:
-    """The numbers of a `Metrics` by their names, those of its classes after the others; without what is not known.
+    """The known numbers of a `Metrics` by their names. Those of its classes are last.
 
     >>> from batprotocol.simulator import measured
     >>> flat(measured([], 4))["nb_jobs"]
@@ -175,7 +175,7 @@ def flat(metrics: Any) -> dict[str, float]:
     ):
         for name, get in _GETTERS:
             value = get(part)
-            if value is not None and value == value:  # no NaN
+            if value is not None and value == value:  # not NaN
                 found[prefix + name] = float(value)
         found.update({prefix + name: value for name, value in part.own.items() if value == value})
     return found
@@ -192,22 +192,22 @@ def of_class(metric: Metric, jobs: str) -> Metric:
 
 
 def with_tau(metric: Metric, tau: float) -> Metric:
-    """A metric that was measured with this tau, in seconds; its label has it where it is not the usual one."""
+    """A metric that was measured with this tau, in seconds. Its label contains a tau that is not the default."""
     if tau == TAU or not metric.path.startswith(_WITH_TAU):
         return metric
-    told = metric.definition.replace(_USUAL, f"tau = {tau:g} s")
-    return msgspec.structs.replace(metric, label=f"{metric.label} (tau = {tau:g} s)", definition=told)
+    definition = metric.definition.replace(_USUAL, f"tau = {tau:g} s")
+    return msgspec.structs.replace(metric, label=f"{metric.label} (tau = {tau:g} s)", definition=definition)
 
 
 def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
-    """What a flat name stands for, also one of a class of jobs.
+    """The metric with a flat name, also for a class of jobs.
 
     Args:
         name: the name.
-        own: metrics that are no `METRICS`, but known here.
+        own: metrics in addition to `METRICS`.
 
     Raises:
-        InputError: there is no such metric; with the names that are spelled or labelled alike.
+        InputError: there is no such metric; the error suggests similar names.
     """
     known = {**METRICS, **{each.name: each for each in own}}
     if name in known:
@@ -220,5 +220,5 @@ def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
 
     near = get_close_matches(name, known, n=3, cutoff=0.6)
     near = near or [each for each, metric in known.items() if name in metric.label.split()][:3]  # `energy`
-    hint = f"did you mean {' or '.join(near)}?" if near else f"one of your own is named with its file: FILE.py:{name}"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"name a metric of your own with its file: FILE.py:{name}"
     raise InputError(f"there is no metric {shown(name)}; {hint}")

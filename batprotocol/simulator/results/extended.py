@@ -1,7 +1,7 @@
-"""Arithmetic with 64 bits of precision, as the processors do it that Batsim runs on, on every platform.
+"""Arithmetic with 64 bits of precision on every platform, as on the processors on which Batsim runs.
 
-A number is a pair of doubles: the nearest double and what that lacks, which has eleven bits. Each operation rounds its
-exact result once, to the even one of two. Numbers of 1e290 and more are computed as doubles.
+A number is a pair of doubles: the nearest double, and the remainder, which has eleven bits. Each operation rounds its
+exact result once, half to even. Numbers of 1e290 and more are computed as doubles.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["SHORTEST", "Pair", "Times", "difference", "plus", "quotient", "times
 Pair: TypeAlias = tuple[float, float]
 Times: TypeAlias = tuple[Pair, Pair, Pair, Pair]
 SHORTEST: Final = 1e-5
-"""How many seconds a job that took no time took as files tell it; with the rest below, it is nearer to 1/100000."""
+"""The seconds of a job without duration in result files. With the rest below, they are nearer to 1/100000."""
 
 # 2**53: of 64 bits, the low eleven are in the second double of a pair, in units of the last of them.
 _BITS: Final = 9007199254740992.0
@@ -33,7 +33,7 @@ def total(values: Sequence[float]) -> Pair:
 
 
 def difference(one: Pair, other: Pair) -> Pair:
-    """A number less another one."""
+    """The difference of two numbers."""
     return plus(one, (-other[0], -other[1]))
 
 
@@ -54,7 +54,7 @@ def quotient(one: Pair, other: Pair) -> Pair:
     found = one[0] / divisor
     if not (abs(found) < _HUGE and abs(one[0]) < _HUGE and abs(divisor) < _HUGE):
         return found, 0.0
-    # What is left: the product of both doubles is exact as a pair of them.
+    # The remainder: the product of both doubles is exact as a pair.
     product = found * divisor
     scaled = found * _SPLIT
     upper = scaled - (scaled - found)
@@ -68,13 +68,13 @@ def quotient(one: Pair, other: Pair) -> Pair:
 
 
 def times(submission: float, start: float, runtime: float, rest: float) -> Times:
-    """What Batsim computes of a job: its end, its waiting time, its turnaround time, and that / its execution time.
+    """Batsim's times of a job: its end, waiting time, turnaround time, and turnaround time / execution time.
 
     Args:
-        submission: when it was submitted, in seconds.
-        start: when it started, in seconds.
+        submission: its submission time, in seconds.
+        start: its starting time, in seconds.
         runtime: its execution time in seconds; 0 counts as 1e-5.
-        rest: what that lacks.
+        rest: the remainder of the execution time.
     """
     ran = (runtime, rest) if runtime != 0.0 else (SHORTEST, _SHORTEST_REST)
     submitted = (-submission, 0.0)
@@ -84,7 +84,7 @@ def times(submission: float, start: float, runtime: float, rest: float) -> Times
 
 
 def _rounded(high: float, rest: float) -> Pair:
-    """A double and what it lacks, rounded to 64 bits."""
+    """A double and its remainder, rounded to 64 bits."""
     near = high + rest
     low = rest - (near - high)
     if low == 0.0:

@@ -46,7 +46,7 @@ _BUFFER: Final = 1 << 16
 
 
 class _Table:
-    """A file of lines that is written on, opened only for that: so it can be pickled, and goes on where it was."""
+    """A file of lines. It is only open while lines are written, so it can be pickled, and continues where it was."""
 
     def __init__(self, path: str, header: str) -> None:
         self.path = path
@@ -66,7 +66,7 @@ class _Table:
         if not self._lines and not finish:
             return
         with naming(self.path), open(self.path, "r+b", buffering=0) as file:
-            file.truncate(self._written)  # what another copy has written since is not ours
+            file.truncate(self._written)  # lines that another copy has written since
             file.seek(self._written)
             self._lines.append("")
             text = "\n".join(self._lines).encode()
@@ -75,7 +75,7 @@ class _Table:
             self._write(file, text)
 
     def _write(self, file: FileIO, lines: bytes) -> None:
-        """Write these lines; of what the disk cannot take, as many as it can."""
+        """Write these lines. If the disk is full, write as many as possible."""
         done = 0
         try:
             while done < len(lines):
@@ -89,17 +89,17 @@ class _Table:
 
 
 class ResultFiles(Observer):
-    """Writes what happens to Batsim's result files.
+    """An observer that writes Batsim's result files.
 
-    A copy of it, or one that was pickled and restored, goes on where the original was at that moment and writes over
-    what the original has written since: of several copies, let one go on.
+    A copy of it, or an unpickled one, continues where the original was at the time of the copy, and overwrites later
+    lines of the original. So continue with only one of several copies.
 
     Args:
-        prefix: what is put before the names of the files (`out/`); directories are made.
+        prefix: a prefix for the names of the files (`out/`); missing directories are created.
         energy: whether to write consumed_energy.csv.
         machine_states: whether to write machine_states.csv.
         pstate_changes: whether to write pstate_changes.csv.
-        statistics: what adds the jobs up for schedule.json and is told of them before the files are; None: its own.
+        statistics: the statistics for schedule.json. They must observe jobs before the files do; None: its own.
 
     Raises:
         OSError: a file cannot be written.
@@ -160,7 +160,7 @@ class ResultFiles(Observer):
         self._flush(finish=False)
 
     def _flush(self, *, finish: bool) -> None:
-        """All files: what goes wrong with one of them leaves the others whole."""
+        """Flush all files. An error of one file does not affect the others."""
         with ExitStack() as stack:
             for table in self._tables:
                 stack.callback(table.flush, finish=finish)
@@ -170,7 +170,7 @@ def job_line(row: JobRow) -> str:
     """The line of a job in jobs.csv, without its end."""
     walltime = -1.0 if row.requested_time is None else row.requested_time
     names = f"{row.job_id},{row.workload_name},{row.profile}"
-    if _BREAKS.search(names):  # all else is as Batsim writes it, raw, but a row is one line for everybody who reads it
+    if _BREAKS.search(names):  # other characters stay as in Batsim, but a row must be one line
         names = ",".join(map(quoted, (row.job_id, row.workload_name, row.profile)))
     head = (
         f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},"
@@ -212,12 +212,12 @@ def _number(value: str | float) -> str:
 
 
 def write_real_execution(prefix: str, *, edc_seconds: float, simulation_seconds: float) -> None:
-    """Write real_exec_info.json: what the simulation took of this machine. It is never twice the same.
+    """Write real_exec_info.json: the real time and memory of the simulation. The file differs in every run.
 
     Args:
-        prefix: what is put before the file's name.
-        edc_seconds: how long the decision component took for its replies, in seconds of real time.
-        simulation_seconds: how long the whole simulation took, in seconds of real time.
+        prefix: a prefix for the file's name.
+        edc_seconds: the real time that the decision component took for its replies, in seconds.
+        simulation_seconds: the real time of the whole simulation, in seconds.
     """
     memory = {"VmHWM": 0, "VmPeak": 0}
     try:
@@ -227,7 +227,7 @@ def write_real_execution(prefix: str, *, edc_seconds: float, simulation_seconds:
                 if key in memory:
                     memory[key] = int(rest.split()[0])
     except OSError:
-        pass  # this system does not tell
+        pass  # not known on this system
     found: dict[str, str | int | float] = {
         "memory_VmHWM_kB": memory["VmHWM"],
         "memory_VmPeak_kB": memory["VmPeak"],
@@ -238,49 +238,49 @@ def write_real_execution(prefix: str, *, edc_seconds: float, simulation_seconds:
 
 
 def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
-    """The rows of a jobs.csv, one after the other, with the six decimals that it holds.
+    """Read the rows of a jobs.csv, one after the other, with its six decimals.
 
     Raises:
         OSError: the file cannot be read.
-        InputError: the file is no jobs.csv; with the line.
+        InputError: the file is not a jobs.csv; the error names the line.
     """
     with open(path, encoding="utf-8", newline="") as file:
         yield from parse_jobs(file, os.fspath(path))
 
 
 def parse_jobs(lines: Iterable[str], name: str) -> Iterator[JobRow]:
-    """The rows of the text of a jobs.csv, see `read_jobs`.
+    """Read the rows of the text of a jobs.csv, see `read_jobs`.
 
     Args:
         lines: its lines, with their ends.
-        name: what errors call it.
+        name: its name in error messages.
 
     Raises:
-        InputError: it is no jobs.csv; with the line.
+        InputError: it is not a jobs.csv; the error names the line.
     """
     rows = None
     try:
         rows = Rows(lines)
         lacks = [column for column in COLUMNS if column not in rows.columns]
         if lacks:
-            raise InputError(f"it is no jobs.csv: it lacks columns, such as {lacks[0]}", file=name)
+            raise InputError(f"it is not a jobs.csv: columns are missing, such as {lacks[0]}", file=name)
         for row in rows:
             yield _job(row)
     except InputError:
         raise
     except (ValueError, KeyError, TypeError) as error:
         cut = isinstance(error, KeyError) and error.args[0] in COLUMNS
-        text = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        text = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         reason = "the line is cut short" if cut else text
-        raise InputError(f"it is no jobs.csv: {reason}", file=name, line=rows.number if rows else None) from None
+        raise InputError(f"it is not a jobs.csv: {reason}", file=name, line=rows.number if rows else None) from None
 
 
 def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:
-    """The times of a consumed_energy.csv, in seconds, and the joules of all hosts since time 0, with six decimals.
+    """Read a consumed_energy.csv: times in seconds, and the joules of all hosts since time 0, with six decimals.
 
     Raises:
         OSError: the file cannot be read.
-        InputError: the file is no consumed_energy.csv; with the line.
+        InputError: the file is not a consumed_energy.csv; the error names the line.
     """
     import csv
 
@@ -290,7 +290,7 @@ def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:
         rows = csv.reader(file)
         try:
             if next(rows, [])[:2] != _CONSUMED_ENERGY.split(",")[:2]:
-                raise InputError("it is no consumed_energy.csv: it does not begin with time,energy", file=name)
+                raise InputError("it is not a consumed_energy.csv: it does not begin with time,energy", file=name)
             for row in rows:
                 point = float(row[0]), float(row[1])
                 if not all(map(math.isfinite, point)) or (found and point[0] < found[-1][0]):
@@ -299,7 +299,8 @@ def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:
         except InputError:
             raise
         except (ValueError, IndexError, csv.Error) as error:
-            raise InputError(f"it is no consumed_energy.csv: {error}", file=name, line=rows.line_num or None) from None
+            reason = f"it is not a consumed_energy.csv: {error}"
+            raise InputError(reason, file=name, line=rows.line_num or None) from None
     return found
 
 

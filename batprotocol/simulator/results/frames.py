@@ -1,6 +1,6 @@
-"""The rows of jobs as tables of other libraries: pandas, polars, Arrow. They are imported when they are wanted.
+"""The rows of jobs as tables of other libraries: pandas, polars, Arrow. They are imported when they are needed.
 
-The columns are those of jobs.csv, with what is not known as these libraries have it, instead of -1 or "".
+The columns are those of jobs.csv. Unknown values have the form of these libraries, instead of -1 or "".
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.simulator.results.observing import JobRow
 
 if TYPE_CHECKING:
@@ -39,20 +40,20 @@ JOB_COLUMNS: Final[Mapping[str, tuple[Kind, Callable[[JobRow], Any]]]] = {
     "allocated_resources": ("text", lambda row: row.allocated_resources),
     "consumed_energy": ("number", lambda row: None if row.consumed_energy == -1 else row.consumed_energy),
 }
-"""The columns: of what kind each is, and its value for a row."""
+"""The columns: the kind of each, and its value for a row."""
 
 JOB_KINDS: Final[Mapping[str, Kind]] = {name: kind for name, (kind, _) in JOB_COLUMNS.items()}
 """The kinds of these columns."""
 
 
 def job_columns(rows: Iterable[JobRow]) -> dict[str, list[Any]]:
-    """The columns of these rows, with None for what is not known."""
+    """The columns of these rows, with None for unknown values."""
     kept = list(rows)
     return {name: [value(row) for row in kept] for name, (_, value) in JOB_COLUMNS.items()}
 
 
 def pandas_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]) -> pandas.DataFrame:
-    """A `pandas.DataFrame` of columns; those whose kind is told have its type, even without a row.
+    """A `pandas.DataFrame` of columns. Columns in `kinds` have the type of their kind, even without a row.
 
     Raises:
         PackageMissing: `pandas` is missing.
@@ -64,7 +65,7 @@ def pandas_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]
 
 
 def polars_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]) -> polars.DataFrame:
-    """A `polars.DataFrame` of columns, likewise.
+    """A `polars.DataFrame` of columns, with types as in `pandas_frame`.
 
     Raises:
         PackageMissing: `polars` is missing.
@@ -77,7 +78,7 @@ def polars_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]
 
 
 def arrow_table(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]) -> pyarrow.Table:
-    """A `pyarrow.Table` of columns, likewise.
+    """A `pyarrow.Table` of columns, with types as in `pandas_frame`.
 
     Raises:
         PackageMissing: `pyarrow` is missing.
@@ -90,11 +91,9 @@ def arrow_table(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind])
     return found
 
 
-_INSTALLS: Final = {"pyarrow": "'batprotocol[tables]'"}
-
-
 def _package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise PackageMissing(f"this needs the package {name}: pip install {_INSTALLS.get(name, name)}") from None
+        how = installing("tables") if name == "pyarrow" else f"pip install {name}"
+        raise PackageMissing(f"this needs the package {name}: {how}") from None

@@ -1,6 +1,6 @@
-"""The metrics of the field, of the rows of jobs that have ended: how long jobs waited, and how well hosts were used.
+"""The metrics of the field, from the rows of ended jobs: waiting times of jobs, utilisation of hosts, and others.
 
-Each has its definition and source where it stands. All are over the jobs that ran; rejected ones only count as such.
+Each has its definition and source in its docstring. All are over the jobs that ran; rejected jobs are only counted.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ __all__ = [
 
 
 class JobTimes(NamedTuple):
-    """What metrics need of a job that ran.
+    """The data of a job that ran, for metrics.
 
     Args:
-        submission: in seconds.
-        start: in seconds.
-        finish: in seconds.
-        hosts: how many it had.
+        submission: its submission time, in seconds.
+        start: its starting time, in seconds.
+        finish: the time of its end, in seconds.
+        hosts: the number of its hosts.
         name: its full name.
     """
 
@@ -52,7 +52,7 @@ class JobTimes(NamedTuple):
 
     @classmethod
     def of(cls, row: JobRow) -> JobTimes | None:
-        """Those of a row of jobs.csv; None if the job was rejected."""
+        """The data of a row of jobs.csv; None if the job was rejected."""
         start, finish = row.starting_time, row.finish_time
         if start is None or finish is None:
             return None
@@ -74,40 +74,40 @@ class JobTimes(NamedTuple):
         return self.finish - self.start
 
     def within(self, begin: float, end: float) -> JobTimes:
-        """As much of it as is in this time."""
+        """The part of the job in this interval."""
         submission, start, finish = (min(max(time, begin), end) for time in self[:3])
         return JobTimes(submission, start, finish, self.hosts, self.name)
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
-    """What a simulation came to, in the metrics of the field.
+    """The results of a simulation, in the metrics of the field.
 
     Args:
-        nb_jobs: how many jobs ran.
-        nb_rejected: how many were rejected.
+        nb_jobs: the number of jobs that ran.
+        nb_rejected: the number of rejected jobs.
         waiting: seconds from submission to start.
         turnaround: seconds from submission to end.
         slowdown: turnaround / run time.
-        bounded_slowdown: `max(1, turnaround / max(run time, tau))`, so that very short jobs do not rule the mean
+        bounded_slowdown: `max(1, turnaround / max(run time, tau))`, so that very short jobs do not dominate the mean
             (Feitelson and Rudolph, JSSPP 1998).
         per_processor_bounded_slowdown: `max(1, turnaround / (hosts * max(run time, tau)))`: a job that runs on many
             hosts has done more work in its time (Zotkin and Keleher, HPDC 1999).
-        tau: that of both, in seconds.
+        tau: the bound of both, in seconds.
         utilisation: host-seconds of all jobs / (hosts * measured time); above 1 where jobs share hosts.
-        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * measured time): what fragmentation, and a
-            scheduler that waits, cost (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
-        makespan: seconds from the first submission to the last end of the whole run, whatever is left out.
-        measured_time: how many seconds are measured: the makespan, or what a warm-up and cool-down leave of it.
-        throughput: jobs that ended a second of the measured time.
-        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission): what
-            was asked of the machine, whatever the scheduler did; NaN where all were submitted at once.
-        waiting_at_end: the share of the measured jobs that were submitted before the last of them and started after
-            that was submitted: what the queue had grown to; NaN without any job.
-        fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has it all
-            (Jain, Chiu and Hawe, 1984); None where users are not known.
+        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * measured time): the cost of fragmentation
+            and of a scheduler that waits (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
+        makespan: seconds from the first submission to the last end of the whole run, also with a warm-up.
+        measured_time: the seconds of the measured time: the makespan, without a warm-up and a cool-down.
+        throughput: jobs that ended per second of the measured time.
+        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission). It
+            does not depend on the scheduler. NaN if all jobs were submitted at once.
+        waiting_at_end: the share of the measured jobs that waited at the last submission: submitted before it, and
+            started after it. NaN without any job.
+        fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has the
+            whole sum (Jain, Chiu and Hawe, 1984); None where users are not known.
         consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
-        own: metrics of one's own, by their names; NaN where they are not known.
-        classes: the same for the jobs of each class, by its name; empty unless asked for.
+        own: your own metrics, by their names; NaN where they are not known.
+        classes: the metrics of the jobs of each class, by its name; empty by default.
     """
 
     nb_jobs: int
@@ -132,27 +132,27 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stretch(self) -> Distribution:
-        """The slowdown, as Batsim calls it."""
+        """The slowdown, by Batsim's name."""
         return self.slowdown
 
     def flat(self) -> dict[str, float]:
-        """All numbers by the names of `METRICS`, such as `mean_bounded_slowdown`, and those of one's own by theirs.
+        """All known numbers by the names of `METRICS`, such as `mean_bounded_slowdown`, and your own metrics by theirs.
 
-        What is not known is not in it.
+        Unknown numbers are not included.
         """
         return flat(self)
 
 
 class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a metric of one's own may need of a run, besides the jobs.
+    """The data of a run for your own metrics, in addition to the jobs.
 
     Args:
-        hosts: how many computation hosts there are.
-        begin: when the measured time begins, in seconds.
-        end: when it ends.
+        hosts: the number of computation hosts.
+        begin: the beginning of the measured time, in seconds.
+        end: the end of the measured time, in seconds.
         metrics: all other metrics, of the same jobs.
-        rows: all jobs of the run: rejected ones, and those of before and after the measured time, too.
-        users: who submitted each job, by its full name; None where that is not known.
+        rows: all jobs of the run, also rejected jobs, and jobs before and after the measured time.
+        users: the user of each job, by its full name; None where users are not known.
     """
 
     hosts: int
@@ -183,7 +183,7 @@ def per_processor_bounded_slowdown(turnaround: float, runtime: float, hosts: int
 
 
 def jain_index(values: Iterable[float]) -> float:
-    """`sum(x)**2 / (n * sum(x**2))`: 1 if all are equal, 1/n if one has everything; NaN without any.
+    """`sum(x)**2 / (n * sum(x**2))`: 1 if all are equal, 1/n if one has the whole sum; NaN without values.
 
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0])
     (1.0, 0.5)
@@ -211,29 +211,30 @@ def measured(
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
 
-    With a warm-up or a cool-down, only the jobs that are submitted in between count. What is of the machine
-    (utilisation, loss of capacity, throughput) is that of all jobs in the time in between, the measured time. These are
-    shares, so that a workload is cut at the same jobs whatever its load. The makespan is that of the whole run.
+    A warm-up and a cool-down are shares of the time of submissions, so a workload is cut at the same jobs with any
+    load. The time in between is the measured time. Only the jobs that are submitted in it count. The metrics of the
+    machine (utilisation, loss of capacity, throughput) are those of all jobs in it. The makespan is that of the whole
+    run.
 
     Args:
-        rows: of jobs that ended or were rejected, in any order.
-        hosts: how many computation hosts there are, > 0.
+        rows: the rows of jobs that ended or were rejected, in any order.
+        hosts: the number of computation hosts, > 0.
         tau: see `Metrics`, in seconds, > 0.
-        users: who submitted each job, by its full name (`w0!1`), for fairness; None if that is not known.
-        consumed_joules: the energy of all hosts in the whole run: what is told without a warm-up and a cool-down.
-        energy: the energy of all hosts over time: times in seconds, which do not go back, and the joules since time 0,
-            such as those of `read_energy`. In between, it grows evenly. With a warm-up or a cool-down, the energy of
-            the measured time is known from these only, and only if they reach to its end.
+        users: the user of each job, by its full name (`w0!1`), for fairness; None if users are not known.
+        consumed_joules: the energy of all hosts in the whole run, for results without a warm-up and a cool-down.
+        energy: the energy of all hosts over time: times in seconds in ascending order, and the joules since time 0,
+            such as those of `read_energy`. In between, it is assumed to grow evenly. With a warm-up or a cool-down,
+            this is the only source of the energy of the measured time, and it must reach to the end of this time.
         wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
             classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
         long: jobs that ran for more seconds than this are long, the others short.
-        warm_up: a share of the time between the first and the last submission, in [0, 1): what is left out at its
-            beginning.
-        cool_down: likewise, at its end; both together are less than 1.
-        own: metrics of one's own, also as functions, or by their names: `FILE.py:NAME`.
+        warm_up: the share of the time between the first and the last submission that is left out at its beginning, in
+            [0, 1).
+        cool_down: the share that is left out at its end; both together are less than 1.
+        own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
 
     Raises:
-        InputError: an argument is out of its range, or a metric of one's own cannot be measured.
+        InputError: an argument is out of its range, or one of your own metrics cannot be measured.
     """
     if hosts <= 0 or not tau > 0 or (wide is None) != (long is None):
         raise InputError(
@@ -279,7 +280,7 @@ def _with_own(
     wide: int | None,
     long: float | None,
 ) -> Metrics:
-    """These metrics and those of one's own, of each class, too."""
+    """These metrics with your own metrics, also for each class."""
     ran = [(row, job) for row in rows if (job := JobTimes.of(row)) is not None and time.has(job.submission)]
 
     def extended(part: Metrics, jobs: Sequence[tuple[JobRow, JobTimes]]) -> Metrics:
@@ -303,7 +304,7 @@ def _is(job: JobTimes, size: str, length: str, wide: int, long: float) -> bool:
 
 
 class _Time(NamedTuple):
-    """The time that is measured; None: from the first submission on, and to the last end."""
+    """The measured time; None: from the first submission on, and to the last end."""
 
     begin: float | None
     end: float | None
@@ -323,11 +324,11 @@ class _Time(NamedTuple):
         return self.begin is None and self.end is None
 
     def has(self, submission: float) -> bool:
-        """Whether what is submitted then counts."""
+        """Whether a job with this submission time counts."""
         return (self.begin is None or self.begin <= submission) and (self.end is None or submission <= self.end)
 
     def of(self, jobs: Sequence[JobTimes]) -> tuple[float, float]:
-        """From when to when these jobs are measured."""
+        """The beginning and the end of the measured time of these jobs."""
         begin = min((job.submission for job in jobs), default=0.0) if self.begin is None else self.begin
         end = max((job.finish for job in jobs), default=begin) if self.end is None else self.end
         return begin, max(begin, end)
@@ -341,7 +342,7 @@ def _of(
     tau: float,
     users: Mapping[str, object] | None,
 ) -> Metrics:
-    """The metrics of these jobs, on a machine where those that are `running` ran, too."""
+    """The metrics of these jobs, on a machine where the jobs in `running` ran, too."""
     bounded = [bounded_slowdown(job.turnaround, job.runtime, tau) for job in jobs]
     begin, end = time.of(jobs)
     duration = end - begin

@@ -1,7 +1,7 @@
-"""What a simulation tells those who watch it: one value for each row of Batsim's result files, and who takes them.
+"""The reports of a simulation: one value for each row of Batsim's result files, and the observers that take them.
 
-The simulator calls the methods of an `Observer` as things happen, in the order of Batsim's files; an observer must not
-change the simulation. Rows know nothing of files.
+The simulator calls the methods of an `Observer` while it runs, in the order of Batsim's files. An observer must not
+change the simulation. Rows must not know of files.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
         job_id: its name inside the workload.
         workload_name: its workload.
         profile: the full name of its profile.
-        submission_time: in seconds.
-        requested_number_of_resources: how many hosts it asked for.
+        submission_time: its submission time, in seconds.
+        requested_number_of_resources: the number of hosts that it requested.
         requested_time: its walltime in seconds, or None.
-        final_state: how it ended.
-        starting_time: when its execution began, in seconds; None if it was rejected.
-        execution_time: how long it ran, in seconds; None if it was rejected. What files and the properties below tell
-            counts 0 as 1e-5, as Batsim does.
+        final_state: its final state.
+        starting_time: the time when its execution began, in seconds; None if it was rejected.
+        execution_time: its run time, in seconds; None if it was rejected. In files and in the properties below, 0
+            counts as 1e-5, as in Batsim.
         allocated_resources: its hosts (`0-3 8`); "" if it was rejected.
-        consumed_energy: what its hosts consumed while it ran, in joules; -1 where energy is not measured; None if
-            it was rejected.
-        execution_time_rest: what the double `execution_time` lacks of the time from its start to its end, in seconds:
-            Batsim computes with eleven bits more than a double has.
+        consumed_energy: the energy that its hosts consumed while it ran, in joules; -1 where energy is not measured;
+            None if it was rejected.
+        execution_time_rest: the difference between the time from its start to its end and the double `execution_time`,
+            in seconds: Batsim computes with eleven bits more than a double has.
     """
 
     job_id: str
@@ -63,7 +63,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def times(self) -> Times | None:
-        """Its end, waiting time, turnaround time and stretch: each as a double and what that lacks of 64 bits."""
+        """Its end, waiting time, turnaround time and stretch: each as a double and its remainder to 64 bits."""
         start, runtime = self.starting_time, self.execution_time
         if start is None or runtime is None:
             return None
@@ -71,7 +71,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def finish_time(self) -> float | None:
-        """When its execution ended, in seconds."""
+        """The time when its execution ended, in seconds."""
         found = self.times
         return None if found is None else found[0][0]
 
@@ -95,7 +95,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def host_count(self) -> int:
-        """How many hosts it had; 0 if it was rejected."""
+        """The number of its hosts; 0 if it was rejected."""
         count = 0
         for part in self.allocated_resources.split():
             first, _, last = part.partition("-")
@@ -104,7 +104,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineStatesRow(NamedTuple):
-    """How many hosts are in each state, at each start and end of a job, request to switch, and completed one."""
+    """The number of hosts in each state, at each start and end of a job, and each request and end of a switch."""
 
     time: float
     nb_sleeping: int
@@ -126,10 +126,10 @@ class EnergyRow(NamedTuple):
     """A reading of the energy that all hosts consumed.
 
     Args:
-        time: in seconds.
-        energy: of all hosts since the first reading, in joules.
+        time: the time, in seconds.
+        energy: the energy of all hosts since the first reading, in joules.
         event_type: `s` at the start of a job, `e` at its end, `p` at a change of power state or a switch.
-        wattmin: the sum of all hosts' epsilon watts in their present power states.
+        wattmin: the sum of all hosts' epsilon watts in their current power states.
         epower: mean watts since the row before, or None where no time has passed.
     """
 
@@ -141,16 +141,16 @@ class EnergyRow(NamedTuple):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """What Batsim's schedule.json says of the machine as a whole.
+    """The totals of the machine in Batsim's schedule.json.
 
     Args:
-        consumed_joules: from the first submission to the last end of a job; 0 where energy is not measured.
-        nb_computing_machines: how many hosts there are, storages included.
-        nb_machine_switches: how many hosts were asked to switch on or off, counted at each request.
-        nb_grouped_switches: how many requests to switch there were.
-        time_sleeping: host-seconds asleep, and so on for the other states.
+        consumed_joules: the joules from the first submission to the last end of a job; 0 where energy is not measured.
+        nb_computing_machines: the number of hosts, including storages.
+        nb_machine_switches: the number of hosts in all requests to switch on or off.
+        nb_grouped_switches: the number of requests to switch.
+        time_sleeping: host-seconds asleep, and similarly for the other states.
         simulation_time: the last time of the simulation, in seconds.
-        complete: whether the simulation came to its end; else (deadlock, error) there is no schedule.json.
+        complete: whether the simulation reached its end. Otherwise (deadlock, error) there is no schedule.json.
     """
 
     consumed_joules: float = 0.0
@@ -167,7 +167,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observer:
-    """Somebody who watches a simulation. Every method does nothing unless it is overridden."""
+    """The base class of observers of a simulation. Each method does nothing by default."""
 
     def job_ended(self, row: JobRow) -> None:
         """A completion, rejection or kill was handled."""
@@ -186,7 +186,7 @@ class Observer:
 
 
 class Observers(Observer):
-    """Several observers as one; each is told everything that it listens to, in the order given."""
+    """Several observers as one. It calls each observer that overrides a method, in their order."""
 
     def __init__(self, observers: Iterable[Observer]) -> None:
         self.observers = tuple(observers)
@@ -194,7 +194,7 @@ class Observers(Observer):
         self._of_states = [each.machine_states for each in self._listening_to("machine_states")]
 
     def _listening_to(self, method: str) -> Iterable[Observer]:
-        """Those whose own this method is: of what happens for each job, the others need not even be told."""
+        """The observers that override this method. The others need not be called for each job."""
         nothing = getattr(Observer, method)
         return (each for each in self.observers if getattr(type(each), method) is not nothing)
 

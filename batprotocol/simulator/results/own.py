@@ -1,6 +1,6 @@
-"""Metrics of one's own: functions of the jobs of a run, in Python or in a file; and any metric by its name.
+"""Users' own metrics: functions of the jobs of a run, in Python or in a file; and any metric by its name.
 
-It must not know what a run is, nor where the numbers go.
+It must not know what a run is, nor how the numbers are used.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class OwnMetric(Metric, frozen=True, kw_only=True):
-    """A metric of one's own. It is called like the function that it is made of.
+    """A metric of your own. It has the name of its function.
 
     Args:
-        function: what it is of: a function of the jobs, or of the jobs and the run.
+        function: a function of the jobs, or of the jobs and the run.
         takes_run: whether it is a function of the run, too.
-        target: `FILE.py:NAME`, where other processes find it; "" of what is in no file.
+        target: `FILE.py:NAME`, where other processes find it; "" if it is not in a file.
     """
 
     function: Callable[..., Any]
@@ -45,14 +45,14 @@ class OwnMetric(Metric, frozen=True, kw_only=True):
         return self.function(*arguments)
 
     def value(self, jobs: Sequence[JobRow], run: object = None) -> float:
-        """What it is for these jobs; NaN where that is not known, as it is without jobs.
+        """Its value for these jobs; NaN where it is not known, and without jobs.
 
         Args:
-            jobs: the rows of those that ran.
+            jobs: the rows of the jobs that ran.
             run: the `MeasuredRun`, if it takes one.
 
         Raises:
-            InputError: the function raises an exception, or returns what is not a finite number.
+            InputError: the function raises an exception, or does not return a finite number.
         """
         if not jobs:
             return math.nan
@@ -73,7 +73,7 @@ class OwnMetric(Metric, frozen=True, kw_only=True):
                 value = float(found)
         if math.isinf(value):
             raise InputError(
-                f"the metric {shown(self.name)} returned {shown(found)}: expected a finite number, or None where it is "
+                f"the metric {shown(self.name)} returned {shown(found)}: return a finite number, or None where it is "
                 f"not known"
             )
         return value
@@ -82,20 +82,20 @@ class OwnMetric(Metric, frozen=True, kw_only=True):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = {name: getattr(self, name) for name in self.__struct_fields__}
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
         if self.target:  # the function's own name may stand for this metric, which pickle would not find to be it
-            del told["function"]
-        return _restored, (told,)
+            del fields["function"]
+        return _restored, (fields,)
 
 
-def _restored(told: dict[str, Any]) -> OwnMetric:
-    if "function" not in told:
-        file, _, name = told["target"].rpartition(":")
+def _restored(fields: dict[str, Any]) -> OwnMetric:
+    if "function" not in fields:
+        file, _, name = fields["target"].rpartition(":")
         there = (module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == file)
         found = next((vars(module)[name] for module in there if name in vars(module)), None)  # a program runs only once
-        found = load_metric(told["target"]) if found is None else found
-        told["function"] = found.function if isinstance(found, OwnMetric) else found
-    return OwnMetric(**told)
+        found = load_metric(fields["target"]) if found is None else found
+        fields["function"] = found.function if isinstance(found, OwnMetric) else found
+    return OwnMetric(**fields)
 
 
 def _place(error: Exception) -> tuple[str, int | None]:
@@ -124,18 +124,18 @@ def metric(
     better: Better = None,
     source: str = "",
 ) -> OwnMetric | Callable[[Callable[..., Any]], OwnMetric]:
-    """Make a function a metric, which has the function's name.
+    """Turn a function into a metric with the function's name.
 
-    The function takes the rows of the jobs that ran in the measured time, and, if it has a second parameter without a
-    default, the `MeasuredRun`. It returns a number, or None (or NaN) where that is not known. It is not called where no
-    job ran. The first line of its docstring is the definition.
+    The function takes the rows of the jobs that ran in the measured time. If it has a second parameter without a
+    default, it also takes the `MeasuredRun`. It returns a number, or None (or NaN) where the number is not known. It is
+    not called if no job ran. The first line of its docstring is the definition.
 
     Args:
-        function: the function, if nothing else is given.
-        label: what it is called in tables and plots; "": its name with spaces.
-        unit: such as `s`; "" for what has none.
-        better: whether `less` or `more` is better; None: neither is, so that no table has a best value.
-        source: who defined it where.
+        function: the function, if `metric` is used without arguments.
+        label: its name in tables and plots; "": the function's name with spaces.
+        unit: its unit, such as `s`; "" if it has none.
+        better: whether `less` or `more` is better; None: neither is, so no table marks a best value.
+        source: the publication that defines it.
 
     Raises:
         InputError: the function takes other arguments, or its name is that of another metric.
@@ -148,7 +148,7 @@ def metric(
     ('jobs that waited [jobs]', 'Jobs that did not start at once.')
     """
     if better not in ("less", "more", None):
-        raise InputError(f"expected 'less', 'more' or None for what is better, got {shown(better)}")
+        raise InputError(f"expected 'less', 'more' or None for better, got {shown(better)}")
 
     def made(function: Callable[..., Any]) -> OwnMetric:
         return _made(function, getattr(function, "__name__", ""), label, unit, better, source)
@@ -186,18 +186,18 @@ def _made(
 def _check_name(name: str) -> None:
     """Whether a metric can be called like this."""
     if not _NAME.fullmatch(name):
-        raise InputError(f"a metric is called like its function, got {shown(name)}: write it with def")
+        raise InputError(f"expected a function with a name, got {shown(name)}: define it with def")
     taken = next((each for each in PREFIXES if name.startswith(each)), None)
     if name in METRICS or taken:
-        why = f"so begin the metrics of {PREFIXES[taken]} jobs" if taken else "the library has a metric of this name"
-        raise InputError(f"a metric of your own cannot be called {shown(name)}: {why}")
+        why = f"metrics of {PREFIXES[taken]} jobs begin like this" if taken else "the library has a metric of this name"
+        raise InputError(f"a metric of your own cannot be called {shown(name)}: {why}; use another name")
 
 
 def _takes_run(function: Callable[..., Any], name: str) -> bool:
     """Whether a function takes the run besides the jobs."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of some functions in C, nobody knows it
+    except (TypeError, ValueError):  # not known of some functions in C
         return False
     parameters = list(signature.parameters.values())
     places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
@@ -219,11 +219,11 @@ def _target_of(function: Callable[..., Any]) -> str:
 
 
 def load_metric(text: str, folder: str = "") -> OwnMetric:
-    """The metric that `FILE.py:NAME` names: a function, with or without `metric`. The files beside it can be imported.
+    """Load the metric `FILE.py:NAME`: a function, with or without `metric`. It can import files in the same folder.
 
     Args:
         text: the file and the name.
-        folder: where the file is looked for; "": in the current one.
+        folder: the folder of the file; "": the current folder.
 
     Raises:
         InputError: there is no such file, no such function in it, or the file cannot be loaded.
@@ -250,7 +250,7 @@ def load_metric(text: str, folder: str = "") -> OwnMetric:
 
 
 _FILES: Final[dict[str, tuple[tuple[int, int], dict[str, Any]]]] = {}
-"""What files hold that were loaded, as long as they stay as they were."""
+"""The contents of loaded files, as long as the files do not change."""
 
 
 def _members(file: str, path: str) -> dict[str, Any]:
@@ -274,10 +274,10 @@ def _members(file: str, path: str) -> dict[str, Any]:
 
 
 def own_metrics(given: Iterable[OwnMetric | Callable[..., Any] | str]) -> tuple[OwnMetric, ...]:
-    """Metrics of one's own: as they are, functions, or `FILE.py:NAME`.
+    """Users' own metrics, given as metrics, functions, or `FILE.py:NAME`.
 
     Raises:
-        InputError: one of them is none, or two of them have the same name.
+        InputError: one of them is not a metric, or two of them have the same name.
     """
     if isinstance(given, str):
         raise InputError(f"expected several metrics, got {shown(given)}: put it into a list")
@@ -295,15 +295,15 @@ def own_metrics(given: Iterable[OwnMetric | Callable[..., Any] | str]) -> tuple[
 
 
 def metric_named(name: str | Metric | Callable[..., Any], *, tau: float = TAU, own: Iterable[Metric] = ()) -> Metric:
-    """What a flat name stands for, also one of a class of jobs; or `FILE.py:NAME`, a metric of one's own.
+    """The metric with a flat name, also for a class of jobs; or `FILE.py:NAME`, a metric of your own.
 
     Args:
-        name: the name; a metric is returned as it is, and a function becomes a metric of one's own.
-        tau: the bound of bounded slowdowns that it was measured with, in seconds: its definition and label say so.
-        own: metrics of one's own that may be named without their files.
+        name: the name. A metric is returned as it is, and a function becomes a metric of your own.
+        tau: the bound of bounded slowdowns that was used, in seconds. The definition and the label contain it.
+        own: your own metrics that may be named without their files.
 
     Raises:
-        InputError: there is no such metric; with the names that are spelled or labelled alike.
+        InputError: there is no such metric; the error suggests similar names.
 
     >>> metric_named("short_wide_mean_waiting_time").label_with_unit
     'mean waiting time, short wide jobs [s]'

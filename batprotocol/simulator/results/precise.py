@@ -1,4 +1,4 @@
-"""Numbers with more digits than a double has: Batsim adds joules with 64 bits instead of 53, and writes all of them."""
+"""Numbers with more digits than a double: Batsim adds joules with 64 bits instead of 53, and writes all digits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DECIMALS = 6
 
 
 class Precise(float):
-    """A double and what it lacks: it is used as the double that it is, and written with the digits of both.
+    """A double and a remainder: it computes as the double, and is formatted with the digits of both.
 
     >>> number = Precise(59279596686.32415, 5e-6)
     >>> f"{number:f}", f"{float(number):f}", number == 59279596686.32415

@@ -1,4 +1,4 @@
-"""`Result`: what a simulation that is over came to."""
+"""`Result`: the results of a simulation that has ended."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ class EnergyPoints(Observer):
 
 
 class Result:
-    """What a simulation that is over came to. `print(result)` tells it in a few lines, `result.summary()` with charts.
+    """The results of a simulation. `print(result)` prints a few lines, and `result.summary()` has charts, too.
 
-    Means are over the jobs that ran; `schedule()` has Batsim's own, which count rejected jobs as 0.
+    Means are over the jobs that ran; `schedule()` has Batsim's own means, which count rejected jobs as 0.
 
     Args:
-        statistics: what the jobs added up to.
-        hosts: how many computation hosts the platform has.
+        statistics: the totals over all jobs.
+        hosts: the number of computation hosts of the platform.
         energy: whether energy was measured.
-        rows: the rows of the jobs, or the prefix of the result files that hold them.
-        points: the energy over time, if the rows are given; else the result files hold it.
+        rows: the rows of the jobs, or the prefix of the result files with these rows.
+        points: the energy over time, if the rows are given; otherwise it is in the result files.
         was_stopped: whether the decision component stopped it before all jobs had ended.
     """
 
@@ -82,7 +82,7 @@ class Result:
         self._rows = rows
         self._points = points
         self.host_count = hosts
-        """How many computation hosts the platform has."""
+        """The number of computation hosts of the platform."""
         self.measured_energy = energy
         """Whether energy was measured."""
         self.was_stopped = was_stopped
@@ -90,14 +90,14 @@ class Result:
 
     @property
     def jobs(self) -> Iterator[JobRow]:
-        """The rows of jobs.csv, in their order. If they were written to files, they are read from there."""
+        """The rows of jobs.csv, in their order. If they were written to files, they are read from these files."""
         return read_jobs(f"{self._rows}jobs.csv") if isinstance(self._rows, str) else iter(self._rows)
 
     @property
     def energy_over_time(self) -> list[tuple[float, float]] | None:
-        """When energy was read, in seconds, and the joules of all hosts since time 0; None if it was not measured.
+        """The times of readings, in seconds, and the joules of all hosts since time 0; None if it was not measured.
 
-        If these were written to files, they are read from there.
+        If they were written to files, they are read from these files.
         """
         if not self.measured_energy:
             return None
@@ -105,32 +105,32 @@ class Result:
 
     @property
     def totals(self) -> Totals | None:
-        """What the machine as a whole came to, or None if the simulation never ended."""
+        """The totals of the whole machine, or None if the simulation never ended."""
         return self._statistics.totals
 
     @property
     def is_complete(self) -> bool:
-        """Whether the simulation came to its end; else it was a deadlock, or it was stopped before."""
+        """Whether the simulation reached its end. Otherwise there was a deadlock, or it was stopped before."""
         return self.totals is not None and self.totals.complete and not self.was_stopped
 
     @property
     def counts(self) -> dict[FinalJobState, int]:
-        """How many jobs ended in each state."""
+        """The number of jobs in each final state."""
         return dict(self._statistics.counts)
 
     @property
     def nb_jobs(self) -> int:
-        """How many jobs ended or were rejected."""
+        """The number of jobs that ended or were rejected."""
         return self._statistics.job_count
 
     @property
     def nb_jobs_finished(self) -> int:
-        """How many jobs ran."""
+        """The number of jobs that ran."""
         return self._statistics.finished_count
 
     @property
     def makespan(self) -> float:
-        """Seconds from time 0, or from the first submission if that is before, to the last end of a job."""
+        """Seconds from time 0, or from the first submission if it is earlier, to the last end of a job."""
         return self._statistics.makespan
 
     @property
@@ -184,19 +184,20 @@ class Result:
         cool_down: float = 0.0,
         own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
     ) -> Metrics:
-        """The metrics of the field, of all jobs that ran; it goes through `jobs` once.
+        """The metrics of the field, of all jobs that ran. It iterates over `jobs` once.
 
         Args:
             tau: the bound of bounded slowdowns, in seconds.
-            users: who submitted each job, by its full name, for fairness, such as `workload.users()`.
-            wide: with `long`: measure wide jobs, on more hosts than this, and narrow ones apart, too.
-            long: with `wide`: measure long jobs, which ran for more seconds than this, and short ones apart, too.
+            users: the user of each job, by its full name, for fairness, such as `workload.users()`.
+            wide: with `long`: also measure classes of wide jobs, on more hosts than this, and of narrow jobs.
+            long: with `wide`: also measure classes of long jobs, which ran for more seconds than this, and of short
+                jobs.
             warm_up: the share of the time of submissions that is left out at its beginning, in [0, 1), see `measured`.
-            cool_down: likewise, at its end.
-            own: metrics of one's own, also as functions, or by their names: `FILE.py:NAME`.
+            cool_down: the share that is left out at its end.
+            own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
 
         Raises:
-            InputError: an argument is out of its range, or a metric of one's own cannot be measured.
+            InputError: an argument is out of its range, or one of your own metrics cannot be measured.
         """
         return measured(
             self.jobs,
@@ -226,7 +227,7 @@ class Result:
 
     @property
     def waiting_at_end(self) -> int:
-        """How many jobs still waited when the last one was submitted."""
+        """The number of jobs that still waited when the last one was submitted."""
         return self._statistics.waiting_at_end
 
     @property
@@ -240,11 +241,11 @@ class Result:
         return [mean / self.host_count if self.host_count else 0.0 for mean in means]
 
     def queue_over_time(self, parts: int) -> list[float]:
-        """How many jobs waited, the mean in each of `parts` equal parts of the time up to the last end of a job."""
+        """The mean number of waiting jobs in each of `parts` equal parts of the time up to the last end of a job."""
         return self._statistics.queue.means(self._statistics.last_finish, parts)
 
     def schedule(self) -> dict[str, str | int | float]:
-        """What Batsim's schedule.json holds, key by key."""
+        """The keys and values of Batsim's schedule.json."""
         return self._statistics.schedule()
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -272,10 +273,11 @@ class Result:
         return frames.arrow_table(frames.job_columns(self.jobs), frames.JOB_KINDS)
 
     def facts(self, window: Metrics | None = None) -> list[tuple[str, str]]:
-        """The numbers worth reading, as names and texts.
+        """The most important numbers, as names and texts.
 
         Args:
-            window: what was measured without a warm-up and a cool-down, which stands for the whole then; None: all.
+            window: the metrics without a warm-up and a cool-down, which replace those of the whole run; None: the whole
+                run.
         """
         jobs = ", ".join(f"{self.counts[state]:,} {word}" for state, word in _WORDS if self.counts[state])
         found = [("jobs", f"{self.nb_jobs:,}" + (f" ({jobs})" if jobs else ""))]
@@ -287,7 +289,7 @@ class Result:
             found.append(("energy", f"{joules(joules_used)} consumed"))
         if not self.is_complete:
             stopped = "the decision component stopped the simulation before all jobs had ended"
-            found.append(("end", stopped if self.was_stopped else "the simulation did not come to its end"))
+            found.append(("end", stopped if self.was_stopped else "the simulation did not reach its end"))
         unsteady = unsteady_sentence(self.offered_load or 0.0, self.waiting_at_end, self.nb_jobs_finished)
         if unsteady:
             found.append(("note", unsteady))
@@ -318,17 +320,17 @@ class Result:
         found = [("measured", f"{window.nb_jobs:,} jobs that were submitted in {duration(window.measured_time)}")]
         found += [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
         found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
-        if window.offered_load == window.offered_load:  # it is no NaN
+        if window.offered_load == window.offered_load:  # it is not NaN
             found.append(("offered load", percent(window.offered_load)))
         return found
 
     def summary(self, window: Metrics | None = None) -> Summary:
-        """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`.
+        """The output for a terminal: the numbers, and utilisation and queue over time, for `rich.print`.
 
         Args:
             window: see `facts`.
         """
-        from batprotocol.simulator.results.summary import Summary  # it needs rich, which takes its time
+        from batprotocol.simulator.results.summary import Summary  # it imports rich, which is slow
 
         end = self.makespan if self.nb_jobs_finished else None
         return Summary(self.facts(window), end, self.utilisation_over_time, self.queue_over_time)

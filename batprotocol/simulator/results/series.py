@@ -1,4 +1,4 @@
-"""A level over time (hosts in use, jobs that wait), in bounded memory however long the simulation goes on."""
+"""A level over time (hosts in use, waiting jobs), in bounded memory, also for long simulations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BINS = 1024
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class StepSeries:
-    """The sum of amounts that hold for intervals of time, as means over equal bins; bins grow as time goes on.
+    """The sum of amounts over intervals of time, as means over equal bins. Bins grow with time.
 
-    What happens before time 0 counts from 0 on.
+    Intervals that begin before time 0 count from 0 on.
 
     >>> series = StepSeries()
     >>> series.add(0.0, 10.0, 4)
@@ -26,11 +26,11 @@ class StepSeries:
 
     def __init__(self) -> None:
         self.area = 0.0
-        """Amount times seconds of all that was added."""
+        """The sum of amount times seconds of all intervals."""
         self._end = 0.0
         self._width = 0.0  # until something is added
-        self._areas = array("d", bytes(8 * _BINS))  # of what begins or ends inside a bin, in that bin
-        self._steps = array("d", bytes(8 * (_BINS + 1)))  # what is added to the level where a bin begins
+        self._areas = array("d", bytes(8 * _BINS))  # of intervals that begin or end inside a bin, in that bin
+        self._steps = array("d", bytes(8 * (_BINS + 1)))  # the change of the level at the beginning of a bin
 
     def add(self, start: float, end: float, amount: float) -> None:
         """Let `amount` hold from `start` to `end`, in seconds."""
@@ -49,7 +49,7 @@ class StepSeries:
         self.area += area
         areas, steps, width = self._areas, self._steps, self._width
         first, last = int(start / width), int(end / width)
-        if first == last:  # as most do, once bins have grown
+        if first == last:  # as for most intervals, once bins have grown
             areas[first] += area
             return
         areas[first] += amount * ((first + 1) * width - start)
@@ -58,7 +58,7 @@ class StepSeries:
         steps[last + 1] -= amount
 
     def _gather(self, end: float) -> None:
-        """Make one bin of all: what comes takes so much longer than all before that each bin will be longer, too."""
+        """Merge all bins into one, because the next interval is so long that each bin will be longer."""
         while end >= self._width * _BINS:
             self._width *= 2
         self._areas = array("d", bytes(8 * _BINS))
@@ -66,7 +66,7 @@ class StepSeries:
         self._steps = array("d", bytes(8 * (_BINS + 1)))
 
     def _double(self) -> None:
-        """Make one bin of every two."""
+        """Merge every two bins."""
         areas, steps, width = self._areas, self._steps, self._width
         odd = steps[1::2]
         pairs = zip(areas[::2], areas[1::2], odd, strict=True)
@@ -88,7 +88,7 @@ class StepSeries:
         return [(edges[part + 1] - edges[part]) / length if length > 0 else 0.0 for part in range(count)]
 
     def _total(self, totals: list[float], time: float) -> float:
-        """The area up to a time; inside a bin it is taken to be spread evenly."""
+        """The area up to a time. Inside a bin, it is assumed to be spread evenly."""
         if time >= self._end:
             return totals[-1]
         bin = int(time / self._width)

@@ -1,4 +1,4 @@
-"""The numbers worth having of a simulation, kept while it runs, in bounded memory."""
+"""Totals of a simulation, computed while it runs, in bounded memory."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ class _Spread:
             self.maximum = value[0]
 
     def mean(self, count: int) -> float:
-        return self.total / count if count else math.nan  # Batsim divides the double, not what it is the nearest to
+        return self.total / count if count else math.nan  # Batsim divides the nearest double
 
 
 class Statistics(Observer):
-    """What the rows of jobs add up to.
+    """The totals over the rows of jobs.
 
     Attributes:
-        counts: how many jobs ended in each `FinalJobState`.
-        waiting, slowdown, bounded_slowdown, turnaround: total and maximum over the jobs that ran, in seconds (but
-            slowdowns, which have no unit).
+        counts: the number of jobs in each `FinalJobState`.
+        waiting, slowdown, bounded_slowdown, turnaround: total and maximum over the jobs that ran, in seconds (slowdowns
+            have no unit).
         first_submission: the earliest submission of a job that ran, in seconds, or infinite.
-        last_submission: the latest one, likewise.
+        last_submission: the latest submission of a job that ran, in seconds, or minus infinite.
         last_finish: the last end of a job, in seconds, or 0.
         work: host-seconds of all jobs.
         computing: hosts in use over time; a host with two jobs counts twice.
-        queue: jobs that wait over time.
-        totals: what was told at the end, or None.
+        queue: waiting jobs over time.
+        totals: the totals of the machine at the end, or None.
     """
 
     def __init__(self) -> None:
@@ -95,26 +95,26 @@ class Statistics(Observer):
 
     @property
     def job_count(self) -> int:
-        """How many jobs ended or were rejected."""
+        """The number of jobs that ended or were rejected."""
         return sum(self.counts.values())
 
     @property
     def finished_count(self) -> int:
-        """How many jobs ran."""
+        """The number of jobs that ran."""
         return self.job_count - self.counts[FinalJobState.REJECTED]
 
     @property
     def waiting_at_end(self) -> int:
-        """How many jobs still waited when the last one was submitted."""
+        """The number of jobs that still waited when the last one was submitted."""
         return sum(submission < self.last_submission for _, submission in self._waiting)
 
     @property
     def makespan(self) -> float:
-        """Seconds from time 0, or from the first submission if that is before, to the last end of a job."""
+        """Seconds from time 0, or from the first submission if it is earlier, to the last end of a job."""
         return difference(self._finish, (min(0.0, self.first_submission), 0.0))[0]
 
     def schedule(self) -> dict[str, str | int | float]:
-        """What Batsim's schedule.json holds, key by key; its means are over all jobs, rejected ones included."""
+        """The keys and values of Batsim's schedule.json. Its means are over all jobs, including rejected jobs."""
         count, finished = self.job_count, self.finished_count
         success = self.counts[FinalJobState.COMPLETED_SUCCESSFULLY]
         totals = self.totals or Totals(nb_computing_machines=0)

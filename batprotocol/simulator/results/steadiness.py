@@ -1,4 +1,4 @@
-"""Whether a simulation is long enough to say something: where queues grow to the end, its length decides on results."""
+"""A check of the length of a simulation: where queues grow to the end, results depend on this length."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 __all__ = ["CONSEQUENCE", "WAITING", "grows", "unsteady_sentence"]
 
 WAITING: Final = 0.1
-"""Where a larger share of the jobs waits at the last submission, the queue counts as growing to the end."""
+"""If a larger share of the jobs waits at the last submission, the queue counts as growing to the end."""
 _WAITING_JOBS: Final = 10
-"""So many jobs at least: what a few jobs do at the end of a short workload says nothing."""
+"""The minimum number of waiting jobs: a few waiting jobs at the end of a short workload mean nothing."""
 CONSEQUENCE: Final = "nothing is steady there, and results depend on the length of the workload"
 
 
@@ -17,8 +17,8 @@ def grows(waiting: float, jobs: float) -> bool:
     """Whether a queue grows to the end of a workload.
 
     Args:
-        waiting: how many jobs still waited when the last one was submitted.
-        jobs: how many jobs there were.
+        waiting: the number of jobs that still waited when the last one was submitted.
+        jobs: the number of all jobs.
 
     >>> grows(30, 200), grows(5, 20), grows(12, 400)
     (True, False, False)
@@ -27,7 +27,7 @@ def grows(waiting: float, jobs: float) -> bool:
 
 
 def unsteady_sentence(offered_load: float, waiting: int, jobs: int) -> str:
-    """That the results of a simulation depend on how long it is; "" if they do not.
+    """A sentence for a simulation whose results depend on its length; "" if they do not.
 
     >>> unsteady_sentence(1.2, 0, 100)
     'the offered load is above 1: nothing is steady there, and results depend on the length of the workload'

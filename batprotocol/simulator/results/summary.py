@@ -1,4 +1,4 @@
-"""What a terminal shows of a result: its numbers, and two small charts."""
+"""The output of a result for a terminal: its numbers, and two small charts."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Summary:
 
     Args:
         facts: the numbers, as names and texts.
-        end: how long the charts are in seconds, or None where there is nothing to chart.
-        utilisation: gives the utilisation in so many equal parts of that time.
-        queue: gives how many jobs waited, likewise.
+        end: the length of the charts in seconds, or None where there is nothing to chart.
+        utilisation: returns the utilisation in a number of equal parts of this time.
+        queue: returns the number of waiting jobs in a number of equal parts of this time.
     """
 
     def __init__(self, facts: list[tuple[str, str]], end: float | None, utilisation: _Series, queue: _Series) -> None:

@@ -1,4 +1,4 @@
-"""Numbers of a result as people read them: durations, joules, ratios, and series as small charts of text."""
+"""Numbers of a result as text for readers: durations, joules, ratios, and series as small charts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["chart", "duration", "joules", "percent", "ratio"]
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:-=+*%#"
 _DIGITS = 1e15
-"""From there on, numbers are not written out: a double has no more digits, and who reads them neither."""
+"""From this number on, numbers have exponents, because a double has no more digits."""
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
 def chart(values: Sequence[float], highest: float, height: int, encoding: str = "utf-8") -> list[str]:
-    """Bars of these values, `highest` being as high as the chart, as lines of text from the top down.
+    """Bars of these values as lines of text, from the top down. `highest` is as high as the chart.
 
     >>> chart([0, 0.5, 1], 1.0, 2)
     ['  █', ' ██']
@@ -22,7 +22,7 @@ def chart(values: Sequence[float], highest: float, height: int, encoding: str = 
     ['  #', ' ##']
     """
     blocks = _BLOCKS if _can_write(_BLOCKS, encoding) else _ASCII
-    # What is no number, for a sum has left the range of doubles, has no bar.
+    # A value that is not a number, because a sum has left the range of doubles, has no bar.
     levels = [round(min(max(0.0, value / highest), 1.0) * height * 8) for value in values]
     return ["".join(blocks[min(max(level - 8 * row, 0), 8)] for level in levels) for row in reversed(range(height))]
 
@@ -36,7 +36,7 @@ def _can_write(text: str, encoding: str) -> bool:
 
 
 def ratio(value: float) -> str:
-    """A ratio with three digits, or more where they count.
+    """A ratio with three digits, or more for large numbers.
 
     >>> ratio(1.2345), ratio(12345.6), ratio(1e300)
     ('1.23', '12,346', '1e+300')
@@ -54,7 +54,7 @@ def percent(share: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, and from a minute on what they are in larger units. Less than a nanosecond is nothing.
+    """Seconds, and from a minute on also in larger units. Less than a nanosecond is 0.
 
     >>> duration(12.3456), duration(5400), duration(1e300), duration(1e-308)
     ('12.3 s', '5,400 s (1.5 h)', '1e+300 s', '0 s')

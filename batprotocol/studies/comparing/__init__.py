@@ -1,13 +1,13 @@
-"""Results of many runs compared: tables, plots, and what two runs differ in.
+"""Compare the results of many runs: tables, plots, and the differences of two runs.
 
-`rows` says what is compared, and `cells` which of their values repeat a measurement; `bootstrap` computes how sure a
-mean is. `tables` makes means and differences of them, with `digits` and `units` as people read them and `captions` that
-say what they are over, in `formats` for terminals, papers and notebooks. `pairs` compares two runs, which `schedules`
-reads of result files and recordings (`told`). `plots` says what is drawn of runs, `ecdf` what of
-jobs, `drawing` how, and `figures` is what they are drawn on. It knows nothing of how
-runs are made or kept.
+`rows` defines the results to compare. `cells` collects the values that repeat a measurement, and `bootstrap` computes
+confidence intervals of their means. `tables` makes tables of means and differences, with readable numbers (`digits`,
+`units`) and `captions`, in `formats` for terminals, papers and notebooks. `pairs` compares two runs, which `schedules`
+reads from result files and recordings (`reported`). `plots` draws the metrics of runs and `ecdf` those of jobs, in the
+style of `drawing`, on `figures`. It must not know how runs are made or kept.
 """
 
+from batprotocol.deprecation import old_names
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, means_of, p_value
 from batprotocol.studies.comparing.ecdf import plot_ecdf
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
@@ -20,13 +20,13 @@ from batprotocol.studies.comparing.plots import (
     save_plot,
 )
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
-from batprotocol.studies.comparing.schedules import TOLD_TOLERANCE, Schedule, read_schedule, schedule_in
+from batprotocol.studies.comparing.schedules import REPORTED_TOLERANCE, Schedule, read_schedule, schedule_in
 from batprotocol.studies.comparing.tables import Cell, Table, table
 
 __all__ = [
     "CONFIDENCE",
+    "REPORTED_TOLERANCE",
     "RESAMPLES",
-    "TOLD_TOLERANCE",
     "TOLERANCE",
     "Cell",
     "Comparison",
@@ -52,3 +52,5 @@ __all__ = [
     "schedule_in",
     "table",
 ]
+
+__getattr__ = old_names(__name__, {"TOLD_TOLERANCE": "REPORTED_TOLERANCE"})

@@ -1,13 +1,13 @@
-"""How sure a mean is: confidence intervals by the bootstrap, the p-values that go with them, and Holm's correction.
+"""Confidence intervals of means by the bootstrap, their p-values, and Holm's correction.
 
 The values are independent draws, one number for each seed or window. Intervals are those of the studentized bootstrap
 (bootstrap-t): P. Hall, "Theoretical comparison of bootstrap confidence intervals", Annals of Statistics 16, 1988. They
-are nowhere narrower than those of Student's t. With ten draws of a skewed metric, the usual bootstrap (BCa: B. Efron,
-"Better bootstrap confidence intervals", JASA 82, 1987) covers the mean in 80 to 90 % of all cases where 95 % are asked
-for; these cover it in 93 to 96 % (`tools/coverage.py`).
+are never narrower than those of Student's t. With ten draws of a skewed metric and a confidence of 95 %, the BCa
+bootstrap (B. Efron, "Better bootstrap confidence intervals", JASA 82, 1987) covers the mean in 80 to 90 % of all cases.
+The intervals here cover it in 93 to 96 % (`tools/coverage.py`).
 
-Chance comes from a seed: the same numbers have the same interval, on every machine, and whether numpy is there or not,
-which makes it faster only.
+Random numbers come from a seed: equal values have equal intervals on every machine, with or without numpy. numpy only
+makes it faster.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from batprotocol.errors import InputError, shown
 __all__ = ["CONFIDENCE", "FEWEST", "RESAMPLES", "holm", "interval", "means_of", "p_value"]
 
 CONFIDENCE: Final = 0.95
-"""How sure intervals are if nothing else is given."""
+"""The default confidence of intervals."""
 RESAMPLES: Final = 9999
-"""How many resamples intervals are made of if nothing else is given."""
+"""The default number of resamples."""
 FEWEST: Final = 3
-"""Fewer draws have no interval."""
+"""The minimum number of draws for an interval."""
 _MOST_RESAMPLES: Final = 1_000_000
 _AT_ONCE: Final = 1 << 20
-"""How many numbers are drawn at once, which bounds the memory."""
+"""The number of numbers that are drawn at once. It bounds the memory."""
 _KEPT: Final = 1 << 18
-"""Draws of at most so many numbers are kept: tables have many means over equally many runs."""
+"""Draws of up to this number of numbers are cached: tables have many means over equally many runs."""
 _EQUAL: Final = 1e-12
-"""Sums of the same numbers in another order differ by less than this part of them."""
+"""The relative difference between sums of the same numbers in different orders is less than this."""
 _TIED: Final = 1e-9
-"""Ratios that are equal differ by less than this part of them."""
+"""The relative difference between equal ratios is less than this."""
 _NORMAL: Final = NormalDist()
 
 
@@ -51,14 +51,14 @@ def interval(
     seed: int = 0,
     method: Literal["studentized", "bca"] = "studentized",
 ) -> tuple[float, float] | None:
-    """The interval in which the mean lies that these numbers are samples of; None where there are less than three.
+    """The confidence interval of the mean of the population of these numbers; None for fewer than three numbers.
 
     Args:
         values: the numbers, all finite, one for each draw.
-        confidence: how often such intervals hold the mean, in (0, 1).
-        resamples: how many samples are drawn from the numbers, with replacement, in [1, 1,000,000].
-        seed: of chance.
-        method: `studentized`, or `bca`, which is too narrow with few numbers.
+        confidence: the probability that such an interval covers the mean, in (0, 1).
+        resamples: the number of samples that are drawn from the numbers, with replacement, in [1, 1,000,000].
+        seed: the seed of the resampling.
+        method: `studentized`, or `bca`, which is too narrow for few numbers.
 
     Raises:
         InputError: an argument is out of its range.
@@ -92,17 +92,17 @@ def interval(
 
 
 def p_value(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float | None:
-    """How likely a mean so far from 0 is by chance, if the mean is 0 that these numbers are samples of; two-sided.
+    """The two-sided p-value of these numbers: the probability of a mean this far from 0 if the true mean is 0.
 
-    It goes with `interval`: it is below 1 - confidence where 0 is outside of the interval.
+    It agrees with `interval`: it is below 1 - confidence if 0 is outside of the interval.
 
     Args:
         values: the numbers, all finite, one for each draw; such as differences of pairs.
-        resamples: how many samples are drawn from the numbers, with replacement, in [1, 1,000,000].
-        seed: of chance.
+        resamples: the number of samples that are drawn from the numbers, with replacement, in [1, 1,000,000].
+        seed: the seed of the resampling.
 
     Returns:
-        The probability; None where there are less than three numbers.
+        The probability; None for fewer than three numbers.
 
     Raises:
         InputError: an argument is out of its range.
@@ -126,12 +126,12 @@ def p_value(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """The same p-values, corrected for their number, so that one that is below 0.05 is wrong in 5 % of all tables.
+    """The same p-values, corrected for their number: at most 5 % of all tables have a wrong one below 0.05.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
 
     Args:
-        p_values: those of all comparisons; None where one could not be made, which does not count.
+        p_values: the p-values of all comparisons. None, for a comparison that is not possible, does not count.
 
     >>> holm([0.01, 0.04, None, 0.03])
     [0.03, 0.06, None, 0.06]
@@ -146,12 +146,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def means_of(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> list[float]:
-    """The means of samples drawn from the numbers with replacement, in their order: how a mean is distributed.
+    """The distribution of the mean: the sorted means of samples drawn from the numbers with replacement.
 
     Args:
         values: the numbers, all finite, at least one.
-        resamples: how many samples are drawn, in [1, 1,000,000].
-        seed: of chance.
+        resamples: the number of samples, in [1, 1,000,000].
+        seed: the seed of the resampling.
 
     Raises:
         InputError: an argument is out of its range.
@@ -179,9 +179,9 @@ def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _ratios(values: Sequence[float], resamples: int, seed: int) -> list[float]:
-    """By how many of its own standard errors the mean of each resample is off, in their order.
+    """The error of the mean of each resample in units of its own standard error, sorted.
 
-    A resample of one number again and again has no error, and is left out.
+    A resample of equal numbers has no standard error, and is left out.
     """
     count = len(values)
     mean = math.fsum(values) / count
@@ -203,15 +203,15 @@ def _ratios(values: Sequence[float], resamples: int, seed: int) -> list[float]:
         for first in range(0, len(chosen), count):
             part = chosen[first : first + count]
             total = sum(part)
-            left = sum(each * each for each in part) - total * total / count
-            if left > _EQUAL:
-                found.append(total / math.sqrt(left * count / (count - 1)))
+            squared = sum(each * each for each in part) - total * total / count
+            if squared > _EQUAL:
+                found.append(total / math.sqrt(squared * count / (count - 1)))
     found.sort()
     return found
 
 
 def _part(ordered: Sequence[float], value: float) -> float:
-    """Which part of the numbers is below a value: the other way round than `_quantile`."""
+    """The fraction of the numbers below a value: the inverse of `_quantile`."""
     if value <= ordered[0]:
         return 0.0
     if value >= ordered[-1]:
@@ -222,7 +222,7 @@ def _part(ordered: Sequence[float], value: float) -> float:
 
 
 def _student(ratio: float, freedom: int) -> float:
-    """The distribution function of Student's t, of a whole number of degrees of freedom, for a ratio >= 0.
+    """The distribution function of Student's t for a whole number of degrees of freedom and a ratio >= 0.
 
     M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
     """
@@ -245,7 +245,7 @@ def _student(ratio: float, freedom: int) -> float:
 
 @lru_cache(maxsize=64)
 def _student_quantile(part: float, freedom: int) -> float:
-    """What a number of Student's distribution is below with this probability, > 1/2."""
+    """The quantile of Student's t for a probability > 1/2."""
     low, high = 0.0, 1.0
     while _student(high, freedom) < part and high < 1e300:
         high *= 2
@@ -261,7 +261,7 @@ def _student_quantile(part: float, freedom: int) -> float:
 
 
 def _corrected(values: Sequence[float], means: Sequence[float], tail: float) -> tuple[float, float]:
-    """Which quantiles of the means to take: those of the tails, corrected for bias and skewness."""
+    """The probabilities of the quantiles of the means: those of the tails, corrected for bias and skewness."""
     count = len(values)
     mean = math.fsum(values) / count
     margin = _EQUAL * max(map(abs, values))
@@ -307,7 +307,7 @@ def _means(values: Sequence[float], resamples: int, seed: int) -> list[float]:
 
 
 def _draws_of(count: int, resamples: int, seed: int) -> Iterator[Any]:
-    """The draws of all resamples, kept where they are few."""
+    """The draws of all resamples, cached if they are few."""
     is_small = count * resamples <= _KEPT
     return iter(_kept_draws(count, resamples, seed)) if is_small else _draws(count, resamples, seed)
 
@@ -318,7 +318,7 @@ def _kept_draws(count: int, resamples: int, seed: int) -> tuple[Any, ...]:
 
 
 def _draws(count: int, resamples: int, seed: int) -> Iterator[Any]:
-    """Places of numbers out of `count`, for some resamples at a time: rows of numpy's, or one long array."""
+    """Indices of numbers out of `count`, for some resamples at a time: rows of numpy, or one long array."""
     chance = random.Random(seed)
     numpy = _numpy()
     if numpy is not None:
@@ -335,7 +335,7 @@ def _draws(count: int, resamples: int, seed: int) -> Iterator[Any]:
 
 
 def _numpy() -> Any:
-    """numpy, or None where it is not installed."""
+    """numpy, or None if it is not installed."""
     try:
         import numpy
     except ImportError:

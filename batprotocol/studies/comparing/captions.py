@@ -1,4 +1,4 @@
-"""What a table of results says below its cells: what the means are over, and what the numbers cannot show.
+"""The captions of tables of results: the runs of the means, and the limits of the numbers.
 
 It must not know how means and intervals are computed.
 """
@@ -14,30 +14,30 @@ from batprotocol.studies.comparing.rows import ResultRow, label
 __all__ = ["draws_sentence", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
 
 _ROUGH: Final = 5
-"""Up to so many draws, intervals are rough."""
+"""Up to this number of draws, intervals are rough."""
 _SEEDS: Final = {
     ("workload",): "{} of the workload",
     ("weeks",): "{} of the weeks of {log}",
     ("estimates",): "{} of the estimates, {log}",
     ("weeks", "estimates"): "{} of the weeks and the estimates of {log}",
-    ("scheduler",): "{} of the scheduler's own chance, {workload}",
-    ("workload", "scheduler"): "{} of the workload and of the scheduler's own chance",
-    ("weeks", "scheduler"): "{} of the weeks of {log} and of the scheduler's own chance",
-    ("estimates", "scheduler"): "{} of the estimates and of the scheduler's own chance, {log}",
-    ("weeks", "estimates", "scheduler"): "{} of the weeks, the estimates and the scheduler's own chance, {log}",
+    ("scheduler",): "{} of the scheduler's random numbers, {workload}",
+    ("workload", "scheduler"): "{} of the workload and of the scheduler's random numbers",
+    ("weeks", "scheduler"): "{} of the weeks of {log} and of the scheduler's random numbers",
+    ("estimates", "scheduler"): "{} of the estimates and of the scheduler's random numbers, {log}",
+    ("weeks", "estimates", "scheduler"): "{} of the weeks, the estimates and the scheduler's random numbers, {log}",
 }
-"""What seeds draw, by what rows say that they do."""
+"""A description of the draws, by the parts that the seeds of the rows draw."""
 _PLURALS: Final = ("load", "log", "platform", "scheduler", "seed", "workload")
 _NOT_REDRAWN: Final = ({"estimates"}, {"scheduler"}, {"estimates", "scheduler"})
 
 
 def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[int]) -> str:
-    """What is drawn, and how many of it: `10 draws of the estimates, one log`.
+    """The number of draws, and the parts that are drawn: `10 draws of the estimates, one log`.
 
     Args:
         rows: the rows of the table.
         draws: the axes that repeat a measurement.
-        counts: how many draws the cells have.
+        counts: the numbers of draws of the cells.
     """
     many = _range(counts)
     if draws != ("seed",):
@@ -50,7 +50,7 @@ def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequ
 
 
 def pooled_sentence(over: Mapping[str, int]) -> str:
-    """Over which values each draw is averaged, or ""."""
+    """The values over which each draw is averaged, or ""."""
     return f", each the mean over {_times(over)}" if over else ""
 
 
@@ -61,13 +61,13 @@ def _times(over: Mapping[str, int]) -> str:
 
 
 def runs_sentence(axes: Mapping[str, Sequence[str]], shown: Iterable[str | None]) -> str:
-    """Over which axes runs are mixed, or ""."""
+    """The axes over which runs are mixed, or ""."""
     many = {axis: len(labels) for axis, labels in axes.items() if len(labels) > 1 and axis not in set(shown)}
     return f"runs of {_times(many)}" if many else ""
 
 
 def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[int]) -> list[str]:
-    """What to know before these means are used, as sentences."""
+    """Advice on these means, as sentences."""
     notes = []
     few = [count for count in counts if count]
     if few and max(few) < 2:
@@ -75,16 +75,16 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     elif few and min(few) < 3:
         notes.append("cells with fewer than 3 draws have no interval")
     if any(3 <= count <= _ROUGH for count in few):
-        notes.append(f"intervals of 3 to {_ROUGH} draws are rough: take 10 or more")
+        notes.append(f"intervals of 3 to {_ROUGH} draws are rough: use 10 or more")
     drawn = _drawn(rows)
     if draws == ("seed",) and len(few) and max(few) > 1 and any(set(each) in _NOT_REDRAWN for each in drawn):
-        notes.append("the seeds do not redraw the workload: intervals do not say what another workload would give")
+        notes.append("the seeds do not redraw the workload: intervals do not cover other workloads")
     note = load_note(rows)
     return [*notes, note] if note else notes
 
 
 def load_note(rows: Iterable[ResultRow]) -> str:
-    """That some results hang on the length of the workload, or ""."""
+    """A warning that some results depend on the length of the workload, or ""."""
     known = [row.metrics for row in rows if "offered_load" in row.metrics or "waiting_at_end" in row.metrics]
     above = [each["offered_load"] for each in known if each.get("offered_load", 0.0) > 1]
     growing = [each for each in known if _grows(each)]
@@ -107,7 +107,7 @@ def _grows(metrics: Mapping[str, float]) -> bool:
 
 
 def _drawn(rows: Iterable[ResultRow]) -> list[tuple[str, ...]]:
-    """What the seeds of the rows draw, each once, where rows say so; what is drawn in no run is left out."""
+    """The parts that the seeds of the rows draw, each combination once; runs that draw nothing do not count."""
     found = dict.fromkeys(tuple(getattr(row, "drawn", ())) for row in rows if row.metrics)
     return [each for each in found if each]
 

@@ -1,7 +1,7 @@
-"""What the cells of a table are computed of: the runs of each, by what was drawn, and pairs of runs of two cells.
+"""The values of the cells of a table: the runs of each cell by draws, and pairs of runs of two cells.
 
-What was drawn by chance (seeds, or windows of a log) is what repeats a measurement. What was chosen (loads, platforms)
-is not: where a cell pools it, each draw counts once, with the mean over what is pooled.
+Values that were drawn at random (seeds, or windows of a log) repeat a measurement. Values that were chosen (loads,
+platforms) do not. If a cell pools chosen values, each draw counts once, with the mean over them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from batprotocol.studies.comparing.rows import ResultRow, label
 __all__ = ["DRAWS", "Groups", "Sample", "draws_of"]
 
 DRAWS: Final = ("seed", "jobs", "time")
-"""The axes whose values are drawn, if nothing else is given: windows of a log are, where they are apart."""
+"""The axes whose values are drawn by default. Windows of a log are draws if they do not overlap."""
 _WINDOWS: Final = ("jobs", "time")
 _WINDOW: Final = re.compile(r"([0-9.]+)-([0-9.]*)")
 
@@ -26,9 +26,9 @@ class Sample(NamedTuple):
     """The values of a cell.
 
     Args:
-        values: one for each draw: the mean over what is pooled in it.
-        runs: how many runs, or pairs of runs, they are made of.
-        missing: how many runs or pairs have failed or are not there.
+        values: one for each draw: the mean over the pooled runs.
+        runs: the number of runs, or of pairs of runs.
+        missing: the number of runs or pairs that have failed or are missing.
     """
 
     values: list[float]
@@ -37,21 +37,21 @@ class Sample(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """The mean over the draws; None without any."""
+        """The mean over the draws; None without draws."""
         return math.fsum(self.values) / len(self.values) if self.values else None
 
 
 class _Result(NamedTuple):
-    """A value of a run; `run` names it, where it has a name: several seeds may stand for one and the same run."""
+    """A value of a run. `run` is the name of the run, if it has one: several seeds may be the same run."""
 
     run: Hashable
     value: float | None
 
 
 def draws_of(axes: Mapping[str, Sequence[str]], names: Iterable[str], taken: Iterable[str | None]) -> tuple[str, ...]:
-    """The axes that repeat what a cell measures.
+    """The axes that repeat the measurement of a cell.
 
-    Windows of a log that are apart come first: within one of them, seeds are averaged, as they share its jobs.
+    Windows of a log that do not overlap come first: seeds are averaged within a window, as they share its jobs.
 
     Args:
         axes: all axes of the results, with their labels.
@@ -69,7 +69,7 @@ def draws_of(axes: Mapping[str, Sequence[str]], names: Iterable[str], taken: Ite
 
 
 def _are_apart(labels: Sequence[str]) -> bool:
-    """Whether these are intervals of which no two have anything in common."""
+    """Whether these are intervals that do not overlap."""
     found = []
     for each in labels:
         match = _WINDOW.fullmatch(each)
@@ -89,7 +89,7 @@ class Groups:
     Args:
         results: the rows.
         rows: the axis of the table's rows.
-        columns: that of its columns, or None.
+        columns: the axis of its columns, or None.
         draws: the axes that repeat a measurement, see `draws_of`.
     """
 
@@ -114,10 +114,11 @@ class Groups:
         return _sample([list(found.values()) for found in draws.values()])
 
     def differences(self, row: str, other: str, column: str | None, metric: str) -> Sample:
-        """From each run of a cell, the run of another row is subtracted that is alike on all axes that both have.
+        """The differences of the runs of a cell to the runs of another row with equal values on all common axes.
 
-        Where all runs of a cell have one value on an axis, and all of the other another one, that belongs to the rows:
-        rows by a parameter of one scheduler can be compared with another scheduler, which has no such parameter.
+        An axis on which all runs of the cell have one value, and all runs of the other row another value, belongs to
+        the rows, and need not be equal. So rows by a parameter of one scheduler can be compared with another scheduler,
+        which has no such parameter.
         """
         ones, others = self._cells.get((row, column), []), self._cells.get((other, column), [])
         on, on_others = (_labels(found) for found in (ones, others))
@@ -140,7 +141,7 @@ class Groups:
         return _sample(list(draws.values()))
 
     def are_equal(self, row: str, other: str, columns: Iterable[str | None], metric: str) -> bool:
-        """Whether two rows have the same value in each run of all columns, of two pairs at least."""
+        """Whether two rows have equal values in each run of all columns, with at least two pairs of runs."""
         pairs = 0
         for column in columns:
             found = self.differences(row, other, column, metric)
@@ -154,7 +155,7 @@ class Groups:
 
 
 def _labels(found: Iterable[tuple[dict[str, str], ResultRow]]) -> dict[str, set[str]]:
-    """The labels that some rows have on each axis."""
+    """The labels of some rows on each axis."""
     labels: dict[str, set[str]] = {}
     for rest, _ in found:
         for axis, each in rest.items():
@@ -165,7 +166,7 @@ def _labels(found: Iterable[tuple[dict[str, str], ResultRow]]) -> dict[str, set[
 def _by_place(
     found: Iterable[tuple[dict[str, str], ResultRow]], axes: Sequence[str], metric: str
 ) -> dict[tuple[str, ...], _Result]:
-    """The values by where they are on some axes: means, where rows differ on others only."""
+    """The values by the labels on some axes. Rows that differ on other axes only are averaged."""
     values: dict[tuple[str, ...], dict[tuple[str, ...], _Result]] = {}
     for rest, result in found:
         whole = tuple(sorted(f"{axis}={each}" for axis, each in rest.items()))
@@ -174,7 +175,7 @@ def _by_place(
 
 
 def _mean(results: Sequence[_Result]) -> _Result:
-    """The mean of some runs as one; None where one of them is missing."""
+    """The mean of some runs as one result. Its value is None if one of them is missing."""
     if len(results) == 1:
         return results[0]
     values = [each.value for each in results if each.value is not None]
@@ -189,7 +190,7 @@ def _result(result: ResultRow, metric: str) -> _Result:
 
 
 def _sample(draws: Iterable[Sequence[_Result]]) -> Sample:
-    """A value for each draw. Draws that are made of the same runs are one."""
+    """A value for each draw. Draws with the same runs count once."""
     values: list[float] = []
     seen: set[Hashable] = set()
     count = missing = 0

@@ -1,4 +1,4 @@
-"""Means and their intervals as people read them: with as many digits as are known, not more."""
+"""Readable means and intervals: with the known digits, and no more."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _DIGITS: Final = 4
 _LEAST: Final = 3
 _MOST_DECIMALS: Final = 8
 _NOTHING: Final = 1e-9
-"""Narrower intervals, as a part of the numbers, are what doubles lack."""
+"""Narrower intervals, relative to the numbers, are rounding errors."""
 _LARGEST: Final = 1e15
-"""From there on, a double has no decimals, and nobody reads all its digits."""
+"""From this number on, a double has no decimals."""
 
 
 def decimals_for(widths: Iterable[float], values: Iterable[float]) -> int:
-    """How many decimals a column of numbers needs: two digits of a usual interval, and one of the narrowest.
+    """The number of decimals for a column of numbers: two digits of the median interval, and one of the narrowest.
 
-    Without an interval, these are four digits of the numbers.
+    Without an interval, the numbers have four digits.
 
     >>> decimals_for([12.0, 9.0, 15.0], [235.82]), decimals_for([0.004], [0.85]), decimals_for([], [53.64])
     (0, 4, 2)
@@ -42,14 +42,14 @@ def decimals_for(widths: Iterable[float], values: Iterable[float]) -> int:
 
 
 def cell_decimals(mean: float, width: float | None) -> tuple[int, int]:
-    """How many decimals a mean has, and how many the ends of its interval have.
+    """The number of decimals of a mean, and that of the ends of its interval.
 
-    The interval has two digits of its width. The mean has three significant digits where the interval leaves them, or
-    four where there is none.
+    The interval shows two digits of its width. The mean has three significant digits if the interval allows them, or
+    four if there is no interval.
 
     Args:
         mean: the mean.
-        width: of its interval; None without one.
+        width: the width of its interval; None if there is none.
 
     >>> cell_decimals(5.02, 1.0), cell_decimals(44.1, 12.0), cell_decimals(235.82, 150.0), cell_decimals(53.64, None)
     ((2, 1), (1, 0), (0, 0), (2, 2))
@@ -69,7 +69,7 @@ def _is_whole(value: float) -> bool:
 
 
 def number(value: float, decimals: int) -> str:
-    """A number with so many decimals.
+    """A number with this number of decimals.
 
     >>> number(12345.678, 1), number(-0.001, 2), number(1e20, 2)
     ('12345.7', '0.00', '1e+20')

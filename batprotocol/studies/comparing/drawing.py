@@ -1,4 +1,4 @@
-"""How plots are drawn: the figure, its panels, colours, legends and scales. It must not know what results hold."""
+"""The style of plots: figures, panels, colours, legends and scales. It must not know the results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, shown
+from batprotocol.extras import installing
 
 if TYPE_CHECKING:
     from batprotocol.studies.comparing.figures import Plot
@@ -15,41 +16,40 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HATCHES",
-    "MISSING",
     "MOST_TICKS",
     "Look",
     "canvas",
     "expect_results",
     "finish",
     "looks",
+    "missing",
     "name_places",
     "panels_of",
 ]
 
-MISSING: Final = "plots need the package matplotlib: pip install 'batprotocol[plots]'"
 HATCHES: Final = ("", "//", "\\\\", "..", "xx", "--", "++", "oo")
 MOST_TICKS: Final = 10
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES: Final[tuple[Any, ...]] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2, 1, 2)))
 _FEW_POWERS: Final = 1000
-"""A logarithmic scale that is not longer has numbers between the powers of ten."""
+"""A logarithmic scale up to this length has numbers between the powers of ten."""
 _THOUSANDS: Final = 10_000
 _LINE: Final = 72
-"""Characters of a legend that fit above a plot."""
+"""The number of characters of a legend that fit above a plot."""
 _MOST_PANELS: Final = 24
 _ACROSS: Final = 3
-"""So many panels at most stand beside one another."""
+"""The maximum number of panels in a row."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """How a plot looks, where that is not as usual.
+    """The look of a plot.
 
     Args:
-        size: width and height in inches, > 0; None: the usual ones, larger with several panels.
-        title: above the plot; "": none, as papers have captions.
-        xlabel: what stands at the axis to the right; None: its name.
-        ylabel: what stands at the axis upwards; None: the metric with its unit.
+        size: width and height in inches, > 0; None: the default size, larger with several panels.
+        title: the title above the plot; "": none, as papers have captions.
+        xlabel: the label of the x axis; None: its name.
+        ylabel: the label of the y axis; None: the metric with its unit.
 
     Raises:
         InputError: a size is not two numbers > 0.
@@ -65,11 +65,16 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"expected a width and a height in inches, in (0, 100], got {shown(self.size)}")
 
 
+def missing() -> PackageMissing:
+    """The error where matplotlib is not installed."""
+    return PackageMissing(f"plots need the package matplotlib: {installing('plots')}")
+
+
 def expect_results(results: list[ResultRow]) -> list[ResultRow]:
-    """At least one row.
+    """Check that there is at least one row, and return the rows.
 
     Raises:
-        InputError: there is none.
+        InputError: there are no rows.
     """
     if not results:
         raise InputError("there are no results to draw")
@@ -77,7 +82,7 @@ def expect_results(results: list[ResultRow]) -> list[ResultRow]:
 
 
 def canvas(look: Look, panels: int = 1) -> tuple[Plot, list[Any]]:
-    """A figure, and the axes of each panel, which share the axis upwards.
+    """A figure, and the axes of each panel, which share the y axis.
 
     Raises:
         PackageMissing: matplotlib is not installed.
@@ -88,9 +93,9 @@ def canvas(look: Look, panels: int = 1) -> tuple[Plot, list[Any]]:
 
         from batprotocol.studies.comparing.figures import SIZE, STYLE, Plot
     except ImportError:
-        raise PackageMissing(MISSING) from None
+        raise missing() from None
     if panels > _MOST_PANELS:
-        raise InputError(f"{panels} panels are too many to read: at most {_MOST_PANELS}")
+        raise InputError(f"{panels} panels are too many to read: select at most {_MOST_PANELS} with --only or where")
     across = min(panels, _ACROSS)
     down = -(-panels // across)
     usual = (SIZE[0] * (1 + 0.6 * (across - 1)), SIZE[1] * (1 + 0.75 * (down - 1)))
@@ -104,7 +109,7 @@ def canvas(look: Look, panels: int = 1) -> tuple[Plot, list[Any]]:
 
 
 def panels_of(names: Sequence[str], axis: str | None, drawn: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """The values of the axis of the panels, with the axes of each, which are named after it."""
+    """The values on the axis of the panels, with the axes of each. Each panel gets its title."""
     for name, axes in zip(names, drawn, strict=True):
         if axis is not None:
             axes.set_title(f"{axis} = {name}", fontsize=10)
@@ -112,27 +117,27 @@ def panels_of(names: Sequence[str], axis: str | None, drawn: Sequence[Any]) -> I
 
 
 def looks(number: int) -> tuple[str, str, Any]:
-    """Colour, marker and dashes of a line: with more than eight, the dashes go on by one."""
+    """Colour, marker and dashes of a line. After eight lines, the dashes move on by one."""
     round = number // len(_COLOURS)
     return _COLOURS[number % 8], _MARKERS[number % 8], _DASHES[(number + round) % 8]
 
 
 def name_places(axes: Any, names: Sequence[str]) -> None:
-    """What is at each place of an axis that has no numbers; long names lean."""
+    """Label the places of an axis without numbers. Long names are rotated."""
     leans = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, names)) > _LINE else {}
     axes.set_xticks(range(len(names)), names, **leans)
 
 
 def finish(figure: Plot, drawn: Sequence[Any], look: Look, *, log: bool, legend: str = "", note: str = "") -> None:
-    """Scales, labels, the legend above the panels, and what is said below them.
+    """Set scales and labels, and add the legend above the panels and the note below them.
 
     Args:
         figure: the figure.
-        drawn: the axes of its panels, with the labels that they have if the look has no others.
-        look: what is wanted otherwise.
-        log: whether the axis upwards is logarithmic.
-        legend: the title of the legend; "": there is none.
-        note: what stands below the panels, or "".
+        drawn: the axes of its panels. Their labels stay, unless the look has others.
+        look: the look.
+        log: whether the y axis is logarithmic.
+        legend: the title of the legend; "": there is no legend.
+        note: the text below the panels, or "".
     """
     for axes in drawn:
         _scale(axes, log)

@@ -1,4 +1,4 @@
-"""A plot of jobs: which share of them waited at most so long. Like the others, it needs matplotlib."""
+"""A plot of jobs: the share of jobs that waited for at most a time. It needs matplotlib."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["OF_JOBS", "plot_ecdf"]
 
 OF_JOBS: Final = ("waiting_time", "turnaround_time", "slowdown", "bounded_slowdown")
-"""What of jobs distributions can be drawn of."""
+"""The metrics of jobs whose distributions can be drawn."""
 _USUAL: Final = Look()
 _MOST_STEPS: Final = 2000
-"""Of so many steps, no eye sees each."""
+"""The maximum number of steps of a line. More are not visible."""
 
 
 def plot_ecdf(
@@ -35,14 +35,14 @@ def plot_ecdf(
     log: bool = False,
     look: Look = _USUAL,
 ) -> Figure:
-    """Which share of the jobs have at most so much: the empirical distribution over the jobs of all runs.
+    """The empirical distribution function of a metric over the jobs of all runs.
 
     Args:
-        results: the rows of a study; their jobs are read.
-        of: what of jobs: `waiting_time`, `turnaround_time`, `slowdown` or `bounded_slowdown` (tau = 10 s).
-        by: the axis of which each value is a line.
-        where: the values to look at, on some axes.
-        unit: the unit in which times are shown, such as `h`; "": seconds.
+        results: the rows of a study. Their jobs are read.
+        of: the metric of jobs: `waiting_time`, `turnaround_time`, `slowdown` or `bounded_slowdown` (tau = 10 s).
+        by: the axis of the lines: each of its values is a line.
+        where: the values to select, by their axes.
+        unit: the unit of times in the plot, such as `h`; "": seconds.
         log: whether times are on a logarithmic scale, which is linear below 1.
         look: size, title and labels.
 
@@ -100,7 +100,7 @@ def _of_job(job: JobRow, of: str) -> float | None:
 
 
 def _steps(values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Where the share of values rises, and to what; of very many, as many as can be seen."""
+    """The steps of the share of values: where it rises, and to which share. Very many steps are thinned out."""
     ordered = sorted(values)
     count = len(ordered)
     every = max(1, count // _MOST_STEPS)

@@ -1,6 +1,6 @@
-"""The figure that plots are drawn on, in one style, on screens as in files. A notebook shows it by itself.
+"""The figure of plots, in one style on screens and in files. A notebook shows it automatically.
 
-It is imported where matplotlib is there, and must not know what is drawn.
+It is imported only if matplotlib is installed. It must not know the contents of plots.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 __all__ = ["SIZE", "STYLE", "Plot"]
 
 SIZE: Final = (6.0, 3.7)
-"""Inches: printed over one column of a paper, its texts are still legible."""
+"""Width and height in inches. In one column of a paper, the texts are still legible."""
 STYLE: Final[Any] = {
     "font.size": 11,
     "axes.labelsize": 12,
@@ -34,16 +34,16 @@ STYLE: Final[Any] = {
 
 
 class Plot(Figure):
-    """A figure of our style. It is none of pyplot's, which would show it twice in a notebook, and keep it for ever."""
+    """A figure in this style. pyplot does not manage it: it would show it twice in notebooks, and never free it."""
 
     notes: tuple[str, ...] = ()
-    """What to know before its numbers are used, as sentences."""
+    """Advice on its numbers, as sentences."""
 
     def __init__(self, size: tuple[float, float] = SIZE) -> None:
         super().__init__(figsize=size, layout="constrained")
 
     def _repr_png_(self) -> bytes:
-        """What notebooks show."""
+        """The picture for notebooks."""
         file = BytesIO()
         with matplotlib.rc_context(STYLE):
             self.savefig(file, format="png", metadata={"Software": None})

@@ -1,6 +1,6 @@
-"""How a table of texts is written: for terminals, Markdown, LaTeX, notebooks; and records, for other programs.
+"""The formats of a table of texts: for terminals, Markdown, LaTeX and notebooks; and records for other programs.
 
-It must not know what the texts mean.
+It must not know the meaning of the texts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of texts. The first `texts` columns are words, which begin on the left; the others are numbers."""
+    """A table of texts. The first `texts` columns are words, aligned to the left. The other columns are numbers."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Entry]]
@@ -55,7 +55,7 @@ _MARKDOWN: Final = {character: f"\\{character}" for character in "\\`*_|<>[]"}
 
 
 def text_lines(grid: Grid, *, marked: bool) -> list[list[Entry]]:
-    """The lines of a table as pieces of text, in columns; `marked`: what stands out is in asterisks, too."""
+    """The lines of a table as pieces of text, in columns. With `marked`, bold entries have asterisks, too."""
 
     def shown(entry: Entry) -> Entry:
         text = printable(entry.text)
@@ -82,13 +82,13 @@ def text_lines(grid: Grid, *, marked: bool) -> list[list[Entry]]:
 
 
 def as_text(grid: Grid) -> str:
-    """The table in columns, what stands out in asterisks, and its caption below."""
+    """The table in columns, with bold entries in asterisks, and its caption below."""
     lines = ["".join(entry.text for entry in line) for line in text_lines(grid, marked=True)]
     return "\n".join([*lines, *([grid.caption] if grid.caption else [])])
 
 
 def as_markdown(grid: Grid) -> str:
-    """The table as GitHub's Markdown has it."""
+    """The table in GitHub's Markdown."""
 
     def shown(entry: Entry) -> str:
         text = _escaped(" ".join(entry.text.split()), _MARKDOWN)
@@ -106,7 +106,7 @@ def as_markdown(grid: Grid) -> str:
 
 
 def as_latex(grid: Grid) -> str:
-    """The table as LaTeX has it, with the rules of `booktabs`."""
+    """The table in LaTeX, with the rules of `booktabs`."""
 
     def shown(entry: Entry, is_number: bool = False) -> str:
         text = _escaped(printable(entry.text), _LATEX)
@@ -125,7 +125,7 @@ def as_latex(grid: Grid) -> str:
 
 
 def as_html(grid: Grid) -> str:
-    """The table as notebooks show it. Nothing in it is taken for markup."""
+    """The table as HTML for notebooks. All texts are escaped."""
 
     def cell(tag: str, place: int, entry: Entry) -> str:
         text = html.escape(entry.text)
@@ -143,7 +143,7 @@ def as_html(grid: Grid) -> str:
 
 
 def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Records as CSV with a line of names; what is not known is empty."""
+    """Records as CSV with a line of names. Unknown values are empty."""
     file = io.StringIO()
     names = list(dict.fromkeys(name for record in records for name in record))
     writer = csv.writer(file, lineterminator="\n")
@@ -160,7 +160,7 @@ def _plain(value: object) -> object:
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON, which has no NaN: it is null there."""
+    """A value as JSON. NaN becomes null, as JSON has no NaN."""
     return json.dumps(_without_nan(value), indent=2, ensure_ascii=False)
 
 

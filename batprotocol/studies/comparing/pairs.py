@@ -1,4 +1,4 @@
-"""Two runs of the same jobs compared: metric by metric, job by job, and where the two schedules first part."""
+"""Compare two runs of the same jobs: metric by metric, job by job, with the first difference of the two schedules."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ SHOWN: Final = (
     "nb_jobs",
     "nb_rejected",
 )
-"""The metrics that are shown unless others are asked for."""
+"""The metrics that are shown by default."""
 
 TOLERANCE: Final = 1e-3
-"""Seconds: what takes Batsim's messages a little longer is no other schedule."""
+"""The default tolerance in seconds: times that differ only by the duration of Batsim's messages count as equal."""
 _EQUAL: Final = 1e-9
 
 
 class JobPair(msgspec.Struct, frozen=True):
-    """A job in both runs; None in a run in which it is not.
+    """A job in both runs.
 
     Args:
         name: its full name.
-        one: its row in the first run.
-        other: its row in the second run.
+        one: its row in the first run, or None if it is not in that run.
+        other: its row in the second run, or None.
     """
 
     name: str
@@ -58,7 +58,7 @@ class JobPair(msgspec.Struct, frozen=True):
 
     @property
     def gain(self) -> float | None:
-        """How many seconds earlier it ended in the second run; None where it did not run in both."""
+        """The number of seconds by which it ended earlier in the second run; None if it did not run in both."""
         if self.one is None or self.other is None:
             return None
         before, after = self.one.turnaround_time, self.other.turnaround_time
@@ -66,12 +66,12 @@ class JobPair(msgspec.Struct, frozen=True):
 
 
 class Parting(msgspec.Struct, frozen=True):
-    """Where the schedules of two runs first part.
+    """The first difference between the schedules of two runs.
 
     Args:
-        time: in seconds.
-        pair: the job that shows it; of several, the first by its name.
-        what: what differs: `start`, `hosts`, `end`, `rejected` (in one of them), `absent` (from one of them).
+        time: its time, in seconds.
+        pair: the job that differs; of several jobs, the first one by name.
+        what: the kind of difference: `start`, `hosts`, `end`, `rejected` (in one run), `absent` (from one run).
     """
 
     time: float
@@ -80,17 +80,17 @@ class Parting(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What two runs differ in.
+    """The differences between two runs.
 
     Args:
-        names: what the two are called.
-        metrics: of each metric that one of them has, the two values; None where it has none.
+        names: the names of the two runs.
+        metrics: the two values of each metric that a run has; None for a run without it.
         pairs: all jobs, in the order of their submission.
-        parting: where they first part; None if they do not.
-        differing: how many jobs are not scheduled alike.
-        moved: how many jobs are submitted at another time, so that these are not the same workloads.
-        tolerance: how many seconds count as nothing.
-        own: the metrics of one's own among these.
+        parting: the first difference; None if the schedules are equal.
+        differing: the number of jobs whose schedules differ.
+        moved: the number of jobs with different submission times. If there are any, the workloads differ.
+        tolerance: the number of seconds by which equal times may differ.
+        own: the metrics of the user's own among `metrics`.
         tau: the bound of bounded slowdowns, in seconds.
     """
 
@@ -106,29 +106,29 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gained(self) -> int:
-        """How many jobs ended earlier in the second run."""
+        """The number of jobs that ended earlier in the second run."""
         return sum(pair.gain is not None and pair.gain > self.tolerance for pair in self.pairs)
 
     @property
     def lost(self) -> int:
-        """How many jobs ended later in the second run."""
+        """The number of jobs that ended later in the second run."""
         return sum(pair.gain is not None and pair.gain < -self.tolerance for pair in self.pairs)
 
     def gained_most(self, count: int) -> list[JobPair]:
-        """The jobs that ended earlier in the second run, those that gained most first."""
+        """The jobs that ended earlier in the second run. Those that gained most come first."""
         found = [(pair.gain, pair) for pair in self.pairs if pair.gain is not None and pair.gain > self.tolerance]
         return [pair for _, pair in heapq.nlargest(count, found, key=lambda each: each[0])]
 
     def lost_most(self, count: int) -> list[JobPair]:
-        """The jobs that ended later in the second run, those that lost most first."""
+        """The jobs that ended later in the second run. Those that lost most come first."""
         found = [(pair.gain, pair) for pair in self.pairs if pair.gain is not None and pair.gain < -self.tolerance]
         return [pair for _, pair in heapq.nsmallest(count, found, key=lambda each: each[0])]
 
     def metrics_grid(self, metrics: Iterable[str | Metric] | None = None) -> Grid:
-        """These metrics of both runs, and what they differ by; those that neither has are left out.
+        """A table of metrics of both runs, and their differences. Metrics that neither run has are left out.
 
         Args:
-            metrics: their names; None: the usual ones, and those of one's own.
+            metrics: their names; None: the default metrics, and the user's own.
 
         Raises:
             InputError: there is no such metric.
@@ -143,24 +143,24 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return Grid(["", *self.names, "difference", "%"], rows)
 
     def facts(self) -> list[str]:
-        """How many jobs are scheduled otherwise, and where the two first part, in sentences."""
+        """Sentences on the number of jobs whose schedules differ, and on the first difference."""
         first, second = self.names
         count = len(self.pairs)
-        told = [f"{count:,} jobs, of which {self.differing:,} are not scheduled alike"]
+        facts = [f"{count:,} jobs, of which {self.differing:,} are scheduled differently"]
         if self.differing:
-            told[0] += f"; {self.gained:,} end earlier in {second}, and {self.lost:,} later"
+            facts[0] += f"; {self.gained:,} end earlier in {second}, and {self.lost:,} later"
         if self.moved:
-            told.append(f"{self.moved:,} jobs are submitted at other times: these are not the same workloads")
+            facts.append(f"{self.moved:,} jobs are submitted at other times: the workloads are not the same")
         if self.parting is None:
-            return [*told, "the schedules are the same"]
+            return [*facts, "the schedules are the same"]
         pair = self.parting.pair
         one, other = (_words(row) for row in (pair.one, pair.other))
         time = f"{self.parting.time:,.3f}".rstrip("0").rstrip(".")
-        told.append(f"they first part at {time} s: {pair.name} {one} in {first}, and {other} in {second}")
-        return told
+        facts.append(f"the first difference is at {time} s: {pair.name} {one} in {first}, and {other} in {second}")
+        return facts
 
     def jobs_grid(self, pairs: Iterable[JobPair], header: str) -> Grid:
-        """Some jobs: what they gained, and when and where they ran in each run."""
+        """A table of some jobs: their gains, and their times in each run."""
         rows = []
         for pair in pairs:
             gain = "" if pair.gain is None else signed(-pair.gain, 1)
@@ -178,7 +178,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return "".join(parts)
 
     def record(self, count: int) -> dict[str, Any]:
-        """All of it for other programs, with as many of the jobs that gained and lost most."""
+        """All values for other programs, with `count` of the jobs that gained most and that lost most."""
         parting = self.parting
         return {
             "names": list(self.names),
@@ -188,9 +188,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             "moved": self.moved,
             "gained": self.gained,
             "lost": self.lost,
-            "gained_most": [_told(pair) for pair in self.gained_most(count)],
-            "lost_most": [_told(pair) for pair in self.lost_most(count)],
-            "parting": None if parting is None else {"time": parting.time, "what": parting.what, **_told(parting.pair)},
+            "gained_most": [_pair_record(pair) for pair in self.gained_most(count)],
+            "lost_most": [_pair_record(pair) for pair in self.lost_most(count)],
+            "parting": None
+            if parting is None
+            else {"time": parting.time, "what": parting.what, **_pair_record(parting.pair)},
         }
 
 
@@ -202,24 +204,24 @@ def compare(
     tolerance: float = TOLERANCE,
     metrics: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Comparison:
-    """What two runs of the same jobs differ in.
+    """The differences between two runs of the same jobs.
 
     Args:
         one: the first run.
         other: the second run.
         tau: the bound of bounded slowdowns, in seconds, > 0.
-        tolerance: times that are less than this apart are the same, in seconds, >= 0.
-        metrics: metrics of one's own, also as functions or by their names (`FILE.py:NAME`), besides the usual ones.
+        tolerance: times that differ by less are equal, in seconds, >= 0.
+        metrics: further metrics of your own, also as functions or by their names (`FILE.py:NAME`).
 
     Raises:
-        InputError: they have no job in common, an argument is out of its range, or a metric of one's own cannot be
+        InputError: the runs have no common job, an argument is out of its range, or one of your metrics cannot be
             measured.
     """
     if not 0 <= tolerance < math.inf:
         raise InputError(f"expected a tolerance >= 0, got {shown(tolerance)}")
     ones, others = ({f"{job.workload_name}!{job.job_id}": job for job in each.jobs} for each in (one, other))
     if not ones.keys() & others.keys():
-        raise InputError(f"{one.name} and {other.name} have no job in common")
+        raise InputError(f"{one.name} and {other.name} have no job in common: compare runs of the same workload")
     pairs = [JobPair(name, ones.get(name), others.get(name)) for name in {**ones, **others}]
     pairs.sort(key=lambda pair: (_submission(pair), pair.name))
     partings = [found for pair in pairs if (found := _parting(pair, tolerance)) is not None]
@@ -259,7 +261,7 @@ def _submission(pair: JobPair) -> float:
 
 
 def _parting(pair: JobPair, tolerance: float) -> Parting | None:
-    """When a job shows first that the schedules are not the same; None if it does not."""
+    """The first difference in the schedules of a job; None if they are equal."""
     one, other = pair.one, pair.other
     if one is None or other is None:
         return Parting(_submission(pair), pair, "absent")
@@ -278,7 +280,7 @@ def _parting(pair: JobPair, tolerance: float) -> Parting | None:
 
 
 def _change(metric: Metric, one: float | None, other: float | None) -> list[Entry]:
-    """Two values, the better one in bold, their difference, and its share of the first one in percent."""
+    """Two values, the better one in bold, their difference, and its percentage of the first one."""
     decimals = decimals_for([], [each for each in (one, other) if each is not None])
     if one is None or other is None:
         return [Entry("-" if each is None else number(each, decimals)) for each in (one, other)] + [Entry("")] * 2
@@ -287,13 +289,13 @@ def _change(metric: Metric, one: float | None, other: float | None) -> list[Entr
     equal = abs(difference) <= _EQUAL * max(abs(one), abs(other))
     better = 0.0 if equal else sign * difference
     share = "" if not one else signed(100 * difference / abs(one), 1)
-    told = [Entry(number(one, decimals), better > 0), Entry(number(other, decimals), better < 0)]
-    return [*told, Entry(signed(difference, decimals)), Entry(share)]
+    values = [Entry(number(one, decimals), better > 0), Entry(number(other, decimals), better < 0)]
+    return [*values, Entry(signed(difference, decimals)), Entry(share)]
 
 
 def _words(row: JobRow | None) -> str:
     if row is None:
-        return "is not there"
+        return "is missing"
     if row.starting_time is None:
         return "is rejected"
     return f"runs at {_span(row)} s on {row.allocated_resources or 'no hosts'}"
@@ -305,7 +307,7 @@ def _span(row: JobRow | None) -> str:
     return f"{number(row.starting_time, 1)} - {number(row.finish_time, 1)}"
 
 
-def _told(pair: JobPair) -> dict[str, Any]:
+def _pair_record(pair: JobPair) -> dict[str, Any]:
     def run(row: JobRow | None) -> dict[str, Any] | None:
         if row is None:
             return None

@@ -1,7 +1,7 @@
-"""Plots of results, by matplotlib, which comes with `batprotocol[plots]` and is imported when it is used.
+"""Plots of results, by matplotlib, which comes with `batprotocol[plots]` and is imported on its first use.
 
-They are made for papers: colours that people tell apart who do not see all of them (M. Okabe and K. Ito, 2008), markers
-and dashes that stay where there is no colour at all, units at the axes, and no title, which the caption is.
+They are made for papers: their colours are distinct for people with colour vision deficiencies (M. Okabe and K. Ito,
+2008), markers and dashes are distinct without colours, axes have units, and the caption replaces a title.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.errors import InputError, PackageMissing, shown
+from batprotocol.errors import InputError, shown
 from batprotocol.files import naming
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, interval, means_of
@@ -20,13 +20,13 @@ from batprotocol.studies.comparing.captions import notes_of, runs_sentence
 from batprotocol.studies.comparing.cells import DRAWS, Groups, draws_of
 from batprotocol.studies.comparing.drawing import (
     HATCHES,
-    MISSING,
     MOST_TICKS,
     Look,
     canvas,
     expect_results,
     finish,
     looks,
+    missing,
     name_places,
     panels_of,
 )
@@ -61,7 +61,7 @@ FORMATS: Final = ("png", "svg", "pdf")
 _USUAL: Final = Look()
 _DOTS: Final = 200
 _LOADS: Final = ("load", "offered_load")
-"""The axes that change how much is offered."""
+"""The axes that change the offered load."""
 
 
 def plot_lines(
@@ -78,23 +78,23 @@ def plot_lines(
     log: bool = False,
     look: Look = _USUAL,
 ) -> Figure:
-    """A metric against an axis: a line for each value of another one, means with bands that are bootstrap intervals.
+    """A metric against an axis: a line of means for each value of another axis, with bands of bootstrap intervals.
 
-    Means and intervals are those of `table`. Where some values of `by` have no place on the axis, as schedulers without
-    its parameter, they are lines across.
+    Means and intervals are those of `table`. A value of `by` without a value on the x axis, such as a scheduler without
+    that parameter, is a horizontal line.
 
     Args:
         results: the rows of a study.
-        x: the axis to the right, or a metric such as `offered_load`, of which the means are the places to the right;
-            where its values are no numbers, there are points with bars instead of lines.
-        by: the axis of which each value is a line.
-        metric: by its name in `METRICS`, or a metric of one's own.
-        baseline: the value on the axis `by` that the others are compared with, pair by pair: differences are drawn;
-            None: means are.
-        panels: the axis of which each value is a panel; None: one panel.
-        where: the values to look at, on some axes.
-        confidence: that of the bands, in (0, 1).
-        unit: the unit in which the metric is shown, such as `kWh` or `h`; "": the usual one.
+        x: the x axis: an axis of the study, or a metric such as `offered_load`, whose means are the x values. If the
+            values are not numbers, there are points with bars instead of lines.
+        by: the axis of the lines: each of its values is a line.
+        metric: a name in `METRICS`, or a metric of your own.
+        baseline: the value on the axis `by` that the others are compared with, pair by pair. The plot shows the
+            differences; None: it shows means.
+        panels: the axis of the panels: each of its values is a panel; None: one panel.
+        where: the values to select, by their axes.
+        confidence: the confidence of the bands, in (0, 1).
+        unit: the unit of the metric in the plot, such as `kWh` or `h`; "": the usual one.
         log: whether the metric is on a logarithmic scale.
         look: size, title and labels.
 
@@ -129,7 +129,7 @@ def plot_lines(
 def _axis_to_the_right(
     rows: Sequence[ResultRow], axes: Mapping[str, Sequence[str]], x: str, taken: Sequence[str | None]
 ) -> tuple[str, Metric | None]:
-    """The axis of the groups of runs, and the metric whose means are their places, if it is one."""
+    """The axis of the groups of runs, and the metric whose means are their x values, if `x` is a metric."""
     if x in axes:
         return x, None
     try:
@@ -140,7 +140,7 @@ def _axis_to_the_right(
     varying = [axis for axis, labels in axes.items() if len(labels) > 1 and axis not in (*taken, *DRAWS)]
     found = [axis for axis in _LOADS if axis in varying] or varying
     if len(found) != 1:
-        hint = f"say which of {', '.join(found)} alone, with --only" if found else "it needs an axis such as load"
+        hint = f"select one value of all of {', '.join(found)} except one" if found else "it needs an axis such as load"
         raise InputError(f"{x} is a metric, whose means are drawn for each value of one axis: {hint}")
     return found[0], told
 
@@ -154,7 +154,7 @@ def _draw_panel(
     told: Metric | None,
     divisor: float,
 ) -> None:
-    """The lines of a panel. Those that have no place to the right go across."""
+    """Draw the lines of a panel. Those without an x value are horizontal."""
     places = [place for place, each in enumerate(found.columns) if each != ABSENT]
     values = {label(row.axes.get(axis)): row.axes.get(axis) for row in rows}
     at: list[Any] = [values.get(found.columns[place]) for place in places]
@@ -186,7 +186,7 @@ def _draw_panel(
 
 
 def _draw_across(axes: Any, cell: Cell, number: int, name: str) -> None:
-    """A mean that has no place to the right, with its interval."""
+    """Draw a mean without an x value, with its interval, as a horizontal line."""
     colour, _, dashes = looks(number)
     axes.axhline(cell.mean, color=colour, linestyle=dashes, label=name)
     if cell.low is not None and cell.high is not None:
@@ -194,7 +194,7 @@ def _draw_across(axes: Any, cell: Cell, number: int, name: str) -> None:
 
 
 def _draw_line(axes: Any, right: Sequence[float], cells: Sequence[Cell], number: int, name: str, joined: bool) -> None:
-    """The means of a row, where there are any: joined, with a band, or each with a bar."""
+    """Draw the known means of a row: joined, with a band, or each with a bar."""
     known = [
         (place, cell.mean, cell.mean if cell.low is None else cell.low, cell.mean if cell.high is None else cell.high)
         for place, cell in zip(right, cells, strict=True)
@@ -225,16 +225,16 @@ def plot_means(
     log: bool = False,
     look: Look = _USUAL,
 ) -> Figure:
-    """How sure each mean is: the bootstrap distribution of the mean over draws, with the mean and its interval.
+    """The uncertainty of each mean: its bootstrap distribution over draws, with the mean and its interval.
 
     Args:
         results: the rows of a study.
-        x: the axis of which each value is a group; None: one group.
-        by: the axis of which each value has a mean.
-        metric: by its name in `METRICS`, or a metric of one's own.
-        where: the values to look at, on some axes.
-        confidence: that of the intervals, in (0, 1).
-        unit: the unit in which the metric is shown; "": the usual one.
+        x: the axis of the groups: each of its values is a group; None: one group.
+        by: the axis of the means: each of its values has a mean.
+        metric: a name in `METRICS`, or a metric of your own.
+        where: the values to select, by their axes.
+        confidence: the confidence of the intervals, in (0, 1).
+        unit: the unit of the metric in the plot; "": the usual one.
         log: whether the metric is on a logarithmic scale.
         look: size, title and labels.
 
@@ -277,7 +277,7 @@ def plot_means(
 def _draw_mean(
     axes: Any, values: Sequence[float], at: float, width: float, colour: str, marker: str, name: str, confidence: float
 ) -> None:
-    """A mean with its interval, and how it is distributed."""
+    """Draw a mean with its interval and its distribution."""
     mean, among = math.fsum(values) / len(values), interval(values, confidence=confidence)
     if among is not None and among[0] < among[1]:
         drawn = axes.violinplot([means_of(values)], positions=[at], widths=width, showextrema=False)
@@ -308,17 +308,17 @@ def plot_boxes(
     log: bool = False,
     look: Look = _USUAL,
 ) -> Figure:
-    """How a metric is distributed over runs: a box from the first to the third quartile, with the median in it.
+    """The distribution of a metric over runs: a box from the first to the third quartile, with the median in it.
 
-    Whiskers reach as far as runs are within 1.5 times the height of the box; those beyond are points.
+    Whiskers reach the last runs within 1.5 times the height of the box. Runs beyond them are points.
 
     Args:
         results: the rows of a study.
-        x: the axis of which each value is a group of boxes; None: one group.
-        by: the axis of which each value is a box.
-        metric: by its name in `METRICS`, or a metric of one's own.
-        where: the values to look at, on some axes.
-        unit: the unit in which the metric is shown; "": the usual one.
+        x: the axis of the groups: each of its values is a group of boxes; None: one group.
+        by: the axis of the boxes: each of its values is a box.
+        metric: a name in `METRICS`, or a metric of your own.
+        where: the values to select, by their axes.
+        unit: the unit of the metric in the plot; "": the usual one.
         log: whether the metric is on a logarithmic scale.
         look: size, title and labels.
 
@@ -373,7 +373,7 @@ def _panel_names(axes: Mapping[str, Sequence[str]], panels: str | None) -> Seque
 
 
 def _mean_of(rows: Iterable[ResultRow], where: Mapping[str, str], metric: str) -> float:
-    """The mean of a metric over the runs at a place of the axes; NaN without any."""
+    """The mean of a metric over the runs with these labels on the axes; NaN without runs."""
     values = [
         row.metrics[metric]
         for row in rows
@@ -383,7 +383,7 @@ def _mean_of(rows: Iterable[ResultRow], where: Mapping[str, str], metric: str) -
 
 
 def _place_of(group: int, number: int, count: int) -> float:
-    """Where something stands in its group, of so many beside one another."""
+    """The x value of a mark in its group of `count` marks."""
     return group + 0.8 / count * (number - (count - 1) / 2)
 
 
@@ -399,7 +399,7 @@ def _y_label(metric: Metric, baseline: str | None) -> str:
 
 
 def save_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a plot, as PNG, SVG or PDF by the name of the file. The same plot is the same file.
+    """Write a plot as PNG, SVG or PDF, depending on the name of the file. Equal plots are equal files.
 
     Raises:
         InputError: the name has another ending.
@@ -419,10 +419,10 @@ def save_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def expect_plots(path: str | os.PathLike[str]) -> str:
-    """The format of a plot in a file of that name, before anything is drawn.
+    """Check that a plot can be written to a file of that name, and return its format.
 
     Raises:
-        InputError: plots are not written into files of such names.
+        InputError: the ending of the name is not that of a format.
         PackageMissing: matplotlib is not installed.
     """
     name = os.fspath(path)
@@ -430,5 +430,5 @@ def expect_plots(path: str | os.PathLike[str]) -> str:
     if format not in FORMATS:
         raise InputError(f"expected a name that ends in .{', .'.join(FORMATS)}, got {shown(name)}")
     if find_spec("matplotlib") is None:
-        raise PackageMissing(MISSING)
+        raise missing()
     return format

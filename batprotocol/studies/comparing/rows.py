@@ -1,6 +1,6 @@
-"""What is compared: rows of results, each with the axes of its run and the metrics that it came to.
+"""The results to compare: rows, each with the axes of a run and its metrics.
 
-It must not know where they come from: a study's store, a file, or a loop of one's own (`PlainRow`).
+It must not know their source: a study's store, a file, or your own loop (`PlainRow`).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ __all__ = [
 
 _FACTOR: Final = "load (compression of arrivals)"
 ABSENT: Final = "-"
-"""The label of an axis that a row has not."""
+"""The label for a row that has no value on an axis."""
 
 
 class ResultRow(Protocol):
-    """What a run came to."""
+    """The result of a run."""
 
     @property
     def axes(self) -> Mapping[str, Any]:
-        """What the run was of, by the names of the axes: `{"scheduler": "fcfs", "load": 1.2, "seed": 3}`."""
+        """The values of the run on the axes: `{"scheduler": "fcfs", "load": 1.2, "seed": 3}`."""
 
     @property
     def metrics(self) -> Mapping[str, float]:
-        """What it came to, by the names of `METRICS`. A run that has failed has none."""
+        """Its metrics, by the names of `METRICS`. A failed run has none."""
 
     def jobs(self) -> Iterable[JobRow]:
         """The rows of its jobs."""
@@ -55,8 +55,8 @@ class PlainRow(msgspec.Struct, frozen=True):
     """A row of results that are not in a store.
 
     Args:
-        axes: what the run was of, by the names of the axes.
-        metrics: what it came to, such as `result.metrics().flat()`.
+        axes: the values of the run on the axes.
+        metrics: its metrics, such as `result.metrics().flat()`.
         job_rows: the rows of its jobs, such as `tuple(result.jobs)`.
 
     >>> row = PlainRow({"scheduler": "fcfs", "seed": 1}, {"mean_waiting_time": 12.5})
@@ -74,7 +74,7 @@ class PlainRow(msgspec.Struct, frozen=True):
 
 
 def label(value: object) -> str:
-    """A value of an axis as tables show it; values of one label are one.
+    """The label of a value of an axis in tables. Values with equal labels are the same value.
 
     >>> label(1.0), label("easy"), label(None)
     ('1', 'easy', '-')
@@ -87,7 +87,7 @@ def label(value: object) -> str:
 
 
 def axes_of(rows: Iterable[ResultRow]) -> dict[str, list[str]]:
-    """All axes of some rows, and the labels on each: numbers by their size, others as they first come."""
+    """All axes of some rows, with the labels on each: numbers by size, others in the order of the rows."""
     values: dict[str, dict[str, Any]] = {}
     for row in rows:
         for axis, value in row.axes.items():
@@ -108,14 +108,18 @@ def expect_axis(axes: Mapping[str, Sequence[str]], name: str) -> str:
     """
     if name in axes:
         return name
-    raise InputError(f"there is no axis {shown(name)}, only {', '.join(axes) or 'none at all'}")
+    if not axes:
+        raise InputError(f"there is no axis {shown(name)}: the rows have no axes")
+    near = get_close_matches(name, axes, n=1, cutoff=0.6)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"there is no axis {shown(name)}, only {', '.join(axes)}{hint}")
 
 
 def value_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> str:
-    """The label of a value on an axis: upper and lower case are alike, and of FILE:CLASS the class is enough.
+    """The label of a value on an axis. Case does not matter, and the class is enough for a scheduler FILE:CLASS.
 
     Raises:
-        InputError: there is no such value, or there are several.
+        InputError: there is no such value, or several values match.
 
     >>> value_of({"scheduler": ["my.py:EASY", "fcfs"]}, "scheduler", "FCFS")
     'fcfs'
@@ -138,7 +142,7 @@ def value_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> str
 
 
 def _number(text: str) -> float | None:
-    """The number that a text is, so that 1.0 is found as 1."""
+    """The number in a text, so that 1.0 matches 1."""
     try:
         return float(text)
     except ValueError:
@@ -150,7 +154,7 @@ def select(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> list[
 
     Args:
         rows: the rows.
-        where: the values by their axes, as they are or as texts; `"0.8,1.0"` is two, unless there is such a value.
+        where: the values by their axes, as they are or as texts. `"0.8,1.0"` is two values, unless it is a value.
 
     Raises:
         InputError: there is no such axis, or no such value on it.
@@ -164,7 +168,7 @@ def select(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> list[
 
 
 def _values_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> list[str]:
-    """The label of a value, or those of several with commas between them."""
+    """The label of a value, or the labels of several values with commas between them."""
     if not isinstance(given, str) or "," not in given or given in axes[expect_axis(axes, axis)]:
         return [value_of(axes, axis, given)]
     return [value_of(axes, axis, part) for part in given.split(",")]
@@ -174,17 +178,17 @@ def select_one(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> _
     """The one row with these values on these axes.
 
     Raises:
-        InputError: there is none, or there are several.
+        InputError: there is no such row, or there are several.
     """
     found = select(rows, where)
     if len(found) == 1:
         return found[0]
-    told = " ".join(f"{axis}={label(next(iter(values)))}" for axis, values in where.items())
+    given = " ".join(f"{axis}={label(next(iter(values)))}" for axis, values in where.items())
     if not found:
-        raise InputError(f"there is no run with {told}" if told else "there are no runs")
+        raise InputError(f"there is no run with {given}" if given else "there are no runs")
     open_axes = [axis for axis, labels in axes_of(found).items() if len(labels) > 1]
-    hint = f": say which {' and '.join(open_axes)}, too" if open_axes else ""
-    raise InputError(f"there are {len(found):,} runs{f' with {told}' if told else ''}{hint}")
+    hint = f": give the {' and the '.join(open_axes)}, too" if open_axes else ""
+    raise InputError(f"there are {len(found):,} runs{f' with {given}' if given else ''}{hint}")
 
 
 def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
@@ -196,7 +200,7 @@ def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
     own = {each.name: each for row in rows for each in getattr(row, "own_metrics", ())}
     taus = {getattr(row, "tau", None) or TAU for row in rows}
     if isinstance(name, str) and name not in METRICS and any(name in row.metrics for row in rows):
-        own.setdefault(name, Metric(name, name.replace("_", " "), "", "", "", None, "own"))  # of a loop of one's own
+        own.setdefault(name, Metric(name, name.replace("_", " "), "", "", "", None, "own"))  # of the user's own loop
     found = metric_named(name, own=own.values(), tau=taus.pop() if len(taus) == 1 else TAU)
     if not any(found.name in row.metrics for row in rows):
         raise InputError(f"no run has {found.name}")
@@ -204,7 +208,7 @@ def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
 
 
 def axis_label(rows: Iterable[ResultRow], axis: str) -> str:
-    """What tables and plots call an axis: the load of a log is a factor, by which its arrivals are compressed."""
+    """The label of an axis in tables and plots. The load of a log is the factor that compresses its arrivals."""
     if axis == "load" and all(getattr(row, "is_model", None) is False for row in rows):
         return _FACTOR
     return axis

@@ -1,4 +1,4 @@
-"""What a simulation left behind, read again: a folder of result files, a jobs.csv, or a recording."""
+"""Read the schedule of a simulation: from a folder of result files, a jobs.csv, or a recording."""
 
 from __future__ import annotations
 
@@ -15,41 +15,45 @@ import msgspec
 from batprotocol.capture import Capture
 from batprotocol.capture.kinds import JOBS, jobs_file
 from batprotocol.capture.timeline.tables import read_table
+from batprotocol.deprecation import OldName
 from batprotocol.errors import InputError
 from batprotocol.simulator import TAU, JobRow, Metrics, measured, read_jobs
 from batprotocol.simulator.results.files import COLUMNS, parse_jobs
-from batprotocol.studies.comparing.told import ToldRows, of_messages, of_table
+from batprotocol.studies.comparing.reported import ReportedRows, of_messages, of_table
 
-__all__ = ["TOLD_TOLERANCE", "Schedule", "read_schedule", "schedule_in", "schedule_of"]
+__all__ = ["REPORTED_TOLERANCE", "Schedule", "read_schedule", "schedule_in", "schedule_of"]
 
-TOLD_TOLERANCE: Final = 0.01
-"""Seconds: how far times that messages tell may be from those in jobs.csv, twice what was measured on recorded runs."""
+REPORTED_TOLERANCE: Final = 0.01
+"""The seconds by which the times of messages may differ from those in jobs.csv: twice the largest difference that was
+measured in recorded runs."""
 _TOTALS: Final = "schedule.json"
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """The schedule that a simulation came to: its jobs, and the machine that they ran on.
+    """The schedule of a simulation: its jobs, and its machine.
 
     Args:
-        name: what it is called in comparisons.
+        name: its name in comparisons.
         jobs: the rows of its jobs.
-        hosts: how many hosts there were, > 0.
-        consumed_joules: the energy of all hosts; None where it is not known.
-        users: who submitted each job, by its full name, where that is known.
-        is_told: whether its times are those of messages, and not Batsim's own.
-        remarks: what is to be known of it, as parts of sentences, such as what is missing.
+        hosts: the number of hosts, > 0.
+        consumed_joules: the energy of all hosts; None if it is unknown.
+        users: the user of each job, by its full name, if users are known.
+        is_reported: whether its times are those of messages, and not Batsim's own.
+        remarks: remarks on it, as parts of sentences, such as missing jobs.
     """
+
+    is_told = OldName("is_reported")
 
     name: str
     jobs: tuple[JobRow, ...]
     hosts: int
     consumed_joules: float | None = None
     users: Mapping[str, object] | None = None
-    is_told: bool = False
+    is_reported: bool = False
     remarks: tuple[str, ...] = ()
 
     def metrics(self, tau: float = TAU) -> Metrics:
-        """What it came to, in the metrics of the field.
+        """Its metrics.
 
         Raises:
             InputError: tau is not > 0, or there are no hosts.
@@ -60,17 +64,18 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 def read_schedule(path: str | os.PathLike[str], *, name: str | None = None, hosts: int | None = None) -> Schedule:
     """The schedule in a folder of result files, of a jobs.csv, or of a recording.
 
-    Of a table, the schedule.json beside it tells of the machine. A table of somebody else needs the columns job_id,
-    submission_time, starting_time, finish_time and allocated_resources. Of a recording, see `schedule_in`.
+    If a schedule.json is in the folder of a jobs.csv, it describes the machine. A table from another program needs the
+    columns job_id, submission_time, starting_time, finish_time and allocated_resources. For recordings, see
+    `schedule_in`.
 
     Args:
-        path: the folder, or the file, of which the name may have a prefix (`out_jobs.csv`).
-        name: what it is called; None: as the path.
-        hosts: how many hosts there were; None: as schedule.json or the recording tells, else as many as were ever used.
+        path: the folder, or the file. The file name may have a prefix (`out_jobs.csv`).
+        name: its name; None: the path.
+        hosts: the number of hosts; None: the number in schedule.json or in the recording, else that of used hosts.
 
     Raises:
-        InputError: the file is no jobs.csv, or schedule.json is none.
-        CaptureError: it holds no run.
+        InputError: the file is not a jobs.csv, or schedule.json is not valid.
+        CaptureError: the recording has no run.
         OSError: a file cannot be read.
     """
     given = os.fspath(path)
@@ -89,17 +94,18 @@ def read_schedule(path: str | os.PathLike[str], *, name: str | None = None, host
 
 
 def schedule_in(run: Capture, *, name: str | None = None, hosts: int | None = None) -> Schedule:
-    """The schedule of a recording: the jobs.csv that was kept with it, else what its messages tell of jobs.
+    """The schedule of a recording, from the jobs.csv in it or else from its messages.
 
-    What messages tell of starts and ends are the times of the messages. Batsim's own are some milliseconds from these.
+    Starts and ends of jobs are then the times of the messages. Batsim's own times differ from them by some
+    milliseconds.
 
     Args:
         run: the recording.
-        name: what it is called; None: as the file.
+        name: its name; None: the path of the file.
         hosts: see `read_schedule`.
 
     Raises:
-        InputError: a time is no finite number.
+        InputError: a time is not a finite number.
         OSError: it cannot be read.
     """
     called = run.path if name is None else name
@@ -110,14 +116,14 @@ def schedule_in(run: Capture, *, name: str | None = None, hosts: int | None = No
             jobs = tuple(parse_jobs(text, JOBS))
             machine = _numbers(files.get(_TOTALS, b"{}").decode("utf-8", "replace"), _TOTALS)
         except InputError:
-            pass  # another Batsim's, or broken: the messages are whole
+            pass  # it is from another Batsim, or damaged; the messages are complete
         else:
             return _schedule(jobs, machine, called, hosts)
     rows = of_messages(run)
     found = _schedule(rows.jobs, {"nb_computing_machines": rows.hosts}, called, hosts)
     missing = (run.missing[:1].lower() + run.missing[1:].rstrip("."),) if run.missing else ()
-    told = "its jobs are as its messages tell: starts and ends are some milliseconds from those in jobs.csv"
-    return msgspec.structs.replace(found, is_told=True, remarks=(*missing, told, *_remarks(rows)))
+    source = "its jobs come from its messages: starts and ends differ by some milliseconds from those in jobs.csv"
+    return msgspec.structs.replace(found, is_reported=True, remarks=(*missing, source, *_remarks(rows)))
 
 
 def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | None = None) -> Schedule:
@@ -125,12 +131,12 @@ def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | 
 
     Args:
         rows: the rows.
-        totals: the schedule.json that belongs to them, if there is one.
-        name: what it is called.
+        totals: the path of their schedule.json. The file may be missing.
+        name: its name.
         hosts: see `read_schedule`.
 
     Raises:
-        InputError: schedule.json is none, or a time is no finite number.
+        InputError: schedule.json is not valid, or a time is not a finite number.
         OSError: a file cannot be read.
     """
     return _schedule(tuple(rows), _totals(totals) if os.path.exists(totals) else {}, name, hosts)
@@ -139,7 +145,7 @@ def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | 
 def _schedule(jobs: tuple[JobRow, ...], machine: Mapping[str, float], name: str, hosts: int | None) -> Schedule:
     for job in jobs:
         if not math.isfinite(job.submission_time + (job.finish_time or 0.0)):
-            reason = "the times of a job are finite numbers, and some of this one are none"
+            reason = "expected finite numbers as the times of the job"
             raise InputError(reason, f"{job.workload_name}!{job.job_id}", file=name)
     size = hosts or int(machine.get("nb_computing_machines", 0)) or _used(jobs)
     return Schedule(name=name, jobs=jobs, hosts=size, consumed_joules=machine.get("consumed_joules") or None)
@@ -153,30 +159,30 @@ def _is_batsims(file: str) -> bool:
     return set(columns) >= set(COLUMNS)
 
 
-def _remarks(rows: ToldRows) -> tuple[str, ...]:
+def _remarks(rows: ReportedRows) -> tuple[str, ...]:
     if not rows.left_out:
         return ()
     which = "1 job is" if rows.left_out == 1 else f"{rows.left_out:,} jobs are"
-    return (f"{which} left out, of which no submission, start or end is told",)
+    return (f"{which} left out: the submission, start or end is missing",)
 
 
 def _totals(path: str) -> dict[str, float]:
-    """The numbers of a schedule.json; those that are NaN are not in it."""
+    """The numbers of a schedule.json, without those that are NaN."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return _numbers(file.read(), path)
 
 
 def _numbers(text: str, path: str) -> dict[str, float]:
     try:
-        told = json.loads(text.replace("-nan", "null"))
+        found = json.loads(text.replace("-nan", "null"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"it is no schedule.json: {error}", file=path) from None
-    if not isinstance(told, dict):
-        raise InputError("it is no schedule.json: it holds no object", file=path)
-    return {key: value for key, value in told.items() if isinstance(value, int | float) and 0 <= value < math.inf}
+        raise InputError(f"it is not a schedule.json: {error}", file=path) from None
+    if not isinstance(found, dict):
+        raise InputError("it is not a schedule.json: expected a JSON object", file=path)
+    return {key: value for key, value in found.items() if isinstance(value, int | float) and 0 <= value < math.inf}
 
 
 def _used(jobs: Iterable[JobRow]) -> int:
-    """How many hosts there must have been: up to the last one that was used."""
+    """The smallest possible number of hosts: up to the last one that was used."""
     last = [part.rpartition("-")[2] for job in jobs for part in job.allocated_resources.split()]
     return max(map(int, last), default=0) + 1

@@ -1,10 +1,10 @@
-"""Tables of metrics: rows and columns are axes of a study, cells the means over its seeds, with confidence intervals.
+"""Tables of metrics: rows and columns are axes of a study, cells are means over its seeds, with confidence intervals.
 
-Or they are differences to a baseline, paired: from each run that run of the baseline is subtracted that has the same
-seed, load and so on, so that what chance does to both goes away.
+Or cells are paired differences to a baseline: the run of the baseline with the same seed, load and so on is subtracted
+from each run, so that chance with an equal effect on both cancels out.
 
-A mean is in bold where it is better than each other one of its column, by more than chance, pair by pair; a difference,
-where it is better than the baseline.
+A mean is in bold if it is better than each other mean of its column by more than chance, pair by pair. A difference is
+in bold if it is better than the baseline.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ __all__ = ["Cell", "Table", "table"]
 
 _UNSURE: Final = "n.s."
 _OWN: Final = "own"
-"""The path of metrics that users define begins with this."""
+"""The paths of metrics that users define begin with this."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """A mean over draws, or over differences between runs.
 
     Args:
-        mean: the mean; None where no run has the metric.
-        low: where its confidence interval begins; None with fewer than three draws.
-        high: where it ends.
-        draws: over how many draws.
-        count: over how many runs, or pairs of runs: more than draws where other axes are pooled.
-        missing: how many runs or pairs are not in it, because they have failed or are not there.
-        best: whether it is better than each other cell of the column, by more than chance; a difference: whether it is
-            better than the baseline.
-        is_baseline: whether it is of the baseline itself, whose means are shown, while the others are differences.
-        p: how likely such a difference to the baseline is by chance, corrected as the table says; None without one.
+        mean: the mean; None if no run has the metric.
+        low: the lower end of its confidence interval; None with fewer than three draws.
+        high: the upper end of its confidence interval.
+        draws: the number of draws.
+        count: the number of runs, or of pairs of runs. It is larger than `draws` if other axes are pooled.
+        missing: the number of runs or pairs that have failed or are missing.
+        best: whether it is better than each other cell of the column by more than chance; for a difference, whether it
+            is better than the baseline.
+        is_baseline: whether it is a cell of the baseline, which has means, while the other rows have differences.
+        p: the probability of such a difference to the baseline by chance, corrected if the table is; None without one.
     """
 
     mean: float | None = None
@@ -68,7 +68,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     p: float | None = None
 
     def divided(self, divisor: float) -> Cell:
-        """The same in a unit that is so much larger."""
+        """The same in a unit that is larger by this factor."""
         if self.mean is None:
             return self
         low, high = (None if end is None else end / divisor for end in (self.low, self.high))
@@ -76,30 +76,30 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_zero(self) -> bool | None:
-        """Whether 0 is in the interval, so that a difference may be chance; None without an interval."""
+        """Whether 0 is in the interval, so that a difference may be chance; None if there is no interval."""
         return None if self.low is None or self.high is None else self.low <= 0 <= self.high
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of means, which texts, other programs and notebooks can show.
+    """A table of means, for texts, other programs and notebooks.
 
     Args:
-        metrics: of each column, what is in it.
+        metrics: the metric of each column.
         row_axis: the axis of the rows.
-        column_axis: the axis of the columns; None: each is a metric.
+        column_axis: the axis of the columns; None: each column is a metric.
         rows: the labels of the rows.
         columns: the labels of the columns.
-        cells: those of each row.
+        cells: the cells of each row.
         baseline: the row that the others are compared with; None: all cells are means.
-        confidence: that of the intervals.
-        over: of each axis that the means are over, how many values it has.
+        confidence: the confidence of the intervals.
+        over: the axes of the means, with the number of values on each.
         draws: those of these axes whose values were drawn, and so repeat a measurement.
-        comparisons: how many pairs of cells were tested.
-        correction: how p-values are corrected for the number of comparisons; None: not at all.
-        head: what its axes are called, above the rows.
-        sentence: what the means are over, as a part of the caption.
-        notes: what to know before the numbers are used, as sentences.
-        unit: the unit in which numbers are shown; "" is the usual one of each metric. Records keep the metric's own.
+        comparisons: the number of tested pairs of cells.
+        correction: the correction of p-values for the number of comparisons; None: there is none.
+        head: the names of the axes, in the corner of the table.
+        sentence: the runs of the means, as a part of the caption.
+        notes: advice on the numbers, as sentences.
+        unit: the unit of the printed numbers; "": the usual unit of each metric. Records are in the metric's own unit.
     """
 
     metrics: tuple[Metric, ...]
@@ -120,7 +120,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Each cell with what it is of, for other programs."""
+        """Each cell with its labels, for other programs."""
         for row, cells in zip(self.rows, self.cells, strict=True):
             for column, metric, cell in zip(self.columns, self.metrics, cells, strict=True):
                 yield {
@@ -142,7 +142,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def caption(self) -> str:
-        """What the cells are, and what to know before they are used: a sentence a line."""
+        """A description of the cells, and advice on their numbers, one sentence on each line."""
         cells = [cell for row in self.cells for cell in row]
         what = f"{self._units()[0][0].label_with_unit}: " if self.column_axis is not None else ""
         kind = "means" if self.baseline is None else f"paired differences to {self.baseline}"
@@ -159,7 +159,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             corrected = "corrected by Holm" if self.correction else "not corrected for their number"
             said.append(f"{self.comparisons:,} comparisons, {corrected}")
         if any(cell.missing for cell in cells):
-            said.append("n: how many runs there were, where some are missing")
+            said.append("n: the number of runs, where some are missing")
         return "\n".join(["; ".join(said), *self.notes])
 
     def _is_unsure(self, cell: Cell) -> bool:
@@ -169,7 +169,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return cell.p is None or cell.p >= 1 - self.confidence
 
     def _units(self) -> list[tuple[Metric, float]]:
-        """Of each column, the metric in the unit that is shown, and what its numbers are divided by."""
+        """The metric of each column in the unit of the table, and the divisor of its numbers."""
         columns = list(zip(*self.cells, strict=True))
         if self.column_axis is not None:
             columns = [tuple(cell for column in columns for cell in column)] * len(columns)
@@ -193,7 +193,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return Grid([self.head, *columns], rows, self.caption)
 
     def _shown(self, cell: Cell, differ: bool) -> str:
-        """A cell as text: its mean and interval, whether it may be chance, how many there were where that matters."""
+        """A cell as text: its mean and interval, a mark if it may be chance, and n if numbers differ."""
         if cell.mean is None:
             return "- (n=0)" if cell.missing else ABSENT
         differs = self.baseline is not None and not cell.is_baseline
@@ -210,27 +210,27 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return f"{text} (n={cell.draws})" if differ or cell.draws < 3 else text
 
     def text(self) -> str:
-        """In columns, the best in asterisks."""
+        """The table as text in columns, with the best means in asterisks."""
         return formats.as_text(self.grid())
 
     def __str__(self) -> str:
         return self.text()
 
     def markdown(self) -> str:
-        """As Markdown, the best in bold."""
+        """The table as Markdown, with the best means in bold."""
         return formats.as_markdown(self.grid())
 
     def latex(self) -> str:
-        """As a LaTeX `tabular`, the best in bold; it needs the package `booktabs`."""
+        """The table as a LaTeX `tabular`, with the best means in bold. It needs the package `booktabs`."""
         return formats.as_latex(self.grid())
 
     def csv(self) -> str:
-        """As CSV, with a line for each cell."""
+        """The table as CSV, with a line for each cell."""
         return formats.as_csv(list(self.records()))
 
     def json(self) -> str:
-        """As JSON: what the table is of, and its cells."""
-        told = {
+        """The table as JSON: its description and its cells."""
+        record = {
             "rows": self.row_axis,
             "columns": self.column_axis,
             "metrics": [metric.name for metric in dict.fromkeys(self.metrics)],
@@ -243,7 +243,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             "caption": self.caption,
             "cells": list(self.records()),
         }
-        return formats.as_json(told)
+        return formats.as_json(record)
 
     def __repr__(self) -> str:
         of = ", ".join(dict.fromkeys(metric.name for metric in self.metrics))
@@ -271,23 +271,22 @@ def table(
 ) -> Table:
     """A table of the results of a study.
 
-    What was drawn (seeds, or windows of a log that are apart) repeats a measurement, and is resampled; what was chosen
-    (loads, platforms) is averaged within each draw first.
+    Draws (seeds, or windows of a log that do not overlap) repeat a measurement, and are resampled. Other axes (loads,
+    platforms) are averaged within each draw first.
 
     Args:
-        results: its rows.
+        results: the rows of a study.
         rows: the axis of the table's rows.
         columns: the axis of its columns; None: the columns are the metrics.
-        metric: by its name in `METRICS`, or a metric of one's own; without an axis for the columns, several of them,
-            too.
-        baseline: the value on the axis of the rows that the others are compared with, pair by pair; None: none.
-        where: the values to look at, on some axes.
-        confidence: that of the bootstrap intervals, in (0, 1).
-        correction: how p-values are corrected for the number of comparisons: `holm`, or None: not at all.
-        draws: the axes whose values were drawn by chance.
-        unit: the unit in which texts show the numbers, such as `kWh` or `h`; "": the usual one of each metric.
-        resamples: how many samples are drawn for each interval, in [1, 1,000,000].
-        seed: of chance.
+        metric: a name in `METRICS`, or a metric of your own. If the columns have no axis, it can be several of them.
+        baseline: the value on the axis of the rows that the others are compared with, pair by pair; None: no baseline.
+        where: the values to select, by their axes.
+        confidence: the confidence of the bootstrap intervals, in (0, 1).
+        correction: the correction of p-values for the number of comparisons: `holm`, or None.
+        draws: the axes whose values were drawn at random.
+        unit: the unit of printed numbers, such as `kWh` or `h`; "": the usual unit of each metric.
+        resamples: the number of samples for each interval, in [1, 1,000,000].
+        seed: the seed of the resampling.
 
     Raises:
         InputError: there are no results, or no such axis, value or metric, or a number is out of its range.
@@ -303,17 +302,17 @@ def table(
     (('fcfs', 'easy'), -2.3333333333333335, {'seed': 3})
     """
     if correction not in (None, "holm"):
-        raise InputError(f"expected a correction that is holm or none, got {shown(correction)}")
+        raise InputError(f"expected holm or None as the correction, got {shown(correction)}")
     kept = select(results, where or {})
     if not kept:
         raise InputError("there are no results to make a table of")
     given = [metric] if isinstance(metric, str | Metric) else list(metric)
     if not given or (columns is not None and len(given) != 1):
-        raise InputError("expected one metric, or several in the columns of a table without an axis for its columns")
+        raise InputError("expected one metric; for several metrics, leave out the axis of the columns")
     axes = axes_of(kept)
     expect_axis(axes, rows)
     if columns is not None and expect_axis(axes, columns) == rows:
-        raise InputError(f"the axis {rows} cannot be that of the rows and that of the columns")
+        raise InputError(f"the axis {rows} cannot be both in the rows and in the columns: choose another one")
     compared = None if baseline is None else value_of(axes, rows, baseline)
     metrics = [expect_metric(kept, each) for each in given]
     for each in metrics if unit else ():
@@ -364,19 +363,19 @@ def _labels(rows: Iterable[ResultRow], axes: Mapping[str, list[str]], axis: str)
 def _equal_rows(
     groups: Groups, labels: Sequence[str], columns: Sequence[str | None], metrics: Iterable[Metric]
 ) -> Iterator[str]:
-    """Which rows have the same numbers in each run, as sentences: they may do the same without a word."""
+    """Sentences on rows with the same numbers in each run: a setting of them may have no effect."""
     names = [metric.name for metric in metrics]
-    left = list(labels)
-    while left:
-        first = left.pop(0)
-        same = [other for other in left if all(groups.are_equal(first, other, columns, name) for name in names)]
+    rest = list(labels)
+    while rest:
+        first = rest.pop(0)
+        same = [other for other in rest if all(groups.are_equal(first, other, columns, name) for name in names)]
         if same:
-            left = [other for other in left if other not in same]
+            rest = [other for other in rest if other not in same]
             yield f"{' and '.join([first, *same])} have the same numbers in each run"
 
 
 class _Tests:
-    """The comparisons of a table: each pair of cells once, and together corrected for their number."""
+    """The comparisons of a table: each pair of cells once, with one correction for their number."""
 
     def __init__(self, confidence: float, correction: str | None, resamples: int, seed: int) -> None:
         self.confidence, self.resamples, self.seed = confidence, resamples, seed
@@ -385,7 +384,7 @@ class _Tests:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of comparisons."""
         return sum(p is not None for p in self._found.values())
 
     def ask(self, pair: tuple[Any, ...], sample: Sample) -> None:
@@ -394,12 +393,12 @@ class _Tests:
             self._found[pair] = p_value(sample.values, resamples=self.resamples, seed=self.seed)
 
     def settle(self) -> None:
-        """All comparisons are known: correct them."""
+        """Correct the p-values, once all comparisons are known."""
         if self._correction is not None:
             self._found = dict(zip(self._found, holm(list(self._found.values())), strict=True))
 
     def p(self, pair: tuple[Any, ...]) -> float | None:
-        """How likely such a difference is by chance; None where too few pairs are there."""
+        """The probability of such a difference by chance; None if there are too few pairs."""
         return self._found.get(pair)
 
     def interval(self, values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
@@ -423,7 +422,7 @@ class _Column:
         return self._groups.differences(name, other, self._column, self._metric.name)
 
     def _candidate(self) -> str | None:
-        """The row that is the best one, if one is and there are several."""
+        """The row with the best mean, if there are several rows and the metric has a better direction."""
         sign = {"less": 1.0, "more": -1.0, None: 0.0}[self._metric.better]
         means = {name: sign * sample.mean for name, sample in self._samples.items() if sample.mean is not None}
         if not sign or len(means) < 2:
@@ -437,7 +436,7 @@ class _Column:
         return (other for other in self._labels if other != name and self._samples[other].values)
 
     def ask(self, tests: _Tests) -> None:
-        """Have all pairs compared that the cells need."""
+        """Ask for all comparisons that the cells need."""
         for name in self._labels if self._baseline is not None else ():
             if name != self._baseline:
                 tests.ask(self._pair(name, str(self._baseline)), self._differences(name, str(self._baseline)))
@@ -446,7 +445,7 @@ class _Column:
                 tests.ask(self._pair(self._first, other), self._differences(self._first, other))
 
     def cells(self, tests: _Tests) -> list[Cell]:
-        """The cells, from the first row on."""
+        """The cells, in the order of the rows."""
         return [self._cell(name, tests) for name in self._labels]
 
     def _cell(self, name: str, tests: _Tests) -> Cell:
@@ -473,13 +472,13 @@ class _Column:
         )
 
     def _is_best(self, name: str, tests: _Tests) -> bool:
-        """Whether a row is better than each other one by more than chance."""
+        """Whether a row is better than each other row by more than chance."""
         if self._baseline is not None or name != self._first:
             return False
         return all(self._is_better(name, other, tests) for other in self._others(name))
 
     def _is_better(self, name: str, other: str, tests: _Tests) -> bool:
-        """Whether a row is better than another one by more than chance."""
+        """Whether a row is better than another row by more than chance."""
         p, mean = tests.p(self._pair(name, other)), self._differences(name, other).mean
         if p is None or p >= 1 - tests.confidence or mean is None or self._metric.better is None:
             return False

@@ -1,6 +1,6 @@
-"""Units in which numbers are shown: those that are asked for, and prefixes that leave few digits of joules.
+"""Units of printed numbers: the units that users ask for, and prefixes that shorten numbers of joules.
 
-What is kept and written as CSV or JSON stays in the unit of the metric.
+Numbers in stores, CSV and JSON stay in the unit of the metric.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ UNITS: Final = {
     },
     "s": {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
 }
-"""For the unit of a metric, how much each unit is that it can be shown in."""
+"""The units in which each unit of metrics can be shown, with their sizes."""
 _PREFIXED: Final = ("TJ", "GJ", "MJ", "kJ")
 
 
 def in_unit(metric: Metric, unit: str) -> tuple[Metric, float]:
-    """A metric in another unit, and what its numbers are divided by.
+    """A metric in another unit, and the divisor of its numbers.
 
     Args:
         metric: the metric.
@@ -50,13 +50,13 @@ def in_unit(metric: Metric, unit: str) -> tuple[Metric, float]:
     """
     known = UNITS.get(metric.unit, {})
     if unit not in known:
-        hint = f"expected {', '.join(known)}" if known else "it has one unit only"
+        hint = f"expected {', '.join(known)}" if known else "it has one unit only; leave out the unit"
         raise InputError(f"{metric.label_with_unit} cannot be shown in {shown(unit)}: {hint}")
     return msgspec.structs.replace(metric, unit=unit), known[unit]
 
 
 def usual_unit(metric: Metric, values: Iterable[float | None]) -> tuple[Metric, float]:
-    """A metric in the unit that leaves few digits of joules, and what its numbers are divided by.
+    """A metric in its usual unit, with a prefix for joules, and the divisor of its numbers.
 
     >>> from batprotocol.simulator import METRICS
     >>> usual_unit(METRICS["consumed_joules"], [3.2e9, 1.5e9])[0].label_with_unit

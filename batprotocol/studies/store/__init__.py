@@ -1,8 +1,8 @@
-"""What is kept of runs: one folder, which may be killed at any moment, copied, and merged with another one.
+"""The store of runs: one folder that survives a kill at any moment, and can be copied and merged with another one.
 
-`runs/AB/ABCD...` is the folder of a run, which appears with all its files at once: what is there is whole. `run.json`
-in it says all about it, so that the `index`, an SQLite file, can be made anew of the folders at any time. `rows` are
-what runs came to, with their `jobs` as Parquet or CSV, and `store` puts all of it together.
+`runs/AB/ABCD...` is the folder of a run. It appears with all its files at once, so it is always complete. Its
+`run.json` describes the run, so that the `index`, an SQLite file, can be made anew from the folders at any time. `rows`
+are the results of runs, with their `jobs` as Parquet or CSV. `store` combines all of it.
 """
 
 from batprotocol.studies.store.rows import Row, Rows

@@ -1,6 +1,6 @@
-"""The index of a store, an SQLite file: which runs there are, how they were measured, and which of them a study wants.
+"""The index of a store, an SQLite file: its runs, their metrics, and the runs that studies want.
 
-All that is in it can be made anew of the folders, but for which run a study wants last. It must not know of these.
+It can be made anew from the folders of the runs, except for the runs that studies want. It must not know of folders.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["NAME", "Entry", "Index", "Wanted"]
 NAME: Final = "index.sqlite"
 FORMAT: Final = 2
 _BEFORE: Final = 1
-"""The format of versions up to 0.2: a run has one set of metrics. Such an index is brought up to date."""
+"""The format of versions up to 0.2, in which a run has one set of metrics. Such an index is brought up to date."""
 _APPLICATION: Final = 0x62617473  # "bats"
 _PATIENCE: Final = 60.0
-"""Seconds that another program may write before it is given up."""
+"""The maximum number of seconds to wait while another program writes."""
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -52,7 +52,7 @@ DROP TABLE old_wanted
 
 
 class Entry(NamedTuple):
-    """A run, as the index has it; see `Row`."""
+    """A run in the index; see `Row`."""
 
     key: str
     state: str
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A run that a study wants: where it is on the axes, and how it is measured."""
+    """A run that a study wants: its values on the axes, and its measure."""
 
     axes: str
     key: str
@@ -76,8 +76,8 @@ class Index:
     """The index in a folder.
 
     Args:
-        folder: of the store.
-        writes: whether it may be written, and made if there is none.
+        folder: the folder of the store.
+        writes: whether the index may be written, and made if it is missing.
 
     Raises:
         StudyError: it cannot be used.
@@ -89,15 +89,15 @@ class Index:
             for name in (self._path, f"{self._path}-journal"):
                 with suppress(FileNotFoundError):
                     os.unlink(name)
-        with self._telling():
+        with self._explaining():
             where = f"file:{_quoted(self._path)}?mode={'rwc' if writes else 'ro'}"
             self._database = sqlite3.connect(where, timeout=_PATIENCE, isolation_level=None, uri=True)
             try:
                 if self._expect_format() == _BEFORE:
                     self._update(writes)
                 if writes:
-                    # What the system has, it writes down even if this process is killed; and after a power cut, what
-                    # is missing here is still in the folders.
+                    # The system writes its buffers even if this process is killed. After a power cut, the folders
+                    # still have all runs that are missing here.
                     self._database.execute("PRAGMA synchronous=OFF")
                     self._make()
             except BaseException:
@@ -105,9 +105,9 @@ class Index:
                 raise
 
     def _is_torn(self) -> bool:
-        """Whether there is a file that nobody can read: it was copied while it was written, or lost in a power cut.
+        """Whether the file is damaged: it was copied while it was written, or a power cut damaged it.
 
-        Who opens the store makes it anew of the folders.
+        The store makes it anew from the folders.
         """
         if not os.path.exists(self._path):
             return False
@@ -115,28 +115,29 @@ class Index:
             with closing(sqlite3.connect(f"file:{_quoted(self._path)}?mode=ro", timeout=_PATIENCE, uri=True)) as found:
                 return str(found.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok"
         except sqlite3.OperationalError:
-            return False  # it is locked, or cannot be opened: that is told where it matters
+            return False  # it is locked, or cannot be opened: its next use reports that
         except sqlite3.DatabaseError:
             return True
 
     def _expect_format(self) -> int:
-        """The format of the file, of those that are known."""
+        """The format of the file. It must be a known one."""
         self._database.execute("BEGIN")  # else another program could make it between two of these readings
         application = self._database.execute("PRAGMA application_id").fetchone()[0]
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         self._database.execute("COMMIT")
         if tables and application != _APPLICATION:
-            raise StudyError("it is no index of runs", file=self._path)
+            raise StudyError("it is not an index of runs: use another folder as the store", file=self._path)
         if tables and version not in (_BEFORE, FORMAT):
             raise StudyError(
-                f"a newer batprotocol has made it: its format is {version}, and this version reads {FORMAT}",
+                f"a newer batprotocol has made it: its format is {version}, and this version reads {FORMAT}; "
+                "update batprotocol",
                 file=self._path,
             )
         return int(version) if tables else FORMAT
 
     def _update(self, writes: bool) -> None:
-        """Bring an index of former versions up to date: in the file, or, where nothing is written, in memory."""
+        """Bring an index of older versions up to date: in the file, or in memory if nothing may be written."""
         if not writes:
             copy = sqlite3.connect(":memory:", isolation_level=None)
             self._database.backup(copy)
@@ -156,28 +157,28 @@ class Index:
 
     def keys(self) -> dict[str, str]:
         """The states of all runs, by their keys."""
-        with self._telling():
+        with self._explaining():
             return dict(self._database.execute("SELECT key, state FROM runs"))
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Add runs, in the place of those of the same keys, whose metrics are gone then."""
+        """Add runs. They replace runs with the same keys, and the metrics of these."""
         rows = [(*each[:4], _text(each.axes), _text(each.facts), each.seconds) for each in entries]
-        with self._telling(), self._writing():
+        with self._explaining(), self._writing():
             self._database.executemany("DELETE FROM measured WHERE key = ?", [(row[0],) for row in rows])
             self._database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def add_measured(self, found: Iterable[tuple[str, str, Mapping[str, float]]], measures: Mapping[str, Any]) -> None:
-        """Add metrics, by the keys of runs and measures, and what these measures are."""
+        """Add metrics, by the keys of runs and measures, and the descriptions of these measures."""
         rows = [(key, measure, _text(metrics)) for key, measure, metrics in found]
         described = [(measure, _text(description)) for measure, description in measures.items()]
-        with self._telling(), self._writing():
+        with self._explaining(), self._writing():
             self._database.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", rows)
             self._database.executemany("INSERT OR REPLACE INTO measures VALUES (?, ?)", described)
 
     def measured(self, keys: Iterable[str] | None = None) -> dict[tuple[str, str], dict[str, float]]:
-        """The metrics of all runs, or of these ones, by their keys and those of measures."""
+        """The metrics of all runs, or of the given runs, by the keys of runs and measures."""
         chosen = None if keys is None else set(keys)
-        with self._telling():
+        with self._explaining():
             return {
                 (key, measure): json.loads(metrics)
                 for key, measure, metrics in self._database.execute("SELECT key, measure, metrics FROM measured")
@@ -185,8 +186,8 @@ class Index:
             }
 
     def measures(self) -> dict[str, Any]:
-        """What each measure is, by its key."""
-        with self._telling():
+        """The description of each measure, by its key."""
+        with self._explaining():
             return {
                 measure: json.loads(description)
                 for measure, description in self._database.execute("SELECT measure, description FROM measures")
@@ -194,43 +195,43 @@ class Index:
 
     def drop(self, keys: Iterable[str]) -> None:
         """Forget runs."""
-        with self._telling(), self._writing():
+        with self._explaining(), self._writing():
             gone = [(key,) for key in keys]
             self._database.executemany("DELETE FROM runs WHERE key = ?", gone)
             self._database.executemany("DELETE FROM measured WHERE key = ?", gone)
 
     def want(self, runs: Iterable[tuple[Any, str, str]]) -> None:
-        """A study wants these: axes, and the keys of the runs and measures that are there now.
+        """Record that a study wants these runs: values on the axes, and the keys of runs and measures.
 
-        A run that was wanted at other places of the axes, or measured in another way, is there once all the same.
+        Each run is wanted once. Its new axes and measure replace the former ones.
         """
         rows = [(_text(axes), key, measure, place) for place, (axes, key, measure) in enumerate(runs)]
-        with self._telling(), self._writing():
+        with self._explaining(), self._writing():
             self._database.executemany("DELETE FROM wanted WHERE key = ?", {(row[1],) for row in rows})
             self._database.executemany("INSERT OR REPLACE INTO wanted VALUES (?, ?, ?, ?)", rows)
 
     def wanted(self) -> list[Wanted]:
-        """What studies have wanted, in their order."""
-        with self._telling():
+        """The runs that studies want, in their order."""
+        with self._explaining():
             query = "SELECT axes, key, measure, place FROM wanted ORDER BY place, axes"
             return [Wanted(*row) for row in self._database.execute(query)]
 
     def add_wanted(self, rows: Sequence[Wanted]) -> None:
-        """Add what another index has, where nothing is wanted here."""
-        with self._telling(), self._writing():
+        """Add the wanted runs of another index, except at axes at which a run is wanted here."""
+        with self._explaining(), self._writing():
             self._database.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?, ?)", rows)
 
     def entries(self) -> dict[str, Entry]:
         """All runs, by their keys."""
         query = "SELECT key, state, kind, error, axes, facts, seconds FROM runs ORDER BY key"
-        with self._telling():
+        with self._explaining():
             return {
                 key: Entry(key, state, kind, error, json.loads(axes), json.loads(facts), seconds)
                 for key, state, kind, error, axes, facts, seconds in self._database.execute(query)
             }
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     @contextmanager
@@ -244,14 +245,14 @@ class Index:
         self._database.execute("COMMIT")
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """What SQLite finds wrong is told in a sentence."""
+    def _explaining(self) -> Iterator[None]:
+        """Raise a `StudyError` with a sentence for each error of SQLite."""
         try:
             yield
         except sqlite3.Error as error:
             hint = ""
             if type(error) is sqlite3.DatabaseError:
-                hint = "; run a study with this store, which makes the index anew"
+                hint = "; run a study with this store: that makes the index anew"
             raise StudyError(f"{error}{hint}", file=self._path) from None
 
 

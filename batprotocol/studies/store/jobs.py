@@ -1,6 +1,6 @@
-"""The jobs of a run, and who submitted them: Batsim's jobs.csv, or the same as Parquet, which takes half the room.
+"""The jobs of a run, and their users: Batsim's jobs.csv, or the same as Parquet, which takes half the space.
 
-Who submitted a job is not in Batsim's file: it is a column more of the Parquet file, or else a file of its own.
+Batsim's file does not have the users. They are an additional column of the Parquet file, or else a separate file.
 
 Parquet needs the package `pyarrow`, which comes with `batprotocol[tables]` and is imported when it is used.
 """
@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import PackageMissing, StudyError
+from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import JobRow, read_jobs
 from batprotocol.simulator.results.frames import JOB_KINDS
@@ -24,26 +25,26 @@ __all__ = ["CSV", "PARQUET", "USERS", "as_parquet", "can_write_parquet", "jobs_i
 CSV: Final = "jobs.csv"
 PARQUET: Final = "jobs.parquet"
 USERS: Final = "users.json"
-"""Who submitted each job, by its full name."""
+"""The file with the user of each job, by its full name."""
 _USER: Final = "user"
 _DECIMALS: Final = 6
-"""Those of a jobs.csv."""
+"""The number of decimals in a jobs.csv."""
 
 _REPEATED: Final = ("workload_name", "profile", "final_state", "metadata")
 _KINDS: Final = {**JOB_KINDS, "metadata": "text"}
 
 
 def can_write_parquet() -> bool:
-    """Whether the package for it is there."""
+    """Whether the package that writes Parquet is installed."""
     try:
-        import pyarrow.parquet  # noqa: F401  # it is asked for, and not used
+        import pyarrow.parquet  # noqa: F401  # only its presence matters
     except ImportError:
         return False
     return True
 
 
 def rounded(rows: Iterable[JobRow]) -> list[JobRow]:
-    """The rows as a jobs.csv has them, with six decimals, so that they are measured alike now and when read again."""
+    """The rows with the six decimals of a jobs.csv, so that metrics are the same now and after a second reading."""
     return [
         JobRow(
             job_id=row.job_id,
@@ -67,11 +68,11 @@ def _rounded(value: float | None) -> float | None:
 
 
 def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
-    """A jobs.csv as Parquet, with the same columns, and one more where it is known who submitted the jobs.
+    """A jobs.csv as Parquet, with the same columns, and one more for the users if they are known.
 
     Args:
         csv: the jobs.csv.
-        users: who submitted each job, as JSON, or None.
+        users: the user of each job, as JSON, or None.
     """
     import pyarrow
     import pyarrow.csv
@@ -103,11 +104,11 @@ def jobs_in(folder: str) -> Iterator[JobRow]:
     """The rows of the jobs of a run, in their order, with the six decimals that Batsim writes.
 
     Args:
-        folder: of the run.
+        folder: the folder of the run.
 
     Raises:
-        StudyError: there are none.
-        PackageMissing: they are Parquet, and the package for that is missing.
+        StudyError: the run has no jobs.
+        PackageMissing: they are in a Parquet file, and the package for that is missing.
         OSError: they cannot be read.
     """
     parquet, csv = os.path.join(folder, PARQUET), os.path.join(folder, CSV)
@@ -119,10 +120,10 @@ def jobs_in(folder: str) -> Iterator[JobRow]:
 
 
 def users_in(folder: str) -> dict[str, Any] | None:
-    """Who submitted each job of a run, by its full name; None where that is not known.
+    """The user of each job of a run, by its full name; None if users are unknown.
 
     Args:
-        folder: of the run.
+        folder: the folder of the run.
 
     Raises:
         PackageMissing: the jobs are Parquet, and the package for that is missing.
@@ -147,7 +148,7 @@ def _reader(path: str) -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise PackageMissing(f"{path} needs pyarrow: pip install 'batprotocol[tables]'", name=error.name) from None
+        raise PackageMissing(f"{path} needs pyarrow: {installing('tables')}", name=error.name) from None
     return pyarrow.parquet
 
 

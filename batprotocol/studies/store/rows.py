@@ -1,4 +1,4 @@
-"""What runs came to: a row for each, and several of them as tables of other libraries."""
+"""The results of runs: a row for each run, and several rows as tables of other libraries."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ __all__ = ["Row", "Rows"]
 
 _SHOWN: Final = ("mean_waiting_time", "mean_bounded_slowdown", "utilisation", "makespan")
 _MOST: Final = 20
-"""How many rows a notebook shows."""
+"""The maximum number of rows in a notebook."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A run that has ended.
 
     Args:
-        key: its name, a hash of all that decides what comes of it.
-        axes: where it is on each axis of its study: scheduler, workload, load, seed...
+        key: its name, a hash of everything that decides its result.
+        axes: its value on each axis of its study: scheduler, workload, load, seed...
         state: `done` or `failed`.
-        kind: why it failed (`exception`, `rule`, `deadlock`, `stopped`, `time`, `memory`, `died`, `scheduler`, `input`,
-            `batsim`), or "".
-        error: the same as a sentence, or "".
+        kind: the kind of its failure (`exception`, `rule`, `deadlock`, `stopped`, `time`, `memory`, `died`,
+            `scheduler`, `input`, `batsim`), or "".
+        error: a sentence on its failure, or "".
         metrics: its results, by the names of `METRICS`, such as `mean_bounded_slowdown`; empty if it failed.
-        seconds: of real time that it took.
-        folder: where its files are: Batsim's results, and of one that failed `traceback.txt` and `recording.tar.xz`.
-        drawn: what its seed draws, of `workload`, `weeks`, `estimates` and `scheduler`.
-        is_model: whether its workload is drawn from a model; None where that is not known.
-        hosts: how many computation hosts there were; 0 where that is not known.
+        seconds: the real time that it took.
+        folder: the folder of its files: Batsim's results; `traceback.txt` and `recording.tar.xz` if it failed.
+        drawn: the parts that its seed draws, of `workload`, `weeks`, `estimates` and `scheduler`.
+        is_model: whether its workload is drawn from a model; None if that is unknown.
+        hosts: the number of computation hosts; 0 if that is unknown.
         measure: how it was measured.
     """
 
@@ -59,18 +59,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     measure: Measure = Measure()
 
     def jobs(self) -> Iterator[JobRow]:
-        """The rows of its jobs, read when they are wanted.
+        """The rows of its jobs. They are read from its files.
 
         Raises:
-            StudyError: it has none.
-            PackageMissing: they are Parquet, and `pyarrow` is missing.
+            StudyError: it has no jobs.
+            PackageMissing: they are in a Parquet file, and `pyarrow` is missing.
             OSError: they cannot be read.
         """
         return jobs_in(self.folder)
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:
-        """The metrics that files of the study define, as tables show them."""
+        """The metrics that files of the study define."""
         return tuple(
             Metric(each.name, each.label, each.definition, each.unit, "", _better(each.better), "own")
             for each in self.measure.own
@@ -78,12 +78,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tau(self) -> float | None:
-        """The bound of its bounded slowdowns in seconds, where the study gives one."""
+        """The bound of its bounded slowdowns in seconds, if the study sets it."""
         return self.measure.settings.get("tau")
 
     @property
     def traceback(self) -> str:
-        """What Python showed when it failed; "" if there is nothing."""
+        """The traceback of a failed run; "" if there is none."""
         path = os.path.join(self.folder, TRACEBACK)
         if not os.path.isfile(path):
             return ""
@@ -92,12 +92,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def recording(self) -> str | None:
-        """The recording of a run that failed, for `batproto dump` and `check`; None if there is none."""
+        """The recording of a failed run, for `batproto dump` and `check`; None if there is none."""
         path = os.path.join(self.folder, RECORDING)
         return path if os.path.isfile(path) else None
 
     def flat(self) -> dict[str, Any]:
-        """Its axes, state and metrics, as columns of a table have them."""
+        """Its axes, state and metrics, by the names of table columns."""
         return {**self.axes, "state": self.state, **self.metrics}
 
 
@@ -129,7 +129,7 @@ class Rows(Sequence[Row]):
 
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
-        """The axes, and the values that the rows have on each, in their order."""
+        """The axes, with the values of the rows on each of them, in the order of the rows."""
         found: dict[str, dict[Any, None]] = {}
         for row in self._rows:
             for name, value in row.axes.items():
@@ -137,14 +137,14 @@ class Rows(Sequence[Row]):
         return {name: tuple(values) for name, values in found.items()}
 
     def where(self, **axes: Any) -> Rows:
-        """The rows that have these values on these axes."""
+        """The rows with these values on these axes."""
         return Rows([row for row in self._rows if all(row.axes.get(name) == value for name, value in axes.items())])
 
     def measured_as(self, found: Mapping[tuple[str, str], Mapping[str, float]]) -> Rows:
         """The same rows with other metrics.
 
         Args:
-            found: the metrics, by the keys of runs and measures; rows that are not in it stay as they are.
+            found: the metrics, by the keys of runs and measures. Rows that are not in it stay as they are.
         """
         return Rows(
             [
@@ -155,16 +155,16 @@ class Rows(Sequence[Row]):
 
     @property
     def done(self) -> Rows:
-        """The rows of the runs that came to their end."""
+        """The rows of the runs that did not fail."""
         return Rows([row for row in self._rows if row.state == DONE])
 
     @property
     def failed(self) -> Rows:
-        """The others."""
+        """The rows of the runs that failed."""
         return Rows([row for row in self._rows if row.state != DONE])
 
     def columns(self) -> dict[str, list[Any]]:
-        """Axes, states and metrics as columns, with None where a row has no value."""
+        """Axes, states and metrics as columns. A row without a value has None there."""
         flat = [row.flat() for row in self._rows]
         names = dict.fromkeys(name for each in flat for name in each)
         return {name: [each.get(name) for each in flat] for name in names}
@@ -194,7 +194,7 @@ class Rows(Sequence[Row]):
         return arrow_table(self.columns(), {})
 
     def _repr_html_(self) -> str:
-        """The first rows, where they are on the axes that they differ in, and what is looked at most."""
+        """The first rows, with the axes in which they differ, and the most used metrics."""
         from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 
         axes = [name for name, values in self.axes.items() if len(values) > 1]

@@ -1,7 +1,7 @@
-"""A store of runs: the folders of the runs, and the index of them.
+"""A store of runs: the folders of the runs, and their index.
 
-Several programs may use one store: the folder of a run appears there at once, with all its files, and whoever comes
-second finds it.
+Several programs may use one store. The folder of a run appears with all its files at once. If two programs run the
+same run, the second one finds the folder of the first one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from batprotocol.studies.store.index import NAME, Entry, Index
 from batprotocol.studies.store.jobs import CSV, PARQUET, USERS, as_parquet, can_write_parquet
 from batprotocol.studies.store.rows import Row, Rows
 
-with suppress(ImportError):  # where it is missing, what others have left is not taken away
+with suppress(ImportError):  # without it, files that other programs have left behind are not deleted
     from fcntl import LOCK_EX, LOCK_NB, flock
 
 __all__ = ["Store", "key_of"]
@@ -38,14 +38,14 @@ _USUAL: Final = Measure()
 
 
 class Store:
-    """The runs in a folder. Use it in a `with`, or close it.
+    """The runs in a folder. Use it in a `with` statement, or close it.
 
     Args:
         path: the folder.
-        writes: whether it is made if there is none, and may be written; else it must be there.
+        writes: whether the store may be written, and is made if it does not exist. By default, it must exist.
 
     Raises:
-        StudyError: it is no store, or one of another version.
+        StudyError: the folder is not a store, or is one of a newer version.
         OSError: it cannot be read, or written.
 
     >>> import tempfile
@@ -57,7 +57,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, writes: bool = False) -> None:
         self.path = os.fspath(path)
         self.others = 0
-        """How many programs wrote to it already when it was opened."""
+        """The number of other programs that wrote to it when it was opened."""
         self._lock: int | None = None
         self._unfinished = ""
         self._expect_store(writes)
@@ -78,14 +78,14 @@ class Store:
         if os.path.isfile(os.path.join(self.path, NAME)) or (writes and not os.path.exists(self.path)):
             return
         if not os.path.isdir(self.path):
-            reason = "it is no folder" if os.path.exists(self.path) else "there is no such store"
+            reason = "it is not a folder" if os.path.exists(self.path) else "there is no such store"
             raise StudyError(reason, file=self.path)
         rest = set(os.listdir(self.path)) - {_RUNS, _UNFINISHED}
         if not writes or (rest and not {_RUNS} <= set(os.listdir(self.path))):
-            raise StudyError(f"it is no store of runs: there is no {NAME} in it", file=self.path)
+            raise StudyError(f"it is not a store of runs: there is no {NAME} in it", file=self.path)
 
     def _take_place(self) -> None:
-        """A folder of our own for what is not finished, and none for those who were killed."""
+        """Make a folder for unfinished runs, and delete those of programs that were killed."""
         parent = os.path.join(self.path, _UNFINISHED)
         for name in os.listdir(parent):
             folder = os.path.join(parent, name)
@@ -101,19 +101,19 @@ class Store:
             self._lock = _locked(self._unfinished)
             if os.path.isdir(self._unfinished):
                 return
-            # Somebody took it for one of the dead before it was locked.
+            # Another program has deleted it before it was locked.
 
     def _reconcile(self) -> None:
-        """Let the index have what is in the folders: who was killed between the two left it behind."""
-        there = set(self._folders())
+        """Bring the index in line with the folders: a program may have been killed between the two."""
+        folders = set(self._folders())
         known = self._index.keys()
-        gone = known.keys() - there
+        gone = known.keys() - folders
         if gone:
             self._index.drop(gone)
-        self._take(found for found in map(self._read, sorted(there - known.keys())) if found is not None)
+        self._take(found for found in map(self._read, sorted(folders - known.keys())) if found is not None)
 
     def _take(self, found: Iterable[_Known]) -> None:
-        """Let the index have these runs."""
+        """Add these runs to the index."""
         known = list(found)
         if known:
             self._index.add([each.entry for each in known])
@@ -129,7 +129,7 @@ class Store:
                 yield from os.listdir(os.path.join(parent, name))
 
     def _read(self, key: str) -> _Known | None:
-        """What the folder of a run says of it; None if that cannot be read, and it is as if it were not there."""
+        """A run as its folder describes it; None if that cannot be read. The store ignores such a folder."""
         try:
             with open(os.path.join(self.folder(key), _RUN), "rb") as file:
                 found: Any = msgspec.json.decode(file.read())
@@ -150,27 +150,27 @@ class Store:
         return os.path.join(self.path, _RUNS, key[:2], key)
 
     def has(self, key: str) -> bool:
-        """Whether a run is there, of whoever."""
+        """Whether the folder of a run exists, also if another program has made it."""
         return os.path.isdir(self.folder(key))
 
     def states(self) -> dict[str, str]:
-        """The states of all runs that are there, by their keys."""
+        """The states of all runs in the store, by their keys."""
         return self._index.keys()
 
     def want(self, runs: Sequence[Run]) -> None:
-        """From now on, a study wants these runs: `rows` gives them, in the place of others on the same axes."""
+        """Record that a study wants these runs. `rows` returns them in place of others with the same axes."""
         keys: dict[int, str] = {}
         self._index.want([(run.axes, run.key, key_of(run.measure, keys)) for run in runs])
 
     def add(self, found: Iterable[tuple[Run, Outcome]], measures: Mapping[str, Measure]) -> None:
-        """Keep the results of runs. A run that is there already stays, unless it failed.
+        """Add the results of runs. A run that is in the store already stays, unless it failed.
 
         Args:
-            found: the runs, and how they ended.
-            measures: how they were measured, by the keys that outcomes have.
+            found: the runs, and their outcomes.
+            measures: their measures, by the keys in the outcomes.
 
         Raises:
-            OSError: it cannot be written; what was there before is.
+            OSError: a folder cannot be written. The runs that were there before stay.
             StudyError: the index cannot be written.
         """
         known = []
@@ -188,7 +188,7 @@ class Store:
         self._take(known)
 
     def add_measured(self, found: Iterable[tuple[str, Measure, Mapping[str, float]]]) -> None:
-        """Keep how runs that are there were measured otherwise.
+        """Add further metrics of runs in the store, from other measures.
 
         Raises:
             StudyError: the index cannot be written.
@@ -198,11 +198,11 @@ class Store:
         self._index.add_measured([(key, measure, metrics) for key, measure, _, metrics in rows], measures)
 
     def measured(self) -> set[tuple[str, str]]:
-        """Which runs have been measured how, by their keys."""
+        """The keys of runs with those of the measures in which they were measured."""
         return set(self._index.measured())
 
     def _put(self, run: Run, outcome: Outcome, known: _Known) -> bool:
-        """The folder of a run; whether there was none that is as good."""
+        """Write the folder of a run. Return whether it took its place: a run that did not fail stays there."""
         made = os.path.join(self._unfinished, run.key)
         with suppress(FileNotFoundError):
             shutil.rmtree(made)
@@ -242,7 +242,7 @@ class Store:
         return files
 
     def _settle(self, made: str, key: str) -> bool:
-        """Let the folder of a run take its place; whether it did."""
+        """Move the folder of a run to its place. Return False if a run that did not fail is there already."""
         place = self.folder(key)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         for _ in range(100):
@@ -258,14 +258,14 @@ class Store:
                 return False
             with suppress(FileNotFoundError):  # another program may be as fast
                 os.rename(place, f"{made}-{uuid.uuid4().hex}")
-        raise StudyError("another program is writing the same run again and again", file=place)
+        raise StudyError("another program writes the same run again and again: stop one of them", file=place)
 
     def rows(self, *, all: bool = False) -> Rows:
-        """The rows of the runs that are there.
+        """The rows of the runs in the store.
 
         Args:
-            all: also those that no study wants any more, because a scheduler has changed since, for example. A run is
-                there once for each way in which it was measured.
+            all: whether to include runs that no study wants any more, for example because a scheduler has changed
+                since. Then a run has a row for each measure.
         """
         entries, metrics, measures = self._index.entries(), self._index.measured(), self._measures()
         if not all:
@@ -288,7 +288,7 @@ class Store:
         )
 
     def rows_of(self, runs: Sequence[Run]) -> Rows:
-        """The rows of these runs, of those that are there; in the order and with the axes that they have here."""
+        """The rows of those of the given runs that are in the store, with the order and the axes of the given runs."""
         known, metrics = self._index.entries(), self._index.measured({run.key for run in runs})
         keys: dict[int, str] = {}
         found = []
@@ -300,7 +300,7 @@ class Store:
         return Rows(found)
 
     def _measures(self) -> dict[str, Measure]:
-        return {key: msgspec.convert(told, Measure) for key, told in self._index.measures().items()}
+        return {key: msgspec.convert(described, Measure) for key, described in self._index.measures().items()}
 
     def _row(
         self,
@@ -326,10 +326,13 @@ class Store:
         )
 
     def merge(self, other: Store) -> int:
-        """Take over the runs of another store that are not here, or that failed here and not there; how many.
+        """Copy the runs of another store that are not in this one, or that failed in this one only.
+
+        Returns:
+            The number of copied runs.
 
         Raises:
-            OSError: one cannot be read or written; what was here before is.
+            OSError: a run cannot be read or written. The runs that were here before stay.
         """
         count = 0
         here = self._index.keys()
@@ -354,7 +357,7 @@ class Store:
         return count
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._index.close()
         if self._unfinished:
             shutil.rmtree(self._unfinished, ignore_errors=True)
@@ -372,7 +375,7 @@ class Store:
 
 
 class _Known(NamedTuple):
-    """A run as it is kept: its metrics by the keys of measures, and what these are."""
+    """A run in the store: its metrics by the keys of measures, and the descriptions of these."""
 
     entry: Entry
     metrics: Mapping[str, Mapping[str, float]]
@@ -380,7 +383,7 @@ class _Known(NamedTuple):
 
 
 def key_of(measure: Measure, keys: dict[int, str]) -> str:
-    """The key of a measure, computed once: the runs of a study share a few."""
+    """The key of a measure. It is computed once, as the runs of a study share a few measures."""
     found = keys.get(id(measure))
     if found is None:
         found = keys[id(measure)] = measure.key
@@ -388,7 +391,7 @@ def key_of(measure: Measure, keys: dict[int, str]) -> str:
 
 
 def _locked(folder: str) -> int | None:
-    """A descriptor that holds the lock on a folder; None if somebody else does."""
+    """A descriptor that holds the lock on a folder; None if another program holds it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     except OSError:

@@ -1,8 +1,8 @@
-"""What decision components are tried with: platforms, workloads and external events, small and full of coincidences.
+"""Inputs to test decision components with: platforms, workloads and external events, small and full of coincidences.
 
-A `Case` is the input of one simulation. The cases come in `STAGES`: each has something in it that decision components
-get wrong, and the common comes first; the last stage has it all. Each stage begins with its smallest case, and
-hypothesis makes what it finds as small as it can, so the first numbers and names in each list are the simplest.
+A `Case` is the input of one simulation. The cases come in `STAGES`. Each stage has something that decision components
+get wrong, the common mistakes first; the last stage combines everything. Each stage begins with its smallest case.
+hypothesis shrinks a finding as far as it can, so the first numbers and names in each list are the simplest.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
     Args:
         platform: the hosts.
-        workloads: what is submitted.
+        workloads: the jobs.
         events: lists of external events.
         energy: whether energy is measured.
     """
@@ -135,10 +135,10 @@ class Stage(NamedTuple):
     """Some of the cases.
 
     Args:
-        name: what they have in them, for people.
-        examples: how many of them are tried; the last stage gets all that are left.
-        cases: what they are, for a rule set.
-        after_kills: whether they are only for decision components that kill, which `kills_that_race` are about.
+        name: a description of the cases, for people.
+        examples: the number of cases to try; the last stage gets the rest.
+        cases: the strategy of the cases, for a rule set.
+        after_kills: whether the cases are only for decision components that kill jobs; see `kills_that_race`.
     """
 
     name: str
@@ -373,7 +373,7 @@ def kills_that_race(draw: DrawFn, rules: str, ages: tuple[float, ...] = (10.0,))
     Args:
         draw: what hypothesis gives.
         rules: the rule set.
-        ages: how many seconds jobs had run when they were killed in other simulations.
+        ages: the seconds that jobs had run when they were killed in other simulations.
     """
     latency = _one_of(draw, _SLOW)
     age = _one_of(draw, ages)

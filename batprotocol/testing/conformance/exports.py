@@ -1,6 +1,6 @@
 """A report in the formats of continuous integration: JUnit's XML, annotations of GitHub, GitLab's code quality.
 
-Each is a function of the report, which knows neither files nor what it is shown on.
+Each function takes a report. It knows neither files nor the server that shows the result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from batprotocol.errors import printable
 from batprotocol.testing.conformance.checking import NonConformance
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.report import Report
-from batprotocol.testing.conformance.rules import explained
+from batprotocol.testing.rules import explained
 
 __all__ = ["github", "gitlab", "junit"]
 
@@ -25,12 +25,12 @@ _SUITE = "batproto conformance"
 def junit(report: Report | str, name: str) -> bytes:
     """JUnit's XML, as CI servers read it: a test for each rule that can be broken.
 
-    The test of the rule that was broken fails, with the smallest conversation. Those of rules that never were in play
-    are skipped: that nobody breaks them means nothing.
+    The test of a broken rule fails, with the smallest conversation. The tests of rules that never were in play are
+    skipped: it means nothing that nobody broke these rules.
 
     Args:
-        report: what was tried and found; or why nothing could be.
-        name: what the decision component is called.
+        report: the report; or the reason why the decision component cannot run.
+        name: the name of the decision component.
     """
     suites = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(suites, "testsuite", name=_text(f"{_SUITE}: {name}"))
@@ -64,22 +64,22 @@ def github(finding: Finding) -> str:
     """A line that GitHub Actions show as an error, at its place in the source if that is known.
 
     Args:
-        finding: what was found.
+        finding: the finding.
     """
     place = {} if finding.place is None else {"file": _path(finding.place[0]), "line": str(finding.place[1])}
     properties = {**place, "title": f"{_SUITE}: {finding.rule}"}
-    told = ",".join(f"{key}={_escaped(value, '%:,')}" for key, value in properties.items())
+    listed = ",".join(f"{key}={_escaped(value, '%:,')}" for key, value in properties.items())
     rule = explained(finding.rule)
     message = f"{_sentence(finding)}\n{rule.title}. {rule.explanation}"
-    return f"::error {told}::{_escaped(message, '%')}"
+    return f"::error {listed}::{_escaped(message, '%')}"
 
 
 def gitlab(report: Report, name: str) -> bytes:
     """GitLab's report of code quality: a list in JSON, empty if nothing was found.
 
     Args:
-        report: what was tried and found.
-        name: what the decision component is called, which stands for the place in the source if that is not known.
+        report: the report.
+        name: the name of the decision component, which replaces an unknown place in the source.
     """
     issues = []
     if report.finding is not None:
@@ -103,16 +103,16 @@ def _sentence(finding: Finding) -> str:
 
 
 def _path(path: str) -> str:
-    """As it is seen from here, as CI servers want it; as it is where it lies elsewhere."""
+    """The path relative to the working directory, as CI servers expect it; unchanged if it is outside."""
     relative = os.path.relpath(path)
     return printable(path if relative.startswith("..") else relative)
 
 
 def _text(text: str) -> str:
-    """Without what XML and terminals do not take."""
+    """The text without the characters that XML and terminals do not accept."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def _escaped(text: str, special: str) -> str:
-    """As GitHub's workflow commands want it: the line ends at a line break."""
+    """The text as GitHub's workflow commands expect it: their line ends at a line break."""
     return "".join(f"%{ord(each):02X}" if each in special or each in "\r\n" else each for each in _text(text))

@@ -1,6 +1,6 @@
 """A shared library as a program: `python -m batprotocol.testing.conformance.hosting LIBRARY ENDPOINT`.
 
-It passes bytes on and knows nothing of them. If the library crashes, only this process does.
+It passes bytes on without reading them. If the library crashes, only this process does.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, HostPower, JobState, Registration, Said
+from batprotocol.conversation import DEFAULT_RULE_SET, AnyMessage, Conversation, HostPower, JobState, Registration
 from batprotocol.errors import RuleViolation
 from batprotocol.model import (
     AllocationPlacement,
@@ -54,7 +54,7 @@ _RESTLESS_TURNS: Final = 40
 _WORKLOAD: Final = "mine"
 
 
-def conversations(*, rules: str = DEFAULT_RULE_SET) -> SearchStrategy[list[Said]]:
+def conversations(*, rules: str = DEFAULT_RULE_SET) -> SearchStrategy[list[AnyMessage]]:
     """Conversations that break no rule, from the initialization data to the reply to SimulationEndsEvent, as values.
 
     Args:
@@ -64,7 +64,7 @@ def conversations(*, rules: str = DEFAULT_RULE_SET) -> SearchStrategy[list[Said]
 
 
 @st.composite
-def _conversations(draw: DrawFn, inputs: SearchStrategy[Case], rules: str) -> list[Said]:
+def _conversations(draw: DrawFn, inputs: SearchStrategy[Case], rules: str) -> list[AnyMessage]:
     case = draw(inputs)
     component = _Improviser(draw(st.randoms(use_true_random=True)), rules, case.energy)
     init = draw(st.sampled_from(("", "{}", "é")))
@@ -77,7 +77,7 @@ def _conversations(draw: DrawFn, inputs: SearchStrategy[Case], rules: str) -> li
         init=init,
     )
     hello = component.hello(init)
-    said: list[Said] = [init, hello]
+    said: list[AnyMessage] = [init, hello]
     message: Message | None = simulator.begin(hello)
     try:
         while message is not None:
@@ -92,7 +92,7 @@ def _conversations(draw: DrawFn, inputs: SearchStrategy[Case], rules: str) -> li
 
 
 class _Improviser:
-    """A decision component that proposes at random, and does what its conversation lets pass without a remark."""
+    """A decision component that proposes events at random, and sends those that its conversation accepts."""
 
     def __init__(self, random: Random, rules: str, energy: bool) -> None:
         self._random = random

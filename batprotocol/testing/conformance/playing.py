@@ -1,6 +1,6 @@
-"""One simulation with one decision component: what came of it.
+"""One simulation with one decision component, and its outcome.
 
-Here the embedded Batsim meets a `Talk`. What breaks a rule ends the simulation: there is one finding or none.
+Here the embedded Batsim meets a `Talk`. A broken rule ends the simulation: there is one finding or none.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from batprotocol.advice import Advice, advise
 from batprotocol.conversation import HostPower, JobState, Violation, check
 from batprotocol.errors import DecodeError, RuleViolation
 from batprotocol.model import (
@@ -24,14 +25,16 @@ from batprotocol.model import (
 )
 from batprotocol.simulator import Simulator
 from batprotocol.testing.conformance.cases import Case
-from batprotocol.testing.conformance.rules import Misconduct, counts_as_finding, explained
 from batprotocol.testing.conformance.talks import Talk, Target, Timeouts, Utterance
+from batprotocol.testing.rules import Misconduct, counts_as_finding, explained
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["Finding", "Played", "play"]
+__all__ = ["Advised", "Finding", "Played", "play"]
 
 _IDLE_TURNS: Final = 2000
-"""So many messages in a row with nothing but calls and probes in them, when nothing else is left to do, are endless."""
+"""After this number of messages in a row with nothing but calls and probes, and nothing else to do, a simulation counts
+as
+endless."""
 _MOST_TURNS: Final = 50_000
 _SWITCHING: Final = (HostPower.SWITCHING_OFF, HostPower.SWITCHING_ON)
 _PATIENCE: Final = 0.05
@@ -42,11 +45,11 @@ class Finding(NamedTuple):
     """Something that a decision component does wrong.
 
     Attributes:
-        violation: the rule, the place, and what was found, as `batprotocol.conversation` has it.
+        violation: the rule, the place and the fault, as `batprotocol.conversation` describes them.
         case: the inputs of the simulation.
-        log: all that was said.
-        details: what else is known, such as a traceback or what the program has printed; or "".
-        place: the file and the line that a CI server may show it at; None if they are not known.
+        log: the conversation.
+        details: more information, such as a traceback or the output of the program; or "".
+        place: the file and the line at which a CI server can show it; None if they are not known.
     """
 
     violation: Violation
@@ -62,19 +65,34 @@ class Finding(NamedTuple):
 
     @property
     def size(self) -> tuple[int, int]:
-        """How large the conversation is: messages, then characters of what the inputs are in words."""
+        """The size of the conversation: the number of messages, then of characters of the description of the inputs."""
         return len(self.log), sum(map(len, self.case.lines()))
+
+
+class Advised(NamedTuple):
+    """A simulation that advice was given about.
+
+    Attributes:
+        advice: the advice.
+        case: the inputs of the simulation.
+        log: the conversation.
+    """
+
+    advice: tuple[Advice, ...]
+    case: Case
+    log: list[Utterance]
 
 
 class Played(NamedTuple):
     """A simulation that was played.
 
     Attributes:
-        finding: what was wrong, or None.
-        counts: how often what was in play: types of events, and more that rules are about; see `report`.
-        remarks: warnings that are no findings, by their rules.
-        slowest: how many seconds the slowest answer took, if there is a time-out.
-        ages: how many seconds jobs had run when the decision component wanted to kill them.
+        finding: the violation, or None.
+        counts: the number of events of each type, and of other things that rules are about; see `report`.
+        remarks: the number of warnings that are not findings, by rule.
+        slowest: the seconds that the slowest answer took, if there is a time-out.
+        ages: the seconds that jobs had run when the decision component wanted to kill them.
+        advised: the advice about it, if it was asked for and nothing was wrong.
     """
 
     finding: Finding | None
@@ -82,18 +100,29 @@ class Played(NamedTuple):
     remarks: Counter[str]
     slowest: float
     ages: frozenset[float]
+    advised: Advised | None = None
 
 
-def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeouts, ignore: frozenset[str]) -> Played:
+def play(
+    case: Case,
+    target: Target,
+    *,
+    rules: str,
+    init: str,
+    timeouts: Timeouts,
+    ignore: frozenset[str],
+    advise_after: float | None = None,
+) -> Played:
     """Play a simulation with a fresh decision component.
 
     Args:
         case: its inputs.
-        target: who starts the decision component.
+        target: starts the decision component.
         rules: the rule set.
         init: the initialization data.
-        timeouts: how long answers may take.
-        ignore: ids of rules whose violation is no finding, if the simulation survives it.
+        timeouts: the times that answers may take.
+        ignore: ids of rules to ignore if the simulation survives the violation.
+        advise_after: give advice, for this number of simulated seconds; None: give none.
 
     Raises:
         CannotRun: there is no decision component.
@@ -104,7 +133,7 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
         try:
             game.play(init)
             if talk.has_more(0.0):
-                raise Misconduct("edc.second-answer", "something is said after the end of the simulation")
+                raise Misconduct("edc.second-answer", "it sent a message after the end of the simulation")
         except RuleViolation as error:
             violation = error.violations[0]
         except DecodeError as error:
@@ -114,9 +143,10 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
         except _Found as error:
             violation = error.violation
         if violation is None:
-            return Played(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages))
+            advised = None if advise_after is None else _advised(case, talk.log, advise_after)
+            return Played(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages), advised)
         if violation.rule.partition(".")[0] != "edc" and talk.has_more(_PATIENCE):
-            violation = game.violation("edc.second-answer", "an answer came twice, or before it was asked for")
+            violation = game.violation("edc.second-answer", "an answer came twice, or before its message")
         return Played(
             Finding(violation, case, talk.log, talk.details(), talk.place()),
             game.counts,
@@ -124,6 +154,11 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
             talk.slowest,
             frozenset(game.ages),
         )
+
+
+def _advised(case: Case, log: list[Utterance], seconds: float) -> Advised | None:
+    found = advise((each.said for each in log), seconds)
+    return Advised(tuple(found), case, log) if found else None
 
 
 class _Found(Exception):
@@ -168,13 +203,13 @@ class _Game:
             self._count_replied(message, reply)
             turns += 1
             answered, message = message, simulator.turn(reply)
-            if simulator.error is not None:  # it has failed, and would only be told so
+            if simulator.error is not None:  # it has failed, and would only learn that
                 raise simulator.error
             self._judge()
             self._look_for_the_end(answered, reply, turns)
 
     def violation(self, rule: str, text: str) -> Violation:
-        """A violation of one of our own rules by the last thing that was said."""
+        """A violation of one of our own rules by the last message."""
         return Violation(max(len(self._talk.log) - 1, 0), "", rule, explained(rule).severity, text)
 
     def _look_at_hello(self) -> None:
@@ -192,7 +227,7 @@ class _Game:
             self.remarks[violation.rule] += 1
 
     def _look_for_the_end(self, message: Message, reply: Message, turns: int) -> None:
-        """A simulation that goes on for ever would be one without a finding."""
+        """Report a simulation that goes on without an end: otherwise it would have no finding."""
         only_calls = all(isinstance(event, RequestedCallEvent | ProbeDataEmittedEvent) for event in message.events)
         idle = only_calls and all(isinstance(event, CallMeLaterEvent) for event in reply.events)
         self._idle = self._idle + 1 if idle else 0
@@ -257,7 +292,7 @@ class _Game:
 
 
 def _unreadable(talk: Talk, rules: str, error: DecodeError) -> Violation:
-    """Which rule the bytes break that could not be read."""
+    """The rule that unreadable bytes break."""
     found = check([each.said for each in talk.log], rules)
     last = len(talk.log) - 1
     ours = [violation for violation in found if violation.message == last]
@@ -267,7 +302,7 @@ def _unreadable(talk: Talk, rules: str, error: DecodeError) -> Violation:
 
 
 def _other_format(talk: Talk) -> str:
-    """What to say of a hello that could be read if its flags were others."""
+    """A remark about a hello that could be read with other flags."""
     said = talk.log[-1].said
     if len(talk.log) != 2 or not isinstance(said, bytes) or len(said) < 4:
         return ""

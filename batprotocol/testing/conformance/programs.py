@@ -1,7 +1,7 @@
 """Decision components that are programs: started for each simulation, waiting at an endpoint, or a shared library.
 
-A program gets an endpoint of its own, and is one of its own each time; the next one is started while the last one still
-works, as starting takes longer than most simulations here. However a search ends, no program is left behind.
+Each simulation gets a new process with an endpoint of its own. The next process starts while the last one still works,
+because starting takes longer than most simulations here. However a search ends, no process is left behind.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import zmq
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
 from batprotocol.sockets.endpoints import LARGEST
-from batprotocol.testing.conformance.rules import Misconduct
 from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts
+from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["CannotRun", "Command", "Endpoint", "Library"]
@@ -34,14 +34,14 @@ _TICK: Final = 0.02
 _RECONNECT: Final = 3
 """Milliseconds between two attempts to connect to a program that is starting."""
 _GRACE: Final = 1.0
-"""Seconds that a program has to end by itself after its simulation, and a connection to come back."""
+"""Seconds that a program has to end after its simulation, and a lost connection to come back."""
 _MOST_LEAVING: Final = 4
 _LINES: Final = 12
 _BYTES: Final = 8192
 
 
 class CannotRun(OSError):
-    """There is no decision component to be tested."""
+    """There is no decision component to test."""
 
 
 class _WireTalk(Talk):
@@ -67,18 +67,19 @@ class _WireTalk(Talk):
             self._socket.connect(endpoint)
         except zmq.ZMQError as error:
             self._disconnect()
-            raise CannotRun(error.errno, "this is no endpoint", endpoint) from None
+            reason = "this is not an endpoint: write one such as tcp://127.0.0.1:28000 or ipc:///tmp/edc.sock"
+            raise CannotRun(error.errno, reason, endpoint) from None
 
     def hello(self, init: str) -> Message:
         frame = frames.encode_init(init)
-        self.told(frame)
+        self.log_message(frame)
         hello = frames.decode_hello(self._exchange(frame, self._timeouts.hello))
         self._format = FORMATS[hello.format]
         return hello.message
 
     def answer(self, message: Message) -> Message:
         frame = self._format.encode(message)
-        self.told(frame)
+        self.log_message(frame)
         reply: Message = self._format.decode(self._exchange(frame, self._timeouts.answer))
         return reply
 
@@ -97,14 +98,14 @@ class _WireTalk(Talk):
             self.slowest = max(self.slowest, time.monotonic() - began)
         if len(parts) == 2 and not parts[0]:
             data: bytes = parts[1]
-            self.heard(data)
+            self.log_reply(data)
             return data
-        self.heard(b"".join(parts[1:]))
+        self.log_reply(b"".join(parts[1:]))
         raise Misconduct("edc.several-parts", f"the answer has {len(parts) - 1} parts")
 
     def _unasked(self) -> Misconduct:
-        self.heard(b"".join(self._socket.recv_multipart()[1:]))
-        return Misconduct("edc.second-answer", "it said something that nobody had asked for")
+        self.log_reply(b"".join(self._socket.recv_multipart()[1:]))
+        return Misconduct("edc.second-answer", "it sent a message that nobody had asked for")
 
     def has_more(self, seconds: float) -> bool:
         if self.dead or not self._socket.poll(round(seconds * 1000)):
@@ -135,7 +136,7 @@ class _WireTalk(Talk):
             self._gone_since = time.monotonic() if event == zmq.EVENT_DISCONNECTED else None
 
     def _mourn(self, program: _Program) -> None:
-        """The program has ended. What it said last may still be on its way, but not after the connection is closed."""
+        """The program has ended. Its last message may still be on its way, until the connection is closed."""
         until = time.monotonic() + _GRACE
         while time.monotonic() < until and (self._gone_since is None or not self._was_connected):
             if self._socket.poll(round(_TICK * 1000)):
@@ -215,18 +216,20 @@ class Command(Target):
     """A program that serves one simulation: it is started for each of them.
 
     Args:
-        command: the program and its arguments; `{endpoint}` in them is where it is to listen.
-        endpoint: where it listens if it cannot be told.
+        command: the program and its arguments; `{endpoint}` in them stands for the address at which it must listen.
+        endpoint: the address of a program that always listens at the same one.
 
     Raises:
-        ValueError: the command is not told where to listen, and nobody knows where it does.
+        ValueError: the command contains no `{endpoint}`, and there is no `endpoint`.
     """
 
     def __init__(self, command: Sequence[str], endpoint: str | None = None) -> None:
         if not command:
             raise ValueError("there is no command")
         if endpoint is None and not any("{endpoint}" in argument for argument in command):
-            raise ValueError("the command is not told where to listen: {endpoint} is missing in it")
+            raise ValueError(
+                "the command has no address to listen at: {endpoint} is missing in it; or give its endpoint"
+            )
         self.name = command[0]
         self._command = tuple(command)
         self._endpoint = endpoint
@@ -256,13 +259,13 @@ class Command(Target):
                 reason = error.strerror or str(error)
                 text = f"it cannot be started: {reason[:1].lower()}{reason[1:]}"
                 if " " in command[0]:
-                    text += "; a command's words are given apart, not in quotes"
+                    text += "; write the words of a command as separate arguments, not in one pair of quotes"
                 raise CannotRun(error.errno or 0, text, self.name) from None
             self._all.append(program)
         return program
 
     def _sweep(self) -> None:
-        """End the programs that do not end by themselves."""
+        """Kill the programs that have not ended in time."""
         now = time.monotonic()
         crowd = len(self._leaving) - _MOST_LEAVING
         for number, program in enumerate(list(self._leaving)):
@@ -333,7 +336,7 @@ class Endpoint(Target):
     """A program that waits at an endpoint, and serves one simulation after the other.
 
     Args:
-        endpoint: where it listens: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`.
+        endpoint: the address at which it listens: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`.
     """
 
     is_lasting = True
@@ -350,13 +353,13 @@ class Endpoint(Target):
 
 
 class _LastingTalk(_WireTalk):
-    """In the end, it tells the decision component that the simulation has ended, for the next one to begin."""
+    """At its end, it sends the decision component the end of the simulation, so that the next one can begin."""
 
     def close(self) -> None:
-        told = [said for direction, said in self.log if direction == BATSIM]
-        if len(told) > 1 and not self.dead:
+        sent = [said for direction, said in self.log if direction == BATSIM]
+        if len(sent) > 1 and not self.dead:
             with suppress(ProtocolError, Misconduct):
-                self._dismiss(self._format.decode(told[-1]))
+                self._dismiss(self._format.decode(sent[-1]))
         super().close()
 
     def _dismiss(self, last: Message) -> None:

@@ -1,7 +1,7 @@
-"""What was tried: how often each rule was in play, and which never was.
+"""The report of a search: how often each rule was in play, and which rules never were.
 
-A rule is in play when what it is about was said: `job.kill-again` in each KillJobsEvent. That a decision component
-never breaks it means something only then.
+A rule is in play when an event that it is about was sent: `job.kill-again` in each KillJobsEvent. Only then does it
+mean something that a decision component does not break the rule.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from batprotocol.advice import KINDS
 from batprotocol.conversation import RULE_SETS, RULES
-from batprotocol.testing.conformance.playing import Finding, Played
-from batprotocol.testing.conformance.rules import ALL_RULES
+from batprotocol.testing.conformance.playing import Advised, Finding, Played
+from batprotocol.testing.rules import ALL_RULES
 
 __all__ = ["Group", "Report"]
 
@@ -90,9 +91,9 @@ class Group(NamedTuple):
 
     Attributes:
         name: the topic, the part of the rules' names before the dot.
-        rules: how many there are in the rule set, that a decision component can break.
-        in_play: how often one of them was in play, at most.
-        never: the rules that never were.
+        rules: the number of rules of the rule set that a decision component can break.
+        in_play: how often the rule that was in play most was in play.
+        never: the rules that never were in play.
     """
 
     name: str
@@ -101,19 +102,24 @@ class Group(NamedTuple):
     never: tuple[str, ...]
 
 
+def _size(advised: Advised) -> tuple[int, int]:
+    return len(advised.log), sum(map(len, advised.case.lines()))
+
+
 class Report:
-    """What was tried, and what was found.
+    """The simulations that a search played, and its finding.
 
     Args:
         rules: the rule set.
 
     Attributes:
-        finding: the first thing that was wrong, made as small as could be; None if all was well.
-        simulations: how many were played, those that made the finding smaller left out.
-        stages: how many of which kind.
-        counts: how often what was said.
-        remarks: how often which rule was broken without that being a finding.
-        seconds: how long it took.
+        finding: the first violation, in the smallest conversation that shows it; None if there was none.
+        simulations: the number of simulations, without those that made the finding smaller.
+        stages: the number of simulations of each stage.
+        counts: the number of events of each type.
+        remarks: the number of violations that are not findings, by rule.
+        advice: by the kind of advice, the number of simulations with it, and the smallest of these simulations.
+        seconds: the duration of the search.
     """
 
     def __init__(self, rules: str) -> None:
@@ -123,6 +129,7 @@ class Report:
         self.stages: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.remarks: Counter[str] = Counter()
+        self.advice: dict[str, tuple[int, Advised]] = {}
         self.seconds = 0.0
 
     def add(self, stage: str, played: Played) -> None:
@@ -131,6 +138,10 @@ class Report:
         self.stages[stage] += 1
         self.counts.update(played.counts)
         self.remarks.update(played.remarks)
+        if played.advised is not None:
+            for kind in {each.kind for each in played.advised.advice}:
+                count, smallest = self.advice.get(kind, (0, played.advised))
+                self.advice[kind] = count + 1, min(smallest, played.advised, key=_size)
 
     def in_play(self) -> dict[str, int]:
         """How often each rule that a decision component can break was in play, in the order of the catalogue."""
@@ -157,7 +168,7 @@ class Report:
         return self.counts[word]
 
     def lines(self) -> Iterator[str]:
-        """All of it in words, for people; what was found is not among it."""
+        """The report in words, for people, without the finding."""
         yield f"{_number(self.simulations, 'simulation')}, {_number(self.counts['message'], 'message')}"
         yield "  " + ", ".join(f"{name} {count:,}" for name, count in self.stages.items())
         said = [f"{self.counts[name]:,} {words}" for name, words in _SAID.items() if self.counts[name]]
@@ -170,7 +181,18 @@ class Report:
             never = "all" if len(group.never) == group.rules else " ".join(group.never)
             yield f"{group.name.ljust(wide)}  {group.rules:>6}  {group.in_play:>11,}  {never}".rstrip()
         for rule, count in self.remarks.items():
-            yield f"not wrong, but worth a look: {rule} ({_number(count, 'time')})"
+            yield f"a warning, not a finding: {rule} ({_number(count, 'time')})"
+        yield from self.advice_lines()
+
+    def advice_lines(self) -> Iterator[str]:
+        """The advice in words, for people."""
+        for kind, title in KINDS.items():
+            if kind in self.advice:
+                count, smallest = self.advice[kind]
+                text = next(each.text for each in smallest.advice if each.kind == kind)
+                yield f"advice about {_number(count, 'simulation')}: {title.lower()} [{kind}]"
+                yield f"  {text}"
+                yield from (f"    {line}" for line in smallest.case.lines())
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

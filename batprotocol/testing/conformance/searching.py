@@ -19,15 +19,15 @@ from batprotocol.testing.conformance.talks import Target, Timeouts
 __all__ = ["DEFAULT_EXAMPLES", "search"]
 
 DEFAULT_EXAMPLES: Final = 150
-"""So many simulations are tried unless told otherwise."""
+"""The default number of simulations."""
 _SHRINKING_SECONDS: Final = 7.0
 _SHRINKING_PLAYS: Final = 400
 _FACTOR: Final = 20
-"""While a finding is made smaller, an answer that takes so many times as long as the slowest one is none."""
+"""While a finding is made smaller, an answer that takes this many times as long as the slowest one is missing."""
 _SHORTEST_TIMEOUT: Final = 0.5
 _AGES: Final = 8
 _SMALLEST: Final = 4
-"""A conversation of so many messages cannot become smaller: the first simulation is the smallest one."""
+"""A conversation of this number of messages cannot become smaller: the first simulation is the smallest one."""
 
 
 class _Enough(KeyboardInterrupt):
@@ -35,7 +35,7 @@ class _Enough(KeyboardInterrupt):
 
 
 class _Failed(Exception):
-    """A case that finds what is looked for."""
+    """A case shows the finding."""
 
 
 def search(
@@ -47,25 +47,29 @@ def search(
     init: str,
     timeout: float,
     ignore: frozenset[str],
+    advise_after: float | None,
     on_progress: Callable[[float], None],
 ) -> Report:
     """Play cases of all stages until something is found.
 
     Args:
-        target: who starts decision components.
-        examples: how many simulations to play at most.
-        seed: where the draws begin: the same one gives the same cases.
+        target: starts decision components.
+        examples: the largest number of simulations to play.
+        seed: the seed of the draws: the same seed gives the same cases.
         rules: the rule set.
         init: the initialization data.
-        timeout: how many seconds an answer may take; the hello may take twice as long.
-        ignore: ids of rules whose violation is no finding, if the simulation survives it.
-        on_progress: told the share of the work that is done.
+        timeout: the seconds that an answer may take; the hello may take twice as long.
+        ignore: ids of rules to ignore if the simulation survives the violation.
+        advise_after: give advice, for this number of simulated seconds; None: give none.
+        on_progress: called with the share of the work that is done.
 
     Raises:
         CannotRun: there is no decision component.
     """
     began = time.monotonic()
-    searching = _Search(target, examples, seed, rules, init, Timeouts(2 * timeout, timeout), ignore, on_progress)
+    searching = _Search(
+        target, examples, seed, rules, init, Timeouts(2 * timeout, timeout), ignore, advise_after, on_progress
+    )
     for stage in STAGES:
         left = examples - searching.report.simulations
         share = left if stage is STAGES[-1] else min(left, stage.examples)
@@ -87,6 +91,7 @@ class _Search:
         init: str,
         timeouts: Timeouts,
         ignore: frozenset[str],
+        advise_after: float | None,
         on_progress: Callable[[float], None],
     ) -> None:
         self.report = Report(rules)
@@ -98,6 +103,7 @@ class _Search:
         self._init = init
         self._timeouts = timeouts
         self._ignore = ignore
+        self._advise_after = advise_after
         self._on_progress = on_progress
         self._slowest = 0.0
         self._known: dict[str, bool] = {}
@@ -133,7 +139,15 @@ class _Search:
             self._confirm()
 
     def _play(self, case: Case, timeouts: Timeouts) -> Played:
-        return play(case, self._target, rules=self._rules, init=self._init, timeouts=timeouts, ignore=self._ignore)
+        return play(
+            case,
+            self._target,
+            rules=self._rules,
+            init=self._init,
+            timeouts=timeouts,
+            ignore=self._ignore,
+            advise_after=self._advise_after,
+        )
 
     def _try(self, stage: Stage, case: Case) -> bool:
         """Whether a case finds something."""
@@ -153,9 +167,9 @@ class _Search:
         return True
 
     def _reduce(self) -> None:
-        """Leave out of the inputs whatever can be left out.
+        """Remove everything from the inputs that the finding does not need.
 
-        hypothesis finds the smallest case, but step by step; where each step takes a time-out, it does not get far.
+        hypothesis finds the smallest case, but step by step. Where each step takes a time-out, it does not get far.
         """
         again = True
         while again:
@@ -201,12 +215,12 @@ class _Search:
 
 
 def _jobs_of(finding: Finding) -> frozenset[str]:
-    """The jobs that were spoken of last."""
+    """The jobs that the last messages mention."""
     last = " ".join(repr(said) for _, said in finding.log[-2:])
     every = (submission.id for workload in finding.case.workloads for submission in workload)
     return frozenset(id for id in every if f'"{id}"' in last or f"'{id}'" in last)
 
 
 def _ends_all(finding: Finding) -> bool:
-    """Whether nothing can be tried any more after this with a decision component that serves all simulations."""
+    """Whether a decision component that serves all simulations cannot go on after this finding."""
     return finding.rule.startswith("edc.")

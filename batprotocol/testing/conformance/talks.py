@@ -1,7 +1,7 @@
-"""One simulation's conversation with a decision component: what is said, kept word by word.
+"""The conversation of one simulation with a decision component, kept message by message.
 
-`Target` is who can be talked to again and again, each time as if for the first time; `Talk` is one of these times.
-Those that move bytes are in `programs`.
+A `Target` is a decision component that can start again for each simulation; a `Talk` is its conversation in one of
+them. `programs` has the ones that move bytes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from batprotocol.conversation import Conversation, Said, Violation
+from batprotocol.conversation import AnyMessage, Conversation, Violation
+from batprotocol.deprecation import OldName
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation, an
 from batprotocol.model import EDCHelloEvent, Event, Message
 from batprotocol.simulator import DecisionComponent, Player
-from batprotocol.testing.conformance.rules import Misconduct
+from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["BATSIM", "COMPONENT", "InProcess", "Talk", "Target", "Timeouts", "Utterance", "encoded"]
@@ -29,26 +30,26 @@ _FRAMES_SHOWN: Final = 6
 
 
 class Timeouts(NamedTuple):
-    """How long answers may take, in seconds: the first one, for which a program has to start, and the others."""
+    """The seconds that answers may take: the hello, for which a program has to start, and the other answers."""
 
     hello: float
     answer: float
 
 
 class Utterance(NamedTuple):
-    """Something that was said: by whom ("b2e" is Batsim, "e2b" the decision component), and the bytes or the value."""
+    """A message: its direction ("b2e" from Batsim, "e2b" from the decision component), and its bytes or value."""
 
     direction: str
-    said: Said
+    said: AnyMessage
 
 
 class Talk(ABC):
     """A conversation with a decision component that has just been started. Use it in a `with`, which ends it.
 
     Attributes:
-        log: all that was said so far.
-        dead: whether nothing more can be said.
-        slowest: how many seconds the slowest answer to a message took, if there is a time-out.
+        log: the messages so far.
+        dead: whether the conversation cannot go on.
+        slowest: the seconds that the slowest answer to a message took, if there is a time-out.
     """
 
     def __init__(self) -> None:
@@ -71,15 +72,15 @@ class Talk(ABC):
         """
 
     def has_more(self, seconds: float) -> bool:
-        """Whether something else is said within this time, though nobody asked."""
+        """Whether another message comes within this time, although nobody asked."""
         return False
 
     def details(self) -> str:
-        """What else is known of how the decision component is doing, for people; or ""."""
+        """More information on the state of the decision component, for people; or ""."""
         return ""
 
     def place(self) -> tuple[str, int] | None:
-        """The file and the line of what the decision component did last, or where it begins; None if not known."""
+        """The file and line of the component's code that ran last, or of its beginning; None if they are unknown."""
         return None
 
     def close(self) -> None:  # noqa: B027 - not all have something to end
@@ -91,21 +92,24 @@ class Talk(ABC):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def heard(self, said: Said) -> None:
-        """The decision component has said something."""
+    def log_reply(self, said: AnyMessage) -> None:
+        """Keep a message of the decision component."""
         self.log.append(Utterance(COMPONENT, said))
 
-    def told(self, said: Said) -> None:
-        """Batsim has said something."""
+    def log_message(self, said: AnyMessage) -> None:
+        """Keep a message of Batsim."""
         self.log.append(Utterance(BATSIM, said))
+
+    heard = OldName("log_reply")
+    told = OldName("log_message")
 
 
 class Target(ABC):
     """A decision component that can be started anew for each simulation.
 
     Attributes:
-        name: what it is called.
-        is_lasting: whether one and the same serves all simulations: when it dies, there is no other.
+        name: its name.
+        is_lasting: whether one process serves all simulations: when it dies, there is no other.
     """
 
     name: str = ""
@@ -113,10 +117,10 @@ class Target(ABC):
 
     @abstractmethod
     def start(self, timeouts: Timeouts) -> Talk:
-        """A fresh decision component. OSError if there cannot be one."""
+        """Start a new decision component. OSError if that is impossible."""
 
     def close(self) -> None:  # noqa: B027 - not all leave something behind
-        """Leave nothing behind."""
+        """Release all resources."""
 
     def __enter__(self) -> Target:
         return self
@@ -126,11 +130,11 @@ class Target(ABC):
 
 
 def encoded(log: list[Utterance], format: str | None = None) -> list[tuple[str, bytes]]:
-    """What was said as bytes, up to what has none: what never was bytes is binary.
+    """The messages as bytes, up to the first one that cannot be encoded. Values become binary messages.
 
     Args:
-        log: what was said.
-        format: "binary" or "json", for what can be read; None: as it was said.
+        log: the messages.
+        format: "binary" or "json": converts the messages that can be read; None keeps their format.
     """
     found: list[tuple[str, bytes]] = []
     said_in = "binary"
@@ -147,7 +151,7 @@ def encoded(log: list[Utterance], format: str | None = None) -> list[tuple[str, 
     return found
 
 
-def _bytes_of(said: Said, original: Said, format: str | None) -> bytes:
+def _bytes_of(said: AnyMessage, original: AnyMessage, format: str | None) -> bytes:
     if isinstance(said, str):
         return frames.encode_init(said)
     if isinstance(said, frames.Hello):
@@ -182,7 +186,7 @@ class InProcess(Target):
 
 
 class _Attentive(Conversation):
-    """A conversation that remembers the event which it refused last: it never gets into a reply."""
+    """A conversation that remembers the last event that it refused, which is never part of a reply."""
 
     __slots__ = ("refused",)
 
@@ -208,9 +212,9 @@ class _ValueTalk(Talk):
         self._place: tuple[str, int] | None = None
 
     def hello(self, init: str) -> Message:
-        self.told(init)
+        self.log_message(init)
         message = self._call(self._begin, init)
-        self.heard(message)
+        self.log_reply(message)
         return message
 
     def _begin(self, init: str) -> Message:
@@ -229,7 +233,7 @@ class _ValueTalk(Talk):
         return message
 
     def answer(self, message: Message) -> Message:
-        self.told(message)
+        self.log_message(message)
         assert self._answer is not None
         conversation = self._conversation
         if conversation is not None:
@@ -238,13 +242,13 @@ class _ValueTalk(Talk):
         try:
             reply = self._call(self._answer, message)
         except RuleViolation:
-            self._hear_refused(message)
+            self._log_refused(message)
             raise
-        self.heard(reply)
+        self.log_reply(reply)
         return reply
 
-    def _hear_refused(self, message: Message) -> None:
-        """What the decision component was about to say, together with the event that was refused."""
+    def _log_refused(self, message: Message) -> None:
+        """Log the reply that the decision component was making, together with the event that was refused."""
         assert self._conversation is not None
         begun: list[Event] = []
         with suppress(Exception):  # only a Scheduler has a reply that is being made
@@ -252,7 +256,7 @@ class _ValueTalk(Talk):
         refused = self._conversation.refused
         events = [*begun, *([] if refused is None else [refused])]
         now = max([message.now, *(event.timestamp for event in events)])
-        self.heard(Message(now, tuple(events)))
+        self.log_reply(Message(now, tuple(events)))
 
     def _call(self, function: Callable[[Any], Message], argument: object) -> Message:
         try:
@@ -266,7 +270,7 @@ class _ValueTalk(Talk):
         except (PeerGone, ProtocolError) as error:
             self.dead = True
             raise self._died(error, str(error)) from error
-        except BaseException as error:  # SystemExit, too: whatever ends a decision component
+        except BaseException as error:  # SystemExit, too: anything that ends a decision component
             self.dead = True
             raise self._died(error, f"it raised {type(error).__name__}: {error}") from error
         if not isinstance(message, Message):
@@ -303,7 +307,7 @@ def _own_line(error: BaseException) -> tuple[str, int] | None:
 
 
 def _definition(component: object) -> tuple[str, int] | None:
-    """Where the class of a decision component begins, if that is known, and is no part of batprotocol."""
+    """The first line of the class of a decision component, if it is known and not a part of batprotocol."""
     made = type(component)
     if made.__module__.partition(".")[0] == "batprotocol":
         return None

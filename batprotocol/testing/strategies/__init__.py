@@ -1,8 +1,8 @@
 """Hypothesis strategies for every event and value of the protocol, awkward on purpose.
 
-They generate all that the wire can carry, not only what Batsim takes: they know the ranges of the schema and nothing of
-the conversation's rules. Empty and huge vectors, every union member, unknown enum numbers, non-ASCII names, extreme
-numbers, and absent fields beside default ones all come up often.
+They generate everything that the wire can carry, not only values that Batsim accepts: they know the ranges of the
+schema and nothing of the conversation's rules. Empty and huge vectors, every union member, unknown enum numbers,
+non-ASCII names, extreme numbers, and absent fields beside default ones all come up often.
 
     from hypothesis import given
     from batprotocol.model import Message
@@ -14,8 +14,8 @@ numbers, and absent fields beside default ones all come up often.
 
 A strategy has the name of its type in the plural: `job_submitted_events()` for `JobSubmittedEvent`, `jobs()` for `Job`,
 `profiles()` for the union `Profile`; `enums(TimeUnit)` serves all enums. `EVENT_STRATEGIES` and `VALUE_STRATEGIES` find
-it by type. The strategies of what holds doubles take `allow_nan`, False by default: a scalar NaN makes a value unequal
-to itself, and JSON does not keep the payload of any NaN. Infinities are always generated.
+it by type. The strategies of values that hold doubles take `allow_nan`, False by default: a scalar NaN makes a value
+unequal to itself, and JSON does not keep the payload of any NaN. Infinities are always generated.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from batprotocol import model
+from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 
 try:
     from hypothesis.strategies import SearchStrategy
 except ImportError as error:
-    raise ImportError(
-        "batprotocol.testing.strategies needs hypothesis, which its extra `test` has: pip install 'batprotocol[test]'"
+    raise PackageMissing(
+        f"batprotocol.testing.strategies needs the package hypothesis: {installing('test', 'hypothesis', 'pytest')}"
     ) from error
 
 from batprotocol.testing.strategies._common import STRATEGIES

@@ -1,4 +1,4 @@
-"""What the strategies of all types are made of, and the table that finds them by type. It must not know of any type."""
+"""The parts that strategies of all types share, and the table that finds them by type. It must not know of any type."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 STRATEGIES: dict[type[Any], Callable[..., SearchStrategy[Any]]] = {}
-"""The strategy of each type, in the order in which they were made known."""
+"""The strategy of each type, in the order of registration."""
 
 
 def makes(kind: type[T]) -> Callable[[Callable[P, SearchStrategy[T]]], Callable[P, SearchStrategy[T]]]:
-    """Make a strategy known as that of this type: nothing else has to list it."""
+    """Register a strategy as that of this type: nothing else has to list it."""
 
     def known(strategy: Callable[P, SearchStrategy[T]]) -> Callable[P, SearchStrategy[T]]:
         STRATEGIES[kind] = strategy
@@ -28,7 +28,7 @@ def makes(kind: type[T]) -> Callable[[Callable[P, SearchStrategy[T]]], Callable[
 
 @st.composite
 def mostly(draw: DrawFn, usual: SearchStrategy[T], awkward: SearchStrategy[T], *, one_in: int) -> T:
-    """The awkward one time in so many, else the usual; shrinks to the usual."""
+    """The awkward strategy once in `one_in` draws, else the usual one; it shrinks to the usual one."""
     return draw(awkward if draw(st.integers(1, one_in)) == one_in else usual)
 
 
@@ -47,5 +47,5 @@ def vectors(
 
 
 def optional(elements: SearchStrategy[T]) -> SearchStrategy[T | None]:
-    """These, or None for what is absent."""
+    """These, or None for an absent value."""
     return st.one_of(st.none(), elements)

@@ -37,7 +37,7 @@ def host_sets(*, canonical: bool = False) -> SearchStrategy[str]:
 
 
 def _canonical_host_set(first: int, steps: Sequence[tuple[int, int]]) -> str:
-    """Intervals told as (distance from the end of the one before, at least 2, and length - 1)."""
+    """Intervals, given as (distance from the end of the one before, at least 2, and length - 1)."""
     intervals = []
     for distance, more in steps:
         intervals.append(f"{first}-{first + more}" if more else str(first))

@@ -1,4 +1,4 @@
-"""Strategies for what probes observe, how they do it, and what they tell."""
+"""Strategies for the resources of probes, their modes, and their data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strategies for what both sides tell each other at the start."""
+"""Strategies for the values that both sides exchange at the start."""
 
 from __future__ import annotations
 

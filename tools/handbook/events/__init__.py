@@ -1,9 +1,10 @@
-"""The pages of events and of what they hold: all that can be told of them from the code, as Markdown.
+"""The pages of events and values: everything that the code documents about them, as Markdown.
 
-`docstrings` and `mentions` read the library's sources, `places` knows what is on which page. `facts` tells of an event
-who says it and when, `ages` since when, `history` what it was called before, `rules` what it can break, `fields` and
-`things` what it holds, in the `units` that no source tells. `examples` shows recorded messages; `python` and `calls`
-write what makes them; `layout` is how all that looks. Nothing here must know of Sphinx, so that tests need none.
+`docstrings` and `mentions` read the sources of the library. `places` has the page of each name. `facts` shows who sends
+an event and when, `ages` since when it exists, `history` its names in older protocols, `rules` the rules that it can
+break. `fields` and `things` show the content, with the `units` that no source has. `examples` shows recorded messages.
+`python` and `calls` write the code that makes them, and `layout` is the form of all this. No module may depend on
+Sphinx, so that tests run without it.
 """
 
 from handbook.events.examples import example

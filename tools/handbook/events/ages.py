@@ -1,4 +1,4 @@
-"""Since when there is an event, a value or a field, by the ages of the schema, and what has changed in it since."""
+"""The age of the schema that introduced an event, a value or a field, and the later changes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from batprotocol.schemas import AGES, Difference, age, differences
 
 __all__ = ["field_ages", "gone", "names_before", "numbers", "since"]
 
-_TOLD: Final = {"added", "removed", "renamed", "moved", "type"}
-"""The kinds of differences that are told in other ways, or do not matter to people."""
+_ELSEWHERE: Final = {"added", "removed", "renamed", "moved", "type"}
+"""The kinds of differences that the pages show elsewhere, or that do not matter to readers."""
 
 
 @cache
 def _changes() -> Mapping[str, list[tuple[str, Difference]]]:
-    """What has changed in the schema, by place: the age it changed to, and how."""
+    """The changes of the schema by place: the age with the change, and the difference."""
     found: dict[str, list[tuple[str, Difference]]] = {}
     for old, new in pairwise(AGES):
         for each in differences(age(old), age(new)):
@@ -32,12 +32,12 @@ def since(place: str) -> str:
 
 
 def field_ages(table: str, field: str) -> Iterator[str]:
-    """Since when there is a field, and what has changed in it but its number."""
+    """The age that introduced a field, and its later changes except those of its number."""
     yield f"since {max(since(table), since(f'{table}.{field}'))}"
     for to, each in _changes().get(f"{table}.{field}", ()):
         if each.kind == "type":
             yield f"{each.detail.partition(' before')[0]} before {to}"
-        elif each.kind not in _TOLD:
+        elif each.kind not in _ELSEWHERE:
             yield f"{'can be absent' if each.kind == 'nullable' else each.kind} since {to}"
 
 
@@ -50,7 +50,7 @@ def gone(table: str) -> Iterator[tuple[str, str]]:
 
 
 def names_before(name: str) -> Iterator[tuple[str, str]]:
-    """What a table was called, each name with the first age that has another one."""
+    """The former names of a table, each with the first age that has another name."""
     for to, each in _changes().get(name, ()):
         if each.kind == "renamed":
             yield each.detail.removeprefix("it was "), to

@@ -31,7 +31,7 @@ def _placed(event: model.ExecuteJobEvent) -> Any:
 
 
 def _by_key(values: Any, key: str, value: str) -> Any:
-    """Values of two fields as a mapping of the one to the other, where that is the same."""
+    """Values of two fields as a mapping of one field to the other, if no key occurs twice."""
     if values is None:
         return None
     found = {getattr(each, key): getattr(each, value) for each in values}
@@ -46,7 +46,7 @@ def _links(resources: model.Resources) -> Any:
     return resources.link_ids if isinstance(resources, model.LinkResources) else None
 
 
-# What an argument is that is not just the field of its name. Each function is told the event.
+# The arguments that are not the field of the same name. Each function takes the event.
 _BY_NAME: Final[Mapping[str, Callable[[Any], Any]]] = {
     "accumulation": lambda event: event.data_accumulation_strategy,
     "aggregation": lambda event: event.resources_aggregation_function,
@@ -82,11 +82,11 @@ _COUNTED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "host_number": lambda event: len(event.computation_hosts) + len(event.storage_hosts),
     "storage_host_number": lambda event: len(event.storage_hosts),
 }
-"""What arguments are that say None: make it of the others."""
+"""The values of the arguments for which None means: compute it from the others."""
 
 
 def arguments_of(event: model.Event) -> dict[str, Any]:
-    """The arguments of the builder's method that makes this event, without those that need not be told."""
+    """The arguments of the builder's method that makes this event, without those that have their default."""
     kind = type(event)
     own = _OF_EVENT.get(kind, {})
     found = {}

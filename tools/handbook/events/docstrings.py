@@ -1,4 +1,4 @@
-"""What docstrings say: what a class is, what each of its fields means, what each member of an enum is."""
+"""The text of docstrings: the description of a class, the meaning of its fields and of the members of an enum."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SPEAKER: Final = re.compile(r"^(Batsim|Decision component): ")
 
 
 def said(kind: type[Any]) -> str:
-    """What a class's docstring says before it comes to arguments or examples, in one line."""
+    """The docstring of a class before its arguments and examples, in one line."""
     return " ".join(_END.split(inspect.getdoc(kind) or "", maxsplit=1)[0].split())
 
 
 def sentence(kind: type[Any]) -> str:
-    """The same of an event, without who says it."""
+    """The same for an event, without its sender."""
     return capitalised(_SPEAKER.sub("", said(kind)))
 
 
 def assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
-    """The names that statements give something, each with the text below, as it is in the source, "" without one."""
+    """The names that statements assign, each with the text below it, as in the source, or ""."""
     for statement, below in zip_longest(body, body[1:]):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name), *_]) | ast.AnnAssign(target=ast.Name(id=name)):
@@ -51,5 +51,5 @@ def _members() -> Mapping[str, Mapping[str, str]]:
 
 
 def members(enum: str) -> Mapping[str, str]:
-    """What each member of an enum means, of those that say so."""
+    """The meaning of each member of an enum that has a docstring."""
     return _members().get(enum, {})

@@ -1,7 +1,7 @@
-"""Messages as they were recorded: as Python that makes them, as values, as JSON, as bytes, and as trees.
+"""Recorded messages: as Python code that makes them, as values, as JSON, as bytes, and as trees.
 
-They come from conversations of the real Batsim 5.0.0-rc2, which the tests have. What no recording has was written by
-the protocol's C++ library.
+They come from recorded conversations of the real Batsim 5.0.0-rc2 in the data of the tests. The protocol's C++ library
+wrote the messages that no recording has.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ def of_event(kind: type[model.Event]) -> Example:
 def _origin(kind: type[model.Event]) -> str:
     source, number = EXAMPLES[kind]
     if source == _MADE:
-        return "There is no recording of it, as no Batsim says it: this one is made with the builder."
+        return "No Batsim sends it, so there is no recording. The builder made this message."
     if source.startswith("goldens"):
-        return "There is no recording of it, as Batsim refuses it: this one was written by the protocol's C++ library."
-    speaker = "Batsim 5.0.0-rc2 said" if number % 2 == 0 else "a decision component said to Batsim 5.0.0-rc2"
+        return "Batsim refuses it, so there is no recording. The protocol's C++ library wrote this message."
+    sender = "from Batsim 5.0.0-rc2" if number % 2 == 0 else "from a decision component to Batsim 5.0.0-rc2"
     others = len(of_event(kind).message.events) > 1
-    return f"Recorded: what {speaker}{', with another event in the same message' if others else ''}."
+    return f"A recorded message {sender}{', with another event in the same message' if others else ''}."
 
 
 def example(page: str, argument: str) -> str:
@@ -143,8 +143,8 @@ def example(page: str, argument: str) -> str:
     )
     frame = ""
     if detect(shown.data) == "hello":
-        frame = " The first four bytes are the flags of the handshake: 1 for binary, 2 for JSON."
-    return f"## Example\n\n{_origin(kind)}{frame} Dump is what `batproto dump` prints of it.\n\n{text}"
+        frame = " The first four bytes are the flags of the handshake: 1 means binary, 2 means JSON."
+    return f"## Example\n\n{_origin(kind)}{frame} The tab Dump shows the output of `batproto dump`.\n\n{text}"
 
 
 def hexdump(data: bytes) -> str:
@@ -169,7 +169,7 @@ def hexdump(data: bytes) -> str:
 
 
 def _recorded() -> Iterator[Example]:
-    """What is in the binary recordings of simulations that came to their end: the others are no examples to follow."""
+    """The messages of the binary recordings of simulations that ended. The others are not good examples."""
     for path in (*sorted(_DATA.glob("runs/*__binary.tar.xz")), *sorted(_DATA.glob("simulations/*.tar.xz"))):
         found = _recording(f"{path.parent.name}/{path.name.removesuffix('.tar.xz')}").values()
         if any(isinstance(event, model.SimulationEndsEvent) for each in found for event in each.message.events):
@@ -177,13 +177,13 @@ def _recorded() -> Iterator[Example]:
 
 
 def _written() -> Iterator[Example]:
-    """What the C++ library has written."""
+    """The messages that the C++ library wrote."""
     found = (_read(path.name, path.read_bytes()) for path in sorted((_DATA / "goldens").glob("*.bin")))
     yield from (each for each in found if each is not None)
 
 
 def _within(value: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
-    """A value and all that it holds, each with what it is in JSON; a member of a union with its name there."""
+    """A value and all values in it, each with its JSON. A member of a union comes with its name in JSON."""
     yield value, tree
     if isinstance(value, tuple):
         for each, part in zip(value, tree, strict=True):
@@ -202,7 +202,7 @@ def _within(value: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _unwrapped(tree: Any) -> Any:
-    """What is in a table that Python does not show, or that is a list of such."""
+    """The content of a table that Python does not show, or of a list of such tables."""
     if isinstance(tree, list | tuple):
         return [_unwrapped(each) for each in tree]
     for name in ("kill_progress", "temporal_trigger", "strategy"):
@@ -211,18 +211,18 @@ def _unwrapped(tree: Any) -> Any:
     return tree
 
 
-def _untold(value: Any) -> int:
-    """How much of a value is as good as nothing: 0, empty, absent; or a list of one."""
+def _empty(value: Any) -> int:
+    """The number of fields in a value that show little: 0, empty, absent, or a list of one."""
     if isinstance(value, model.Value):
-        return sum(_untold(getattr(value, field)) for field in value.__struct_fields__)
+        return sum(_empty(getattr(value, field)) for field in value.__struct_fields__)
     if isinstance(value, tuple):
-        return (len(value) < 2) + sum(map(_untold, value))
+        return (len(value) < 2) + sum(map(_empty, value))
     return int(not value)
 
 
 @cache
 def _values() -> Mapping[str, tuple[Any, Any]]:
-    """For each type, a value that was recorded, or else written, tells most of its fields, and is short."""
+    """For each type, a short value with most of its fields filled in. Recorded values are preferred to written ones."""
     found: dict[str, tuple[Any, Any]] = {}
     for source in (_recorded(), _written()):
         best: dict[str, tuple[int, int]] = {}
@@ -232,14 +232,14 @@ def _values() -> Mapping[str, tuple[Any, Any]]:
                 name = type(value).__name__
                 if not isinstance(value, model.Value) or isinstance(value, model.Event | Message) or name in known:
                     continue
-                score = _untold(value), len(each.data)
+                score = _empty(value), len(each.data)
                 if name not in best or score < best[name]:
                     best[name], found[name] = score, (value, tree)
     return found
 
 
 def value_example(name: str) -> str:
-    """A value of a type, as it came in a message, in Python and in JSON; "" if none did, or it holds nothing."""
+    """A value of a type from a message, in Python and in JSON; "" if no message has one, or it has no fields."""
     if name not in _values() or not _values()[name][0].__struct_fields__:
         return ""
     value, tree = _values()[name]

@@ -1,4 +1,4 @@
-"""The fields of events and tables: what each is, in which unit and range, what its absence means, since when."""
+"""The fields of events and tables: type, unit, range, default, age and meaning of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ASKED: Final[dict[Callable[..., Any], str]] = {
     checks.some_hosts: "at least one host",
     checks.some_ids: "at least one, none of them empty",
 }
-"""What the builder asks of a field beyond its type, in words."""
+"""The checks of the builder beyond the type of a field, in words."""
 
 _HOSTS: Final = (checks.host_set, checks.some_hosts)
 
@@ -42,8 +42,8 @@ _HOSTS: Final = (checks.host_set, checks.some_hosts)
 def event_fields(page: str, argument: str) -> str:
     """The section about the fields of the event whose page this is."""
     name = event_of(page).__name__
-    own = field_list(name) or "\nNone of its own.\n"
-    return f"## Fields\n{own}\nAs every event, it has a `timestamp`, too: `EventAndTimestamp.timestamp`.\n"
+    own = field_list(name) or "\nThe event has no fields of its own.\n"
+    return f"## Fields\n{own}\nLike every event, it also has a `timestamp`: `EventAndTimestamp.timestamp`.\n"
 
 
 def field_list(table: str) -> str:
@@ -69,9 +69,9 @@ def _facts(table: str, field: Field) -> Iterator[str]:
         yield f"{least:,} to {most:,}".replace("-", "−")
     if demand in _ASKED:
         yield _ASKED[demand]
-    told = list(ages.field_ages(table, field.name))
-    yield from (each for each in _absence(table, field) if not any(age.startswith(each) for age in told))
-    yield from told
+    known = list(ages.field_ages(table, field.name))
+    yield from (each for each in _absence(table, field) if not any(age.startswith(each) for age in known))
+    yield from known
 
 
 def _type(type_: Type, instead: str = "") -> str:
@@ -94,12 +94,12 @@ def _plural(type_: Type) -> str:
 
 
 def _absence(table: str, field: Field) -> Iterator[str]:
-    """Whether it can be absent, and what it is then."""
+    """Whether a field can be absent, and its default."""
     default = _python_defaults(table).get(field.name, msgspec.NODEFAULT)
     if field.required:
         yield "required"
         if default is not msgspec.NODEFAULT:
-            yield f"in Python {code(python.written(default))} unless told otherwise"
+            yield f"in Python {code(python.written(default))} by default"
     elif field.default is None:
         yield "can be absent (`None`)"
     elif field.type.kind == "enum":
@@ -123,17 +123,20 @@ def _python_defaults(table: str) -> dict[str, Any]:
 
 
 def _meaning(table: str, field: Field) -> str:
-    """What it means: as the docstring of its class has it, or, where there is none, the schema's comment."""
-    told = {} if is_hidden(table) else meanings(getattr(model, table))
-    text = told.get(field.name) or field.doc or _HIDDEN.get((table, field.name), "")
+    """The meaning of a field, from the docstring of its class, or else from the schema's comment."""
+    documented = {} if is_hidden(table) else meanings(getattr(model, table))
+    text = documented.get(field.name) or field.doc or _HIDDEN.get((table, field.name), "")
     return prose(capitalised(text if text.endswith(".") else f"{text}."))
 
 
 _HIDDEN: Final = {
-    ("EventAndTimestamp", "timestamp"): "when the event happened, or shall happen; not after the `now` of its message",
-    ("EventAndTimestamp", "event"): "the event; `event_type` says which",
+    (
+        "EventAndTimestamp",
+        "timestamp",
+    ): "the time at which the event happened or is to happen; not later than the `now` of its message",
+    ("EventAndTimestamp", "event"): "the event; `event_type` is the name of its type",
     ("KillProgressWrapper", "kill_progress"): "the progress",
     ("PredefinedExecutorPlacementStrategyWrapper", "strategy"): "the strategy",
     ("TemporalTriggerWrapper", "temporal_trigger"): "the trigger",
 }
-"""What the fields of tables mean that Python does not show."""
+"""The meaning of the fields of tables that Python does not show."""

@@ -1,4 +1,4 @@
-"""What an event was called before: in older schemas of Batsim 5, in JSON, and in text. The translations tell."""
+"""The former names of an event: in older schemas of Batsim 5, in JSON, and in text, from the code that translates."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LAST: Final = (5,)
 
 
 def _of_today(functions: Mapping[type[Any], Any]) -> dict[str, set[type[Any]]]:
-    """By the name of an event of today, the older ones that a table of translations makes it of."""
+    """By the name of a current event, the older events that a table of translations converts to it."""
     found: dict[str, set[type[Any]]] = {}
     for old, function in functions.items():
         for module, name in mentioned(function, _TRANSLATE).names:
@@ -50,30 +50,30 @@ def _of_today(functions: Mapping[type[Any], Any]) -> dict[str, set[type[Any]]]:
 
 
 def _older(name: str) -> set[type[Any]]:
-    """The events of JSON that an event of today is translated into, and back where that goes."""
+    """The events of JSON that a current event is translated to, and translated from if both directions exist."""
     kind, translation = getattr(model, name), _translation(name)
     names = mentioned(translation, _TRANSLATE).names if translation is not None else ()
     made = {by_name for module, by_name in names if module == _JSON}
     known = {row.value.__name__: row.value for row in OLD_EVENTS}
-    there = {known[each] for each in made if each in known}
+    forth = {known[each] for each in made if each in known}
     back = _of_today(SAID_TO_TODAY if kind in model.BATSIM_TO_EDC else DECISIONS).get(name, set())
-    return (there & back) or (back if kind in model.EDC_TO_BATSIM else set())
+    return (forth & back) or (back if kind in model.EDC_TO_BATSIM else set())
 
 
 def _translation(name: str) -> Any:
-    """The function that says an event of today in older words, None if there is none."""
+    """The function that translates a current event to an older one, or None."""
     kind = getattr(model, name)
     return TOLD.get(kind) or WISHES.get(kind)
 
 
 def when(since: Version, until: Version) -> str:
-    """In which versions of JSON something exists, as far as not in all: "since 2.0, before 3.0"."""
-    told = f"since {written(since)}" * (since > FIRST), f"before {written(until)}" * (until < _LAST)
-    return ", ".join(filter(None, told))
+    """The versions of JSON that have something, "" for all: "since 2.0, before 3.0"."""
+    limits = f"since {written(since)}" * (since > FIRST), f"before {written(until)}" * (until < _LAST)
+    return ", ".join(filter(None, limits))
 
 
 def json_rows(name: str) -> list[EventRow]:
-    """The rows of the events of JSON that an event of today was called."""
+    """The rows of the events of JSON that a current event had before."""
     older = _older(name)
     direction = model.Direction.BATSIM_TO_EDC
     if getattr(model, name) in model.EDC_TO_BATSIM:
@@ -83,7 +83,7 @@ def json_rows(name: str) -> list[EventRow]:
 
 
 def stamps(name: str) -> list[Stamp]:
-    """The stamps of the text protocol that an event of today was called."""
+    """The stamps of the text protocol that a current event had before."""
     older = {(_JSON, row.value.__name__) for row in json_rows(name) if row.value is not Notify}
     return [stamp for cls, stamp in BY_VALUE.items() if older & _said_as_json().get(cls.__name__, set())]
 
@@ -99,7 +99,7 @@ def _text_names(name: str) -> list[str]:
 
 @cache
 def _said_as_json() -> Mapping[str, set[tuple[str, str]]]:
-    """By the name of an event of text, what it is in JSON: the cases of the translation."""
+    """By the name of an event of text, the same event in JSON: the cases of the translation."""
     found: dict[str, set[tuple[str, str]]] = {}
     tree = ast.parse(inspect.getsource(as_json))
     for case in (each for each in ast.walk(tree) if isinstance(each, ast.match_case)):
@@ -112,17 +112,17 @@ def _said_as_json() -> Mapping[str, set[tuple[str, str]]]:
 def event_history(page: str, argument: str) -> str:
     """The section about the past of the event whose page this is."""
     name = event_of(page).__name__
-    told = [("Batsim 5", _batsim_5(name))]
-    told.append(("JSON, Batsim 1 to 4", listed(_json(name)) if json_rows(name) else "no such event"))
-    told.append(("Text", listed(_text_names(name)) if _text_names(name) else "no such stamp"))
-    more = "What is lost on the way, [the older protocols](../../howto/use-older-protocols.md) tell."
-    return f"## Other versions\n\n{rows(told)}\n{more}\n"
+    table = [("Batsim 5", _batsim_5(name))]
+    table.append(("JSON, Batsim 1 to 4", listed(_json(name)) if json_rows(name) else "no such event"))
+    table.append(("Text", listed(_text_names(name)) if _text_names(name) else "no such stamp"))
+    more = "[Use older protocols](../../howto/use-older-protocols.md) documents the losses of a translation."
+    return f"## Other versions\n\n{rows(table)}\n{more}\n"
 
 
 def _batsim_5(name: str) -> str:
     numbers = ages.numbers(name)
-    told = [f"{number} ({since})" if len(numbers) > 1 else str(number) for since, number in numbers]
-    parts = [f"number {', '.join(told)} of the union `Event`"]
+    texts = [f"{number} ({since})" if len(numbers) > 1 else str(number) for since, number in numbers]
+    parts = [f"number {', '.join(texts)} of the union `Event`"]
     parts += [f"{code(older)} before {to}" for older, to in ages.names_before(name)]
     parts += [f"with {code(field)} before {to}" for field, to in ages.gone(name)]
     return "; ".join(parts)
@@ -137,7 +137,7 @@ def _json(name: str) -> Iterator[str]:
 
 
 def _kinds(name: str, row: EventRow) -> str:
-    """What is notified of, where it is a notification."""
+    """The kinds of notifications, if the event is one."""
     if row.value is not Notify:
         return ""
     texts = mentioned(_translation(name), _TRANSLATE).texts
@@ -146,10 +146,10 @@ def _kinds(name: str, row: EventRow) -> str:
 
 
 def _notified_since(name: str) -> Version:
-    """Since when Batsim notified of what it has an event for today: since the translation says so."""
+    """The first version whose Batsim sent a notification in place of this event, by the translation."""
     kind = getattr(model, name)
     for version in map(version_of, VERSIONS) if kind in TOLD else ():
-        told = ToOldScheduler(version).hear(of_event(kind).message)
-        if told is not None and any(isinstance(each, Notify) for each in told.events):
+        found = ToOldScheduler(version).hear(of_event(kind).message)
+        if found is not None and any(isinstance(each, Notify) for each in found.events):
             return version
     return FIRST

@@ -1,4 +1,4 @@
-"""How pages of events are laid out: facts of things in lists, tables of what and what of it, tabs."""
+"""The layout of pages of events: lists of facts, tables of two columns, tabs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _entry(anchor: str, name: str, facts: str, meaning: str) -> tuple[str, str]:
 
 
 def rows(items: Iterable[tuple[str, str]], style: str = "about") -> str:
-    """A table of two columns without a head: what, and what of it."""
+    """A table of two columns without a head."""
     lines = ["::::{list-table}", f":class: {style}", ":stub-columns: 1", ":widths: auto", ""]
-    for what, told in items:
-        lines += [f"* - {what}", f"  - {told}"]
+    for name, text in items:
+        lines += [f"* - {name}", f"  - {text}"]
     return "\n".join([*lines, "::::", ""])
 
 

@@ -1,7 +1,7 @@
-"""What functions of the library mention, they themselves and all that they call: texts, and names of other modules.
+"""The texts and the names of other modules in functions of the library, and in all functions that they call.
 
-Sources are read, not run: what a function may do in some case or other stands in it. Calls are followed within a
-package, through names, through tables of functions, and through methods of arguments that have a type.
+The module reads sources and does not run them, so it covers all cases of a function. It follows calls within a package:
+through names, through tables of functions, and through methods of arguments that have a type.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ __all__ = ["Mentioned", "Name", "mentioned"]
 _LIBRARY: Final = Path(batprotocol.__file__).parent
 
 Name = tuple[str, str]
-"""A module, and what is called so there."""
+"""A module, and a name in it."""
 
 
 class Mentioned(NamedTuple):
-    """What was found: all texts, and all names that something of the library has."""
+    """The result: all texts, and all names of the library."""
 
     texts: frozenset[str]
     names: frozenset[Name]
 
 
 class _Module:
-    """A module: what its names stand for, and the code of its own ones."""
+    """A module: the meaning of its names, and the code of its own ones."""
 
     def __init__(self, name: str) -> None:
         path = _LIBRARY.parent / Path(*name.split("."))
@@ -54,7 +54,7 @@ class _Module:
                     self.own[target.id] = [each.value]
 
     def meant(self, name: str) -> Name | None:
-        """What a name stands for here."""
+        """The module and the name that a name means here."""
         return (self.name, name) if name in self.own else self.imported.get(name)
 
 
@@ -67,11 +67,11 @@ def _module(name: str) -> _Module | None:
 
 @cache
 def mentioned(start: Any, package: str) -> Mentioned:
-    """What a function mentions, and what it calls within a package.
+    """The texts and names in a function and in the functions that it calls within a package.
 
     Args:
         start: a function of the library, or a class.
-        package: the package; what is of other modules is named, but not followed.
+        package: the package. Names of other modules are in the result, but are not followed.
     """
     texts: set[str] = set()
     names: set[Name] = set()
@@ -89,7 +89,7 @@ def mentioned(start: Any, package: str) -> Mentioned:
 
 
 def _code(module: _Module, name: str) -> Iterator[ast.AST]:
-    """The code of what is called so: of a function, of a table, of a method; of a class nothing."""
+    """The code of a name: of a function, of a table or of a method. For a class there is none."""
     first, _, method = name.partition(".")
     for node in module.own.get(first, ()):
         if not isinstance(node, ast.ClassDef):
@@ -100,7 +100,7 @@ def _code(module: _Module, name: str) -> Iterator[ast.AST]:
 
 
 def _found(module: _Module, code: ast.AST, texts: set[str]) -> Iterator[Name]:
-    """What a piece of code names; its texts are put to the others."""
+    """The names in a piece of code. Its texts are added to `texts`."""
     classes: dict[str, Name] = {}
     parts: list[ast.AST] = [code]
     if isinstance(code, ast.FunctionDef):

@@ -1,4 +1,4 @@
-"""What is on which page: the event that a page is called after, and what is generated in the pages of values."""
+"""The page of each name: of events, which have a page each, and of the sections in the pages of values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 SPEAKERS: Final = {"Batsim": model.BATSIM_TO_EDC, "the decision component": model.EDC_TO_BATSIM}
-"""Who says which events."""
+"""The events by sender."""
 
 EVENTS: Final[Mapping[str, type[model.Event]]] = {
     each.__name__: each for each in (*model.BATSIM_TO_EDC, *model.EDC_TO_BATSIM)
@@ -35,12 +35,12 @@ EVENTS: Final[Mapping[str, type[model.Event]]] = {
 
 
 def event_of(page: str) -> type[model.Event]:
-    """The event whose page this is."""
+    """The event of a page."""
     return EVENTS[page.rpartition("/")[2]]
 
 
 def speaker_of(kind: type[model.Event]) -> str:
-    """Who says events of this type."""
+    """The sender of events of this type."""
     return next(speaker for speaker, kinds in SPEAKERS.items() if kind in kinds)
 
 
@@ -66,12 +66,12 @@ def fields_of(table: str) -> list[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether it is on the wire only, and Python has something simpler."""
+    """Whether a table is on the wire only, and Python has something simpler."""
     return name in SCHEMA.tables and not hasattr(model, name)
 
 
 def names() -> Mapping[str, tuple[str, str]]:
-    """All names that lead somewhere here, with page and anchor; features need not be told whose they are."""
+    """All names with a link target, with page and anchor. Features are also found without the name of their table."""
     features = model.EDCRequestedSimulationFeatures.__name__
     found = {field: (place(features)[0], anchor(features, field)) for field in fields_of(features)}
     found |= _places()
@@ -84,9 +84,9 @@ def names() -> Mapping[str, tuple[str, str]]:
 
 @cache
 def names_on(page: str) -> Mapping[str, tuple[str, str] | None]:
-    """What the mere names of fields and members mean on a page: what is there, and None where that is not clear.
+    """The targets of the bare names of fields and members on a page, and None where a name is ambiguous.
 
-    Elsewhere they are not clear either: a `job_id` is a field of some event, and nothing else that is called so.
+    On other pages they are ambiguous: many events have a `job_id`.
     """
     everything = {table: fields_of(table) for table in SCHEMA.tables}
     everything |= {name: [*enum.values] for name, enum in SCHEMA.enums.items()}

@@ -1,4 +1,4 @@
-"""Values as Python that makes them, in lines that fit a page."""
+"""Values as the Python code that makes them, in lines that fit a page."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Piece", "call", "laid_out", "named", "pieces", "written"]
 WIDTH: Final = 88
 
 Piece = str | tuple[str, "Sequence[Piece]", str]
-"""A piece of code: a text, or what opens, the pieces within that commas separate, and what closes."""
+"""A piece of code: a text, or an opening text, the pieces that commas separate, and a closing text."""
 
 
 def written(value: Any, *, whole: bool = False) -> str:
-    """The Python that makes a value.
+    """The Python code that makes a value.
 
     Args:
         value: the value.
-        whole: tell the fields that are as they are unless told otherwise, too.
+        whole: include the fields that have their default.
     """
     return laid_out(pieces(value, whole))
 
@@ -52,7 +52,7 @@ def pieces(value: Any, whole: bool = False) -> Piece:
 
 
 def text(value: str) -> str:
-    """A text, in double quotes where that takes no more of them to be escaped."""
+    """A text, in double quotes unless it contains some."""
     plain = repr(value)
     if plain.startswith("'") and '"' not in plain:
         return f'"{plain[1:-1]}"'
@@ -66,7 +66,7 @@ def call(name: str, arguments: Sequence[Piece]) -> Piece:
 
 @cache
 def _fields(kind: type[model.Value]) -> tuple[tuple[msgspec.structs.FieldInfo, ...], bool]:
-    """The fields of a type, and whether they are better told by name."""
+    """The fields of a type, and whether they are better given by name."""
     fields = msgspec.structs.fields(kind)
     needed = sum(field.required for field in fields)
     parameters = inspect.signature(kind).parameters.values()
@@ -100,12 +100,12 @@ def _flat(piece: Piece) -> str:
 
 
 def laid_out(piece: Piece, indent: int = 0, after: int = 0) -> str:
-    """A piece in one line if it fits, else with a line for each piece within, as formatters do.
+    """A piece in one line if it fits, else with a line for each piece within, as formatters write it.
 
     Args:
         piece: the piece.
-        indent: how far its first line is in.
-        after: how many characters follow it there.
+        indent: the indentation of its first line.
+        after: the number of characters that follow the piece in its line.
     """
     flat = _flat(piece)
     if isinstance(piece, str) or not piece[1] or indent + len(flat) + after <= WIDTH:

@@ -1,4 +1,4 @@
-"""The rules that an event can break: found in the code that judges it, and those of messages as wholes from a table."""
+"""The rules that an event can break: those in the code that checks it, and those of whole messages from a table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OF_MESSAGES: Final[Mapping[type[model.Event], tuple[str, ...]]] = {
     model.CallMeLaterEvent: ("simulation.endless",),
     model.CreateProbeEvent: ("simulation.endless",),
 }
-"""Rules about whole messages, with the events that are told of them: what the message should hold, or what holds it."""
+"""The rules about whole messages whose violation depends on these events."""
 
 _OF_ALL: Final = ("turn.order", "message.unreadable", "event.wrong-direction", "event.out-of-phase", "time.after-now")
 _OF_BATSIM: Final = ("time.backwards",)
@@ -63,7 +63,7 @@ def own(kind: type[model.Event]) -> tuple[str, ...]:
 
 @cache
 def general(kind: type[model.Event]) -> tuple[str, ...]:
-    """The rules that events of this type can break as all others of this side do."""
+    """The rules that all events of this side can break."""
     if kind in model.BATSIM_TO_EDC:
         return _in_order({*_OF_ALL, *_OF_BATSIM})
     found = {*_OF_ALL, *_OF_EDC}
@@ -75,13 +75,14 @@ def general(kind: type[model.Event]) -> tuple[str, ...]:
 
 
 def event_rules(page: str, argument: str) -> str:
-    """The section about the rules of the event whose page this is."""
+    """The section about the rules of the event of a page."""
     kind = event_of(page)
     parts = ["## Rules", ""]
     if own(kind):
         parts.append(entries(_entries(own(kind))))
-    start = "Besides, as" if own(kind) else "As"
-    parts.append(f"{start} all events of {speaker_of(kind)}: {listed(map(code, general(kind)))}.\n")
+    also = "also " if own(kind) else ""
+    start = f"Like all events from {speaker_of(kind)}, it can {also}break"
+    parts.append(f"{start} {listed(map(code, general(kind)), 'or')}.\n")
     return "\n".join(parts)
 
 

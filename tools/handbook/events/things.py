@@ -1,4 +1,4 @@
-"""What events hold: a section for each table, enum and union."""
+"""The content of events: a section for each table, enum and union."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def thing(page: str, name: str) -> str:
 
 @cache
 def _uses() -> Mapping[str, list[str]]:
-    """What has fields of each type, and which unions have each table: `Table.field` and `Union`."""
+    """The uses of each type: the fields (`Table.field`) and the unions (`Union`)."""
     found: dict[str, list[str]] = {}
     for table in SCHEMA.tables.values():
         for field in table.fields:
@@ -42,16 +42,16 @@ def _uses() -> Mapping[str, list[str]]:
 
 
 def _used(name: str) -> Iterator[str]:
-    """Where it is used, and since when there is such a thing."""
+    """The uses of a type, and the age that introduced it."""
     fields = [use for use in _uses().get(name, ()) if "." in use]
     unions = [use for use in _uses().get(name, ()) if "." not in use]
-    told = []
+    facts = []
     if unions:
-        told.append(f"a member of the union {listed(map(code, unions))}")
+        facts.append(f"a member of the union {listed(map(code, unions))}")
     if fields:
-        told.append(f"in {listed(map(code, fields))}")
-    told.append(f"since [{ages.since(name)}](../../howto/read-other-schemas.md)")
-    yield f"[{' · '.join(told)}]{{.facts}}"
+        facts.append(f"in {listed(map(code, fields))}")
+    facts.append(f"since [{ages.since(name)}](../../howto/read-other-schemas.md)")
+    yield f"[{' · '.join(facts)}]{{.facts}}"
     yield ""
 
 
@@ -66,16 +66,16 @@ def _table(name: str) -> Iterator[str]:
 
 
 _HIDDEN: Final = {
-    "EventAndTimestamp": "What a message lists on the wire: an event and its time. Python hides it: each event has its "
-    "`timestamp` itself.",
-    "KillProgressWrapper": "A table around the union on the wire, as flatbuffers has no vectors of unions. Python "
-    "hides it: there is a `KillProgress` instead.",
-    "PredefinedExecutorPlacementStrategyWrapper": "A table around the enum on the wire, as only tables can be members "
-    "of unions. Python hides it: there is a `PredefinedExecutorPlacementStrategy` instead.",
-    "TemporalTriggerWrapper": "A table around the union on the wire, as only tables can be members of unions. Python "
-    "hides it: there is a `TemporalTrigger` instead.",
+    "EventAndTimestamp": "On the wire, a message is a list of these tables: an event and its time. Python hides the "
+    "table: each event has a field `timestamp`.",
+    "KillProgressWrapper": "On the wire, a table around the union, because flatbuffers has no vectors of unions. "
+    "Python hides the table and has the `KillProgress` itself.",
+    "PredefinedExecutorPlacementStrategyWrapper": "On the wire, a table around the enum, because members of a union "
+    "must be tables. Python hides the table and has the `PredefinedExecutorPlacementStrategy` itself.",
+    "TemporalTriggerWrapper": "On the wire, a table around the union, because members of a union must be tables. "
+    "Python hides the table and has the `TemporalTrigger` itself.",
 }
-"""What the tables are that Python does not show."""
+"""The descriptions of the tables that Python does not show."""
 
 
 def _enum(name: str) -> Iterator[str]:
@@ -83,14 +83,14 @@ def _enum(name: str) -> Iterator[str]:
     yield from _used(name)
     yield prose(docstrings.said(getattr(model, name)))
     yield ""
-    yield f"On the wire an {enum.kind}, in JSON the name."
-    told = docstrings.members(name)
+    yield f"On the wire, it is an {enum.kind}; in JSON, the name."
+    documented = docstrings.members(name)
     yield entries(
         (
             anchor(name, member),
             f"{code(member)} = {number}",
             "",
-            prose(told.get(member) or enum.value_docs.get(member, "").replace("\n", " ")),
+            prose(documented.get(member) or enum.value_docs.get(member, "").replace("\n", " ")),
         )
         for member, number in enum.values.items()
     )
@@ -100,15 +100,15 @@ def _union(name: str) -> Iterator[str]:
     union = SCHEMA.unions[name]
     field = next((use.rpartition(".")[2] for use in _uses().get(name, ()) if "." in use), "")
     yield from _used(name)
-    yield "One of these, which a number tells on the wire:"
+    yield "One of these types. On the wire, a number selects the type:"
     yield ""
     yield from (f"{number}. {code(member)}" for number, member in enumerate(union.members, 1))
     yield ""
     yield (
-        "In JSON, a field of its own tells which by name: "
+        "In JSON, a separate field has the name of the type: "
         f'`"{field}_type": "{union.members[0]}"` beside `"{field}": {{…}}`.'
     )
     hidden = [each for each in union.members if is_hidden(each)]
     if hidden:
         yield ""
-        yield f"Python hides {listed(map(code, hidden))}: what it holds stands in its place."
+        yield f"Python hides {listed(map(code, hidden))} and has the content instead."

@@ -1,4 +1,4 @@
-"""The units of all numbers: the one thing that no source tells in a form that can be read."""
+"""The units of all numbers, which no source has in a form that a program can read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["UNITS"]
 
 _COUNT: Final = "a count"
 _HOST: Final = "the id of a host"
-_MEASURED: Final = "the unit of the probe's data"
+_MEASURED: Final = "in the unit of the probe's data"
 _PSTATE: Final = "the index of a power state"
 _SECONDS: Final = "simulated seconds"
 _TIME_UNIT: Final = "in `time_unit`"
@@ -60,4 +60,4 @@ UNITS: Final[Mapping[tuple[str, str], str]] = {
     ("TurnOnOffHostsEvent", "state"): _PSTATE,
     ("VectorialProbeData", "data"): _MEASURED,
 }
-"""What each number of the schema counts or measures, by its type and field. A test fails when one is missing."""
+"""The quantity of each number of the schema, by type and field. A test fails if one is missing."""

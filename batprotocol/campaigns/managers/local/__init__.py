@@ -1,7 +1,7 @@
-"""A cluster that is this machine: so many slots, a process group for each job.
+"""A cluster on this machine: a number of slots, and a process group for each job.
 
-`manager` is the resource manager, `group` what it keeps of jobs that are run one after the other, `leader` the process
-that runs them, and `starter` what starts leaders.
+`manager` is the resource manager, `group` has the jobs that run one after the other, and their folder, `leader` is the
+process that runs them, and `starter` starts leaders.
 """
 
 from batprotocol.campaigns.managers.local.manager import LocalProcesses

@@ -1,8 +1,8 @@
-"""Jobs that are run one after the other, and their folder.
+"""Jobs that run one after the other, and their folder.
 
-The leader of a group makes `started` in its folder before it does anything, which only one of two can, and writes into
-`log` when a job begins and ends; a lock is held by the leader and all that it starts. So whoever comes later, after a
-crash too, reads from the folder whether the jobs wait, run or have ended, and how. It must not know why they are run.
+First, the leader of a group makes `started` in its folder, which only one leader can. It writes a line into `log` when
+a job begins or ends. The leader and the processes that it starts hold the lock `lock`. So another process, also after a
+crash, can read from the folder whether the jobs wait, run or have ended. This module must not know why they are run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -44,17 +44,17 @@ IGNORED: Final = (int(signal.SIGPIPE), int(signal.SIGXFSZ))
 """The signals that Python ignores."""
 
 UNFINISHED: Final = ".unfinished"
-"""What the name of a folder ends with that is being made or thrown away."""
+"""The suffix of a folder that is being made or removed."""
 
 
 class Group:
-    """Jobs that are run one after the other.
+    """Jobs that run one after the other.
 
     Args:
-        folder: where they are kept.
-        output: where what they print goes.
+        folder: the folder of the group.
+        output: the folder for the output of the jobs.
         requests: the jobs, in their order.
-        submitted: when they were.
+        submitted: the time of their submission.
     """
 
     def __init__(self, folder: Path, output: Path, requests: Sequence[Request], submitted: float) -> None:
@@ -62,17 +62,17 @@ class Group:
         self.requests = {each.job: each for each in requests}
         self.submitted = submitted
         self.weight = max(each.weight for each in requests)
-        self.leader: int | None = None  # None, too, if another process has started it
-        self._watched: int | None = None  # a descriptor that tells when the leader ends
+        self.leader: int | None = None  # None also if another process has started it
+        self._watched: int | None = None  # a descriptor that is readable when the leader has ended
         self.ended: dict[int, RemoteJob] = {}
         self._output = output
         self._begun: dict[int, tuple[float, int]] = {}
-        self._over: dict[int, tuple[float, int | None, bool]] = {}  # when, the status, whether its time was up
+        self._over: dict[int, tuple[float, int | None, bool]] = {}  # time, status, whether it was late
         self._read = 0
         self._why = {number: event for number in self.requests if (event := self._blamed(number)) is not None}
 
     def write(self) -> None:
-        """Write them down. They are there as a whole or not at all."""
+        """Write the jobs to their folder, all of them or none."""
         unfinished = self.folder.with_name(f"{self.folder.name}{UNFINISHED}")
         unfinished.mkdir(exist_ok=True)
         jobs = msgspec.json.encode([list(self.requests.values()), self.submitted])
@@ -80,7 +80,7 @@ class Group:
         unfinished.rename(self.folder)
 
     def clear(self) -> None:
-        """Throw their folder away: at once, as half of one could look like jobs that have not been started."""
+        """Remove their folder. It is renamed first, as a part of it could look like jobs that have not started."""
         gone = self.folder.with_name(f"{self.folder.name}{UNFINISHED}")
         with suppress(FileNotFoundError):
             self.folder.rename(gone)
@@ -90,11 +90,11 @@ class Group:
 
     @property
     def is_settled(self) -> bool:
-        """Whether no leader need begin any more: one has, or each job is to end without."""
+        """Whether the group needs no new leader: it has had one, or each job ends without one."""
         return (self.folder / "started").exists() or self._why.keys() >= self.requests.keys()
 
     def start(self, starter: Starter) -> bool:
-        """Start them, unless somebody has; whether they may run."""
+        """Start the jobs, unless another process has; return whether they may run."""
         first = next(iter(self.requests.values()))
         directory = os.path.expanduser(first.directory.replace("$HOME", "~", 1))
         if not os.path.isdir(directory):
@@ -116,12 +116,12 @@ class Group:
         plan = {"directory": directory, "polite": first.best_effort, "ignored": IGNORED, "jobs": jobs}
         (self.folder / "plan").write_bytes(marshal.dumps(plan))
         self.leader = starter.start(self.folder)
-        with suppress(AttributeError, OSError):  # not everywhere, or it has ended already
+        with suppress(AttributeError, OSError):  # not on every system, or it has ended already
             self._watched = None if self.leader is None else os.pidfd_open(self.leader)
         return True
 
     def is_running(self) -> bool:
-        """Whether its leader runs. What one has left that somebody has killed is killed, too."""
+        """Whether its leader runs. If somebody has killed the leader, the processes of its job are killed, too."""
         if self._watched is not None:
             poll = select.poll()
             poll.register(self._watched, select.POLLIN)
@@ -134,14 +134,14 @@ class Group:
         return self._is_locked() and not self._kill_rest()
 
     def _is_locked(self) -> bool:
-        """Whether something of the jobs runs."""
+        """Whether a process of the jobs runs."""
         lock = self._lock()
         if lock is not None:
             os.close(lock)
         return lock is None
 
     def _lock(self) -> int | None:
-        """The lock of the jobs, or None while something of them runs."""
+        """The lock of the jobs, or None while a process of them runs."""
         descriptor = os.open(self.folder / "lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,10 +150,10 @@ class Group:
             return None
         return descriptor
 
-    # How they are
+    # Their states
 
-    def told(self, running: bool) -> Iterator[RemoteJob]:
-        """The jobs as the campaigns see them, while the group waits or runs."""
+    def jobs(self, running: bool) -> Iterator[RemoteJob]:
+        """The jobs as `RemoteJob`, while the group waits or runs."""
         self._read_log()
         for number in self.requests:
             if number not in self.ended and (number in self._over or (not running and number in self._why)):
@@ -166,7 +166,7 @@ class Group:
             yield RemoteJob(job=number, state=state, remote_id=str(number), start_time=started, node=NODE)
 
     def finish(self) -> None:
-        """The group runs no more: all have ended."""
+        """Record that the group does not run any more: all jobs have ended."""
         self._read_log()
         for number in self.requests:
             if number not in self.ended:
@@ -194,7 +194,7 @@ class Group:
         )
 
     def _read_log(self) -> None:
-        """What the leader has written since the last time, in whole lines."""
+        """Read the lines that the leader has written since the last time."""
         try:
             with open(self.folder / "log", "rb") as file:
                 file.seek(self._read)
@@ -211,7 +211,7 @@ class Group:
                 self._over[int(job)] = float(at), status, rest[1] == TIME_OVER.type
 
     def _printed(self, number: int, kind: str) -> str:
-        """The end of what a job has printed."""
+        """The end of the output of a job."""
         try:
             with open(f"{self._out(number)}.{kind}", "rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -226,9 +226,9 @@ class Group:
     # Killing them
 
     def blame(self, number: int, event: RemoteEvent) -> None:
-        """Write down why a job ends, if it does not end by itself before; the leader does not start it any more."""
-        self._why.setdefault(number, event)
-        (self.folder / f"cause-{number}").write_text(event.type)
+        """Record why a job ends if it does not end alone before. The leader does not start it any more."""
+        why = self._why.setdefault(number, event)
+        (self.folder / f"cause-{number}").write_text(why.type)
 
     def _blamed(self, number: int) -> RemoteEvent | None:
         try:
@@ -237,11 +237,21 @@ class Group:
             return None
         return next((event for event in (KILLED, NO_DIRECTORY, REFUSED) if event.type == type), None)
 
-    def kill(self, numbers: Sequence[int]) -> None:
-        """Kill jobs and all that they have started. A job that has not begun does not begin. The others go on."""
-        for number in numbers:  # all of them first: where one ends, the leader begins the next one at once
-            self.blame(number, KILLED)
-        self._read_log()
+    def kill(self, numbers: Collection[int]) -> None:
+        """Kill jobs and all that they have started. The others go on.
+
+        The leader checks for a mark, starts a job and records its process under the lock of the log. The marks are made
+        under the same lock. So a job either is marked before it begins, and never begins, or it is found in the log.
+        """
+        lock = os.open(self.folder / "log", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._read_log()
+            for number in numbers:
+                if number not in self._over:  # if it has ended, it keeps its exit code
+                    self.blame(number, KILLED)
+        finally:
+            os.close(lock)
         for number in numbers:
             if number in self._begun and number not in self._over:
                 _kill_group(self._begun[number][1], self._leader())
@@ -250,7 +260,7 @@ class Group:
         return _number(self.folder / "pid") if self.leader is None else self.leader
 
     def kill_all(self) -> None:
-        """Kill the leader, so that it starts nothing more, and then what it has started."""
+        """Kill the leader first, so that it starts no other job, and then the processes that it has started."""
         leader = self._leader()
         if leader is not None and self.is_running():
             with suppress(ProcessLookupError, PermissionError):
@@ -258,7 +268,7 @@ class Group:
             self._kill_rest()
 
     def _kill_rest(self) -> bool:
-        """Kill what is left of the job that ran when its leader was killed; whether nothing is."""
+        """Kill the processes of the job that ran when its leader was killed; return whether all are dead."""
         self._read_log()
         leader = self._leader()
         if leader is None:
@@ -273,7 +283,7 @@ class Group:
 
 
 def read_groups(folder: Path, output: Path) -> Iterator[Group]:
-    """The groups of a folder. What was being made or thrown away is thrown away."""
+    """The groups of a folder. Folders that were being made or removed are removed."""
     for path in folder.iterdir():
         if path.suffix == UNFINISHED:
             shutil.rmtree(path, ignore_errors=True)
@@ -285,7 +295,7 @@ def read_groups(folder: Path, output: Path) -> Iterator[Group]:
 
 
 def _is_leader(process: int | None) -> bool:
-    """Whether there is a leader of this number: it began a session of its own."""
+    """Whether the process of this number is a leader: it leads a session."""
     try:
         return process is not None and os.getsid(process) == process
     except OSError:
@@ -293,14 +303,14 @@ def _is_leader(process: int | None) -> bool:
 
 
 def _kill_group(process: int, leader: int | None) -> None:
-    """Kill a command and what it has started, if it is still what that leader started."""
+    """Kill a command and the processes that it has started, if it still belongs to that leader."""
     with suppress(ProcessLookupError, PermissionError):
         if process > 0 and os.getsid(process) == leader:
             os.killpg(process, signal.SIGKILL)
 
 
 def _session(leader: int) -> Iterator[int]:
-    """All processes that a leader and those it started have started, where the system tells."""
+    """All processes in the session of a leader, on systems that list them."""
     with suppress(OSError):
         for name in os.listdir("/proc"):
             if name.isdigit():
@@ -310,7 +320,7 @@ def _session(leader: int) -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """The number in a file, None if there is none."""
+    """The number in a file, or None."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):

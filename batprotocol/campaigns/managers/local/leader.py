@@ -1,8 +1,7 @@
-"""The leader of a group of jobs: a process that runs them one after the other, and writes down how each ended.
+"""The leader of a group of jobs: a process that runs them one after the other, and records the end of each.
 
-As a program, it starts leaders: each is a fork of it. It is made of nothing but what Python has built in, so that
-starting and forking it takes as little as can be. It must import nothing else: not `signal`, `json` or `subprocess`,
-and nothing of batprotocol.
+As a program, it starts leaders: each is a fork of it. It imports only modules that are built into Python, so that it
+starts and forks fast. It must not import others: not `signal`, `json` or `subprocess`, and nothing of batprotocol.
 """
 
 from __future__ import annotations
@@ -15,28 +14,31 @@ import time
 
 TERM, KILL = 15, 9
 GRACE_SECONDS = 5.0
-"""What a command has left when its time is up, to end by itself."""
+"""How long a command has to end after SIGTERM, when its walltime is over."""
 
 LONGEST_WAIT = 1e6
 
 REAP_SECONDS = 1.0
-"""How often it is looked for leaders that have ended."""
+"""The interval in which leaders that have ended are reaped."""
 
 PLAIN = frozenset(" %+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 """The characters that mean themselves to a shell."""
 
 _NO_PROGRAMS = """
 . : alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare dirs
+
 disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help history
+
 if in jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt
+
 source suspend test then time times trap true type typeset ulimit umask unalias unset until wait while
 """
 SHELLS_OWN = frozenset(_NO_PROGRAMS.split())
-"""The words that a shell does not look for among the programs."""
+"""The words that are not programs for a shell."""
 
 
 Files = list[tuple[object, ...]]
-"""What posix_spawn does with descriptors."""
+"""The actions of `posix_spawn` on descriptors."""
 
 
 class Group:
@@ -59,76 +61,92 @@ class Group:
         if self.plan["polite"]:
             os.nice(19)
         for number, command, walltime, variables, output in self.plan["jobs"]:
-            if self.is_doomed(number):
-                self.write(f"end {number} {time.time()} - KILLED")
-            else:
-                self.run_one(number, command, walltime, {**os.environ, **variables}, output)
+            fcntl.flock(self.log, fcntl.LOCK_EX)  # jobs are marked to be killed by a process that has this lock
+            try:
+                process = 0 if self.is_marked(number) else self.begin(number, command, variables, output)
+            finally:
+                fcntl.flock(self.log, fcntl.LOCK_UN)
+            if process:
+                self.finish(number, process, walltime, output)
 
-    def is_doomed(self, number: int) -> bool:
-        """Whether somebody wants this job to end. They say so first, and kill then what is running."""
-        return os.access(os.path.join(self.folder, f"cause-{number}"), os.F_OK)
+    def is_marked(self, number: int) -> bool:
+        """Whether a job is to be killed. Then it has ended, as it does not begin."""
+        marked = os.access(os.path.join(self.folder, f"cause-{number}"), os.F_OK)
+        if marked:
+            self.write(f"end {number} {time.time()} - KILLED")
+        return marked
 
     def write(self, line: str) -> None:
-        """Write something down: a line as a whole."""
+        """Write a line into the log, as a whole."""
         os.write(self.log, f"{line}\n".encode())
 
-    def run_one(self, number: int, command: str, walltime: float, environment: dict[str, str], output: str) -> None:
-        """Run a job to its end."""
-        paths = [f"{output}.{kind}" for kind in ("stdout", "stderr")]
+    def begin(self, number: int, command: str, variables: dict[str, str], output: str) -> int:
+        """Start a job, and record that it has begun.
+
+        Returns its process, or 0 if it cannot be started: then it has ended.
+        """
+        stdout, stderr = paths_of(output)
         append = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         files: Files = [
             (os.POSIX_SPAWN_DUP2, 0, 3),  # the lock
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, paths[0], append, 0o666),
-            (os.POSIX_SPAWN_OPEN, 2, paths[1], append, 0o666),
+            (os.POSIX_SPAWN_OPEN, 1, stdout, append, 0o666),
+            (os.POSIX_SPAWN_OPEN, 2, stderr, append, 0o666),
         ]
         try:
-            process = self.start(command, environment, files)
+            process = self.start(command, {**os.environ, **variables}, files)
         except (OSError, ValueError) as error:
-            with open(paths[1], "a") as file:
+            with open(stderr, "a") as file:
                 file.write(f"it cannot be started: {error}\n")
             self.write(f"begin {number} {time.time()} 0")
             self.write(f"end {number} {time.time()} {126 << 8} -")
-            return
+            return 0
         self.write(f"begin {number} {time.time()} {process}")
-        if self.is_doomed(number):
-            kill(process, KILL)
+        return process
+
+    def finish(self, number: int, process: int, walltime: float, output: str) -> None:
+        """Wait for the end of a job that has begun, and record it."""
         late = not wait(process, walltime)
         if late:
             kill(process, TERM)
             wait(process, GRACE_SECONDS)
-        kill(process, KILL)  # and what it has left running
+        kill(process, KILL)  # and the processes that it has started
         status = os.waitpid(process, 0)[1]
-        for path in paths:
+        for path in paths_of(output):
             if not os.path.getsize(path):
                 os.unlink(path)
         self.write(f"end {number} {time.time()} {status} {'WALLTIME' if late else '-'}")
 
     def start(self, command: str, environment: dict[str, str], files: Files) -> int:
-        """Start a command, in a shell if it needs one; its process."""
+        """Start a command, in a shell if it needs one; return its process."""
         words = plain_words(command)
         if words:
             try:
                 return self.spawn(words, environment, files)
-            except OSError:  # a shell tells in its own words what is wrong with it
+            except OSError:  # a shell prints its own message about the error
                 pass
         return self.spawn(["sh", "-c", command], environment, files)
 
     def spawn(self, words: list[str], environment: dict[str, str], files: Files) -> int:
-        """Start a program; its process."""
+        """Start a program; return its process."""
         ignored = self.plan["ignored"]  # which Python ignores, and commands must not
         return os.posix_spawnp(words[0], words, environment, file_actions=files, setpgroup=0, setsigdef=ignored)
 
 
+def paths_of(output: str) -> tuple[str, str]:
+    """The files that a job writes its output and its errors to."""
+    return f"{output}.stdout", f"{output}.stderr"
+
+
 def plain_words(command: str) -> list[str]:
-    """The words of a command that needs no shell, which takes as long to start as many a program; else none."""
+    """The words of a command that needs no shell, or an empty list. A shell takes as long to start as many programs."""
     words = command.split(" ")
     needs_none = PLAIN.issuperset(command) and all(words) and "=" not in words[0] and words[0] not in SHELLS_OWN
     return words if needs_none else []
 
 
 def kill(process: int, signal: int) -> None:
-    """Send a signal to a command and all that it has started. As nobody has waited for it, its number is its own."""
+    """Send a signal to a command and all that it has started. As nobody has reaped it, its number is not reused."""
     try:  # noqa: SIM105 - contextlib is not built in
         os.killpg(process, signal)
     except OSError:
@@ -136,11 +154,11 @@ def kill(process: int, signal: int) -> None:
 
 
 def wait(process: int, seconds: float) -> bool:
-    """Whether a process ends within so many seconds. It stays there to be waited for."""
+    """Whether a process ends within some seconds. It is not reaped."""
     until = time.monotonic() + seconds
     try:
         descriptor = os.pidfd_open(process)
-    except (AttributeError, OSError):  # not everywhere
+    except (AttributeError, OSError):  # not on every system
         while os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if time.monotonic() >= until:
                 return False
@@ -149,8 +167,8 @@ def wait(process: int, seconds: float) -> bool:
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        while (left := until - time.monotonic()) > 0:
-            if poll.poll(1000 * min(left, LONGEST_WAIT)):
+        while (remaining := until - time.monotonic()) > 0:
+            if poll.poll(1000 * min(remaining, LONGEST_WAIT)):
                 return True
         return bool(poll.poll(0))
     finally:
@@ -158,7 +176,7 @@ def wait(process: int, seconds: float) -> bool:
 
 
 def main(folder: str) -> None:
-    """Lead the jobs of this folder, if nobody else does or did. Standard input is their lock."""
+    """Run the jobs of this folder, unless another leader does or did. Standard input is their lock."""
     try:
         os.mkdir(os.path.join(folder, "started"))
     except OSError:
@@ -171,7 +189,7 @@ def main(folder: str) -> None:
 
 
 def start(folder: str) -> int:
-    """Start a process that leads the jobs of this folder; 0 if their lock is held."""
+    """Start a leader for the jobs of this folder; return its process, or 0 if their lock is held."""
     lock = os.open(os.path.join(folder, "lock"), os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -192,20 +210,20 @@ def start(folder: str) -> int:
 
 
 def serve() -> None:
-    """Start leaders for the folders that are told on standard input, each ending with a zero; tell their processes."""
+    """Start leaders for the folders on standard input, each followed by a zero byte; print their processes."""
     poll = select.poll()
     poll.register(0, select.POLLIN)
-    told, children = b"", 0
+    waiting, children = b"", 0
     while True:
         if poll.poll(REAP_SECONDS * 1000 if children else None):
             piece = os.read(0, 1 << 16)
             if not piece:
                 return
-            told += piece
+            waiting += piece
         while children and os.waitpid(-1, os.WNOHANG)[0]:
             children -= 1
-        while b"\0" in told:
-            folder, _, told = told.partition(b"\0")
+        while b"\0" in waiting:
+            folder, _, waiting = waiting.partition(b"\0")
             process = start(os.fsdecode(folder))
             children += process > 0
             os.write(1, f"{process}\n".encode())

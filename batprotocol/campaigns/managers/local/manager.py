@@ -1,6 +1,6 @@
-"""The resource manager of this machine: which jobs wait for a slot, and which run.
+"""The resource manager of this machine.
 
-What waits is started by `tend`, so nothing starts while nobody tends. It must not know why a job is run.
+Only `tend` starts jobs that wait for a slot. This module must not know why a job is run.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["LocalProcesses"]
 
 
 class LocalProcesses:
-    """Processes on this machine, up to so many at a time.
+    """Processes on this machine, each in a number of slots.
 
     Args:
-        name: of the cluster.
-        folder: where the jobs are kept; made if it is missing. One process at a time has it open.
-        slots: how many resources there are; None: as many as the machine has processors.
+        name: the name of the cluster.
+        folder: the folder of the jobs; made if it is missing. Only one process at a time can use it.
+        slots: how many slots there are; None: as many as the machine has processors.
 
-    What a job writes is in `output/` in that folder, all of it.
+    The complete output of the jobs is in `output/` in that folder.
 
     Raises:
-        ClusterError: another process has this folder open, or no such folder can be made.
+        ClusterError: another process uses this folder, or it cannot be made.
     """
 
     def __init__(self, name: str, folder: str | os.PathLike[str], slots: int | None = None) -> None:
@@ -63,7 +63,7 @@ class LocalProcesses:
         jobs: list[RemoteJob] = []
         for groups, running in ((self._waiting, False), (self._running, True)):
             for group in groups:
-                jobs += group.told(running)
+                jobs += group.jobs(running)
         going = {job.job for job in jobs}
         jobs += [group.ended[number] for number, group in self._of.items() if number not in going]
         jobs = [job for job in jobs if job.job in self._of]
@@ -96,8 +96,7 @@ class LocalProcesses:
         forgotten = [number for number in jobs if number in self._of]
         groups = {id(group): group for number in forgotten if (group := self._of.pop(number))}
         for group in groups.values():
-            left = [number for number in group.requests if number in self._of]
-            if not left:
+            if not any(number in self._of for number in group.requests):
                 group.kill_all()
                 self._waiting.pop(group, None)
                 self._running.pop(group, None)
@@ -128,7 +127,7 @@ class LocalProcesses:
     # Its jobs
 
     def _find_again(self) -> None:
-        """The jobs of whoever had this folder before."""
+        """Find the jobs of the process that used this folder before."""
         groups = read_groups(self._folder / "jobs", self._output)
         for group in sorted(groups, key=lambda group: (group.submitted, min(group.requests))):
             self._of.update(dict.fromkeys(group.requests, group))
@@ -141,7 +140,7 @@ class LocalProcesses:
         return self.slots - sum(group.weight for group in self._running)
 
     def _accept(self, requests: list[Request]) -> None:
-        """Write jobs down that are to be run one after the other."""
+        """Record jobs that run one after the other."""
         group = Group(self._folder / "jobs" / str(requests[0].job), self._output, requests, time.time())
         group.write()
         self._of.update(dict.fromkeys(group.requests, group))
@@ -153,7 +152,7 @@ class LocalProcesses:
             self._waiting[group] = None
 
     def _end(self, group: Group) -> None:
-        """A group runs no more, or never did: its leader was killed before it had done anything."""
+        """A group does not run: it has ended, or somebody killed its leader before its first step."""
         if group.is_settled:
             group.finish()
         else:

@@ -1,4 +1,4 @@
-"""Starts leaders by a small process that forks: Python takes longer to start than most of what a short job does."""
+"""Starts leaders by a small process that forks, as a new Python takes longer to start than a short job runs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ LEADER: Final = str(Path(__file__).with_name("leader.py"))
 
 
 class Starter:
-    """A process that starts leaders for as long as this one lives. They themselves live on."""
+    """A process that starts leaders while this process lives. The leaders survive it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, folder: Path) -> int | None:
-        """Start the leader of the jobs in a folder; its process, None if there is one already."""
+        """Start the leader of the jobs in a folder; return its process, or None if there is one already."""
         if self._process is not None and self._process.poll() is not None:
             self.close()
         with suppress(BrokenPipeError):
             return self._ask(folder)
-        self.close()  # it was killed; this is another one
+        self.close()  # somebody has killed it: start another one
         return self._ask(folder)
 
     def close(self) -> None:
@@ -47,7 +47,7 @@ class Starter:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is not for it
+                start_new_session=True,  # it must not get Ctrl-C
                 bufsize=0,
             )
         assert self._process.stdin is not None

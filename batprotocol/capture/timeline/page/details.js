@@ -162,7 +162,7 @@ class Details {
 function withoutText(run, message) {
   const { texts, hint } = run.messages;
   const kept = texts ? `This page holds the texts of the first ${number(texts)} messages.` : "This page was made without the texts of messages.";
-  return `${kept}\n${hint.replace("{number}", String(message).padStart(5, "0"))}`;
+  return `${kept}\nTo have all texts in the page, make it with --messages all (in Python, messages=None).\n${hint.replace("{number}", String(message).padStart(5, "0"))}`;
 }
 
 /* A line of a tree: what does not fit goes on below its own beginning. Each place where a word stands is marked. */

@@ -56,7 +56,7 @@ resource_of(const Actions *self, PyObject *number)
 /* Resources */
 
 PyDoc_STRVAR(add_link_doc, "add_link($self, capacity, is_fatpipe, /)\n--\n\n"
-                           "A new link: its number. Of a fatpipe, each transfer gets all.");
+                           "Add a link, and return its number. Each transfer gets the whole capacity of a fatpipe.");
 
 static PyObject *
 add_link(Actions *self, PyObject *arguments)
@@ -70,7 +70,7 @@ add_link(Actions *self, PyObject *arguments)
     return number < 0 ? NULL : PyLong_FromLong(number);
 }
 
-PyDoc_STRVAR(capacity_doc, "capacity($self, resource, /)\n--\n\nWhat a resource gives in a second, in flops or bytes.");
+PyDoc_STRVAR(capacity_doc, "capacity($self, resource, /)\n--\n\nThe capacity of a resource, in flops or bytes per second.");
 
 static PyObject *
 capacity(Actions *self, PyObject *number)
@@ -80,7 +80,7 @@ capacity(Actions *self, PyObject *number)
 }
 
 PyDoc_STRVAR(load_doc, "load($self, resource, /)\n--\n\n"
-                       "What all together take of a resource in a second, at the rates that were found last.");
+                       "The total use of a resource per second, at the current rates.");
 
 static PyObject *
 load(Actions *self, PyObject *number)
@@ -90,7 +90,7 @@ load(Actions *self, PyObject *number)
 }
 
 PyDoc_STRVAR(change_doc, "change($self, host, speed, capacity, /)\n--\n\n"
-                         "A core of a host has another speed now, and all its cores together this one.");
+                         "Change the speed of a core of a host, and the capacity of all its cores.");
 
 static PyObject *
 change(Actions *self, PyObject *arguments)
@@ -110,7 +110,7 @@ change(Actions *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(demand_doc, "demand($self, executors, flops, transfers, under_way, path, /)\n--\n\nWhat work takes.");
+PyDoc_STRVAR(demand_doc, "demand($self, executors, flops, transfers, under_way, path, /)\n--\n\nThe demand of work.");
 
 static PyObject *
 demand(Actions *self, PyObject *const *arguments, Py_ssize_t count)
@@ -129,7 +129,7 @@ demand(Actions *self, PyObject *const *arguments, Py_ssize_t count)
 /* Actions */
 
 PyDoc_STRVAR(sleep_doc, "sleep($self, seconds, /)\n--\n\n"
-                        "Somebody sleeps for so many seconds, more than 0: its number.");
+                        "Begin a sleep of more than 0 seconds, and return its number.");
 
 static PyObject *
 sleep_for(Actions *self, PyObject *given)
@@ -139,7 +139,7 @@ sleep_for(Actions *self, PyObject *given)
         return NULL;
     }
     if (isnan(seconds)) {
-        PyErr_SetString(PyExc_ValueError, "nobody sleeps for nan seconds");
+        PyErr_SetString(PyExc_ValueError, "expected seconds, got nan");
         return NULL;
     }
     Action *action = new_action(self, self->next + 1, NULL);
@@ -153,25 +153,8 @@ sleep_for(Actions *self, PyObject *given)
     return PyLong_FromUnsignedLongLong(++self->next);
 }
 
-/* Whether a demand is of resources that are here. */
-int
-is_known(const Actions *self, const Demand *demand)
-{
-    for (int index = 0; index < demand->resources; index++) {
-        if (demand->resource[index] >= self->resource_count) {
-            return 0;
-        }
-    }
-    for (int index = 0; index < demand->computing; index++) {
-        if (demand->host[index] >= self->hosts) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 PyDoc_STRVAR(work_doc, "work($self, demand, remains, /)\n--\n\n"
-                       "Work begins, of which so much of 1 is to do: its number.");
+                       "Begin work of which `remains` of 1 is to be done, and return its number.");
 
 static PyObject *
 work(Actions *self, PyObject *const *arguments, Py_ssize_t count)
@@ -211,7 +194,7 @@ work(Actions *self, PyObject *const *arguments, Py_ssize_t count)
     return PyLong_FromUnsignedLongLong(++self->next);
 }
 
-PyDoc_STRVAR(cancel_doc, "cancel($self, number, /)\n--\n\nAn action ends now, without having come to its end.");
+PyDoc_STRVAR(cancel_doc, "cancel($self, number, /)\n--\n\nStop an action before its end.");
 
 static PyObject *
 cancel(Actions *self, PyObject *number)
@@ -231,7 +214,7 @@ cancel(Actions *self, PyObject *number)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(remains_doc, "remains($self, number, /)\n--\n\nThe part of some work that is still to do, in [0,1].");
+PyDoc_STRVAR(remains_doc, "remains($self, number, /)\n--\n\nThe remaining part of work, in [0,1].");
 
 static PyObject *
 remains(Actions *self, PyObject *number)
@@ -253,7 +236,7 @@ get_is_settled(Actions *self, void *unused)
 }
 
 PyDoc_STRVAR(settle_doc, "settle($self, before=None, /)\n--\n\n"
-                         "Find the rates anew of all work that a change can concern.");
+                         "Compute again the rates of all work that a change can affect.");
 
 static PyObject *
 settle(Actions *self, PyObject *const *arguments, Py_ssize_t count)
@@ -269,7 +252,7 @@ settle(Actions *self, PyObject *const *arguments, Py_ssize_t count)
 }
 
 PyDoc_STRVAR(step_doc, "step($self, most, /)\n--\n\n"
-                       "The seconds until the next step, in which an action or a latency ends: no more than `most`.");
+                       "The seconds until the next end of an action or a latency, at most `most`.");
 
 static double
 next_step(const Actions *self, double most)
@@ -370,7 +353,7 @@ told_ended(Actions *self)
 }
 
 PyDoc_STRVAR(advance_doc, "advance($self, seconds, /)\n--\n\n"
-                          "Make a step: the numbers of all actions that have come to their ends, in order.");
+                          "Make a step, and return the numbers of all actions that have ended, in order.");
 
 static PyObject *
 make_step(Actions *self, double seconds)
@@ -399,7 +382,7 @@ advance(Actions *self, PyObject *given)
     return make_step(self, seconds);
 }
 
-PyDoc_STRVAR(retire_doc, "retire($self, /)\n--\n\nWhat has ended in the last step uses no resources any more.");
+PyDoc_STRVAR(retire_doc, "retire($self, /)\n--\n\nRelease the resources of the work that ended in the last step.");
 
 static void
 retire_all(Actions *self)
@@ -422,7 +405,7 @@ retire(Actions *self, PyObject *unused)
 }
 
 PyDoc_STRVAR(go_on_doc, "go_on($self, most, /)\n--\n\n"
-                        "Settle, and make a step of no more than `most`: its seconds, and what has ended.");
+                        "Settle, and make a step of at most `most`. Return its seconds, and what has ended.");
 
 static PyObject *
 go_on(Actions *self, PyObject *given)

@@ -34,6 +34,23 @@ new_demand(int resources, Py_ssize_t weights, int computing)
     return demand;
 }
 
+/* Whether a demand is of resources that exist. */
+int
+is_known(const Actions *self, const Demand *demand)
+{
+    for (int index = 0; index < demand->resources; index++) {
+        if (demand->resource[index] >= self->resource_count) {
+            return 0;
+        }
+    }
+    for (int index = 0; index < demand->computing; index++) {
+        if (demand->host[index] >= self->hosts) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static void
 demand_dealloc(Demand *demand)
 {
@@ -221,16 +238,16 @@ demand_itself(PyObject *demand, PyObject *unused)
 }
 
 static PyGetSetDef demand_attributes[] = {
-    {"weights", (getter)get_weights, NULL, "What it takes of each resource.", NULL},
-    {"flops", (getter)get_flops, NULL, "The most that an executor computes, by host.", NULL},
-    {"is_empty", (getter)get_is_empty, NULL, "Whether there is nothing to do.", NULL},
+    {"weights", (getter)get_weights, NULL, "The use of each resource.", NULL},
+    {"flops", (getter)get_flops, NULL, "The largest number of flops of an executor, by host.", NULL},
+    {"is_empty", (getter)get_is_empty, NULL, "Whether the work uses no resource.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef demand_members[] = {
     {"network_bound", T_DOUBLE, offsetof(Demand, network_bound), READONLY, "The greatest rate of its transfers."},
     {"latency", T_DOUBLE, offsetof(Demand, latency), READONLY, "Seconds to wait before it begins."},
-    {"executors", T_INT, offsetof(Demand, executors), READONLY, "How many executors compute."},
+    {"executors", T_INT, offsetof(Demand, executors), READONLY, "The number of executors that compute."},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -244,7 +261,7 @@ static PyMethodDef demand_methods[] = {
 PyTypeObject demand_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "batprotocol.simulator.actions._actions.Demand",
-    .tp_doc = "Demand(weights, flops, network_bound, latency)\n--\n\nWhat work takes of hosts and links.",
+    .tp_doc = "Demand(weights, flops, network_bound, latency)\n--\n\nThe demand of work: its total use of hosts and links.",
     .tp_basicsize = sizeof(Demand),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = demand_new,

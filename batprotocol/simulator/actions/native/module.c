@@ -110,7 +110,7 @@ discard(Actions *self)
 PyTypeObject actions_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "batprotocol.simulator.actions._actions.Actions",
-    .tp_doc = "Actions(capacities, speeds, corrected, timing=1e-9, work_amount=1e-5)\n--\n\nAll that is under way, and what it uses.",
+    .tp_doc = "Actions(capacities, speeds, corrected, timing=1e-9, work_amount=1e-5)\n--\n\nAll actions, and the hosts and links that they use.",
     .tp_basicsize = sizeof(Actions),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = create,
@@ -128,4 +128,4 @@ populate(PyObject *module)
 }
 
 NATIVE_MODULE("batprotocol.simulator.actions", _actions, "native actions", populate, NULL,
-              "What is under way in a simulation. Private: use batprotocol.simulator.")
+              "The actions of a simulation. Private: use batprotocol.simulator.")

@@ -1,6 +1,6 @@
-"""The actors of a simulation, each for itself: they share the state, and are told of others by messages alone.
+"""The actors of a simulation. They share the state, and communicate only by messages.
 
-`submitters` tell the server what comes from outside: jobs, external events, the decisions of a reply. `executions` run
-jobs and kill them, by `runners` of their profiles; `calls` come when they are due, and measure; `switches` turn hosts
-on and off.
+`submitters` send the inputs to the server: jobs, external events, and the decisions of a reply. `executions` run jobs
+and kill them, with `runners` of their profiles. `calls` has calls and probes, which come when they are due. `switches`
+turn hosts on and off.
 """

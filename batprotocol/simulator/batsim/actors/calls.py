@@ -1,4 +1,4 @@
-"""Calls and probes: the actor of each one-shot call, and the one that has all that is periodic."""
+"""Calls and probes: the actor of each one-shot call, and the actor of all periodic calls and probes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from batprotocol.simulator.queue.actor import Actor
 __all__ = ["OneShotCall", "OneShotProbe", "PeriodicActor", "milliseconds"]
 
 _SOON: Final = 1e-5
-"""A call is at least so many seconds away, unless it is in the past."""
+"""The minimum number of seconds until a call, unless the call is in the past."""
 _PER_SECOND: Final = {TimeUnit.Second: 1.0, TimeUnit.Millisecond: 1000.0}
 _IN_MILLISECONDS: Final = {TimeUnit.Second: 1000, TimeUnit.Millisecond: 1}
 
@@ -60,7 +60,7 @@ class OneShotCall(Actor):
             self.tell(simulator)
 
     def tell(self, simulator: Simulation) -> None:
-        """It is due."""
+        """Notify the server that the call is due."""
         simulator.queue.bequeath(self, simulator.desk.mailbox, CallDue(self.id))
 
 
@@ -78,15 +78,15 @@ class OneShotProbe(OneShotCall):
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Ticker:
-    """Something periodic: a call, or a probe.
+    """A periodic call or probe.
 
     Attributes:
         id: its name.
-        period: in milliseconds.
-        due: when it triggers next, in milliseconds since time 0.
-        left: how many periods are left, or None: without end.
-        probe: how the probe was created, or None for a call.
-        is_armed: whether a probe has been triggered before: only then it measures.
+        period: its period, in milliseconds.
+        due: its next time, in milliseconds since time 0.
+        left: the number of remaining periods, or None: without end.
+        probe: the event that created the probe, or None for a call.
+        is_armed: whether a probe has been triggered before. Only then it measures.
     """
 
     __slots__ = ("due", "id", "is_armed", "left", "period", "probe")
@@ -101,7 +101,7 @@ class _Ticker:
         self.is_armed = armed
 
     def skip(self, now: float) -> None:
-        """What was due while it could not be told is lost."""
+        """Drop the calls that were due while they could not be sent."""
         while self.due <= now * 1000.0:
             self.due += self.period
 
@@ -121,9 +121,10 @@ _POSTING: Final = 5
 
 
 class PeriodicActor(Actor):
-    """Has all periodic calls and probes, and tells the server when they are due.
+    """The actor of all periodic calls and probes. It notifies the server when they are due.
 
-    Periods divide one another, so those that are due at the same time are told together: calls, then probes, by id.
+    Periods divide one another, so calls and probes that are due at the same time are sent together: calls, then probes,
+    by id.
     """
 
     __slots__ = ("_calls", "_due", "_probes", "_step")
@@ -166,7 +167,7 @@ class PeriodicActor(Actor):
         queue.receive(self, simulator.periodic_mailbox, self._timeout(simulator), finds=False)
 
     def _take(self, message: object, now: float, simulator: Simulation) -> bool:
-        """Do what the server has told; whether that means waiting."""
+        """Handle a message of the server; whether the actor must wait for something."""
         if isinstance(message, CallMeLaterEvent):
             assert isinstance(message.when, Periodic)
             self._calls[message.call_me_later_id] = _Ticker(message.call_me_later_id, message.when, now, None, True)
@@ -193,14 +194,14 @@ class PeriodicActor(Actor):
         return min(ticker.due for ticker in self._tickers())
 
     def _timeout(self, simulator: Simulation) -> float | None:
-        """How long it is until something is due, in seconds; None: for ever."""
+        """The seconds until the next call or probe; None: there is none."""
         tickers, now = self._tickers(), simulator.queue.now
         if not tickers:
             return None
         if not simulator.is_batsim:
             return max(0.0, self._next_due() / 1000.0 - now)
-        # Batsim makes slices of the shortest period, of which a table as long as the longest one repeats itself: where
-        # in it the present is, it finds anew each time, with the rounding that this means.
+        # Batsim makes slices of the shortest period, in a table as long as the longest period, which repeats. It finds
+        # the current place in the table each time, with the rounding of this computation.
         periods = [ticker.period for ticker in tickers]
         passed = fmod(fmod(now * 1e3, float(max(periods))), float(min(periods)))
         for ticker in tickers:
@@ -208,7 +209,7 @@ class PeriodicActor(Actor):
         return (min(periods) - passed) * 1e-3
 
     def _tick(self, now: int) -> list[tuple[_Ticker, bool]]:
-        """What is due now, and whether for the last time."""
+        """The calls and probes that are due, and whether for the last time."""
         due = []
         for ticker in self._tickers():
             if ticker.due > now:
@@ -224,7 +225,7 @@ class PeriodicActor(Actor):
         return due
 
     def _read_hosts(self, simulator: Simulation) -> list[int]:
-        """The hosts whose energy is to be read."""
+        """The hosts whose energy must be read."""
         return [
             host
             for ticker, _ in self._due
@@ -233,7 +234,7 @@ class PeriodicActor(Actor):
         ]
 
     def _triggered(self, simulator: Simulation) -> Triggered:
-        """What the server is told."""
+        """The message to the server."""
         calls: list[tuple[str, bool]] = []
         data: list[tuple[str, ProbeDataEmittedEvent | None, bool]] = []
         for ticker, is_last in self._due:

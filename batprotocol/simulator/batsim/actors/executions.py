@@ -1,4 +1,4 @@
-"""The actor that executes a job, and the one that kills some."""
+"""The actor that executes a job, and the actor that kills jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATES: Final = {
     0: FinalJobState.COMPLETED_SUCCESSFULLY,
     WALLTIME_REACHED: FinalJobState.COMPLETED_WALLTIME_REACHED,
 }
-"""What a job that ended by itself is, by the code that it returns; all others have failed."""
+"""The final state of a job that was not killed, by its return code. With any other code, the job has failed."""
 
 
 _START: Final = 0
@@ -31,11 +31,11 @@ _POSTED: Final = 4
 
 
 class Execution(Runner):
-    """Executes a job: runs its profile, and tells the server of its end.
+    """The actor that executes a job: it runs the job's profile, and notifies the server of its end.
 
     Args:
-        job: which.
-        order: how.
+        job: the job.
+        order: the decision to execute it.
         walk: the walk through its profile.
     """
 
@@ -72,8 +72,8 @@ class Execution(Runner):
             raise simulator.refusal("profile.return-code", text)
         state = _STATES.get(return_code, FinalJobState.COMPLETED_FAILED)
         if return_code == KILLED and not simulator.corrected and not self.was_cancelled:
-            what = f"job {shown(job.id)} has returned -2, which Batsim takes for a kill, and nobody tells of its end"
-            simulator.warn(what, "let profiles return something else")
+            what = f"job {shown(job.id)} has returned -2, which Batsim treats as a kill, and its end is never reported"
+            simulator.warn(what, "use another return code")
         if return_code == KILLED and (self.was_cancelled or not simulator.corrected):
             state = FinalJobState.COMPLETED_KILLED
         job.end(return_code, state, simulator.reports)
@@ -82,7 +82,7 @@ class Execution(Runner):
             self._end(simulator)
 
     def _end(self, simulator: Simulation) -> None:
-        """It has ended: tell so, unless the killer does, who is told of by Batsim's own mistake what returned -2."""
+        """End, and notify the server, unless the killer does so. By Batsim's own mistake, nobody does after -2."""
         job = self.job
         job.execution = None
         if simulator.machine.has_energy:
@@ -104,10 +104,10 @@ _TOLD: Final = 4
 
 
 class Killer(Actor):
-    """Kills jobs, and tells the server.
+    """The actor that kills jobs, and notifies the server.
 
     Args:
-        jobs: which, in the order in which they were named.
+        jobs: the jobs, in the order of the request.
     """
 
     __slots__ = ("_jobs", "_place", "_step", "_told")
@@ -130,7 +130,7 @@ class Killer(Actor):
         simulator.queue.post(self, simulator.desk.mailbox, self._told)
 
     def _goes_on(self, simulator: Simulation) -> bool:
-        """Do the next thing with the job at hand; whether it must wait for that."""
+        """Make the next step with the current job; whether the actor must wait for it."""
         job, doing, queue = self._jobs[self._place], self._step, simulator.queue
         if doing == _NEXT:
             execution = execution_of(job)
@@ -146,7 +146,7 @@ class Killer(Actor):
                 job.return_code = code
             queue.call(self)
             return True
-        if doing == _ASKED:  # how much is left of its task; it ends by itself when that is cancelled
+        if doing == _ASKED:  # for the remaining part of its task; the job ends when the task is cancelled
             execution = execution_of(job)
             task = None if execution is None else execution.lone_task
             self._place += 1
@@ -168,7 +168,7 @@ class Killer(Actor):
 
 
 def execution_of(job: SimulatedJob) -> Execution | None:
-    """The actor that executes a job, while it runs."""
+    """The actor of a job, while the job runs."""
     execution = job.execution
     assert execution is None or isinstance(execution, Execution)
     return execution

@@ -1,4 +1,4 @@
-"""Those who run a profile: delays and parallel tasks one after the other, usage traces and fork-joins side by side."""
+"""Actors that run profiles: delays and parallel tasks one after the other, usage traces and fork-joins in parallel."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _JOINED: Final = 4
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Order:
-    """How a job is to be executed.
+    """The decision to execute a job.
 
     Attributes:
-        event: the decision.
-        hosts: its hosts.
-        resources: how many hosts the job requests.
-        storages: where the storages are that its profiles name.
+        event: the event of the decision.
+        hosts: the hosts of the job.
+        resources: the number of hosts that the job requests.
+        storages: the hosts of the storages that its profiles name.
     """
 
     __slots__ = ("_overrides", "event", "hosts", "resources", "storages")
@@ -54,11 +54,11 @@ class Order:
         self.hosts = hosts
         self.resources = resources
         self.storages: dict[str, int] = {}
-        # Of several for one profile, the first counts.
+        # If there are several for one profile, the first one counts.
         self._overrides = {given.profile_id: given for given in reversed(event.profile_allocation_override or ())}
 
     def placement(self, profile_id: str) -> Placement:
-        """Where the executors of a profile go: where the execution says it of this profile, or of the whole job."""
+        """The placement of a profile: the one for this profile in the decision, or the one of the whole job."""
         given = self._overrides.get(profile_id)
         if given is not None:
             return Placement(hosts_of(given.host_allocation), given.executor_placement)
@@ -66,12 +66,12 @@ class Order:
 
 
 class Runner(Actor):
-    """Runs what a walk comes by.
+    """An actor that runs the parts of a walk.
 
     Args:
-        order: how.
-        walk: the way through the profile.
-        left: seconds until it is cut; negative: never.
+        order: the decision to execute the job.
+        walk: the walk through the profile.
+        left: seconds until the runner is stopped; negative: no limit.
 
     Attributes:
         was_cancelled: whether its last task was stopped from outside.
@@ -103,14 +103,14 @@ class Runner(Actor):
 
     @abstractmethod
     def done(self, return_code: int, simulator: Simulation) -> None:
-        """The walk has come to its end, or was cut."""
+        """React to the end of the walk, or to its time limit."""
 
     def run(self, simulator: Simulation) -> None:
         if self._doing == 0 or (self._has_ended(simulator) and self._end_part(simulator)):
             self.begin_part(simulator)
 
     def begin_part(self, simulator: Simulation) -> None:
-        """Do what the part of the profile says that is next, and go on until there is something to wait for."""
+        """Run the next part of the profile, and continue until the actor must wait."""
         if self.walk.leaf is None:  # there is nothing in its sequence
             self.done(self.walk.return_code, simulator)
             return
@@ -118,7 +118,7 @@ class Runner(Actor):
             step()
 
     def _begin_part(self, simulator: Simulation) -> bool:
-        """Begin the part of the profile that is next; whether it is over already."""
+        """Begin the next part of the profile; whether it has ended already."""
         queue, order, leaf = simulator.queue, self.order, self.walk.leaf
         assert leaf is not None
         profile = leaf.profile.profile
@@ -149,31 +149,31 @@ class Runner(Actor):
         return False
 
     def _spawn(self, children: list[_Child], simulator: Simulation) -> None:
-        """Let others run side by side."""
+        """Run children in parallel."""
         self._doing = _SPAWNED
         self._children = children
         simulator.queue.spawn(self, children)
 
     def _has_ended(self, simulator: Simulation) -> bool:
-        """Whether what was begun has come to its end; else, those that run side by side are waited for."""
+        """Whether the current part has ended. Otherwise, wait for the children that run in parallel."""
         if self._doing not in (_SPAWNED, _JOINED):
             return True
         if self._doing == _JOINED and not self.in_time:
             return self._has_killed(simulator)
         now = simulator.queue.now
-        if self._left >= 0.0:  # what is left of its time is found anew whenever one of them has ended
+        if self._left >= 0.0:  # the remaining time is computed again whenever a child has ended
             self._left -= now - self._since
         self._since = now
         self._doing = _JOINED
         if all(child.has_ended for child in self._children):
             return True
-        # Batsim waits with a semaphore of SimGrid, which takes 0 s, too, for no limit.
+        # Batsim waits with a semaphore of SimGrid, which treats 0 s as no limit, too.
         endless = self._left < 0.0 or (self._left == 0.0 and not simulator.corrected)
         simulator.queue.wait(self, None if endless else self._left)
         return False
 
     def _has_killed(self, simulator: Simulation) -> bool:
-        """Whether all that Batsim lists are killed, one with each call, as its time is over."""
+        """Whether all listed children are killed because the time is over. Each call kills one."""
         while self._children:
             child = self._children.pop(0)
             if child.is_listed:
@@ -183,12 +183,12 @@ class Runner(Actor):
         return True
 
     def child_ended(self, simulator: Simulation) -> None:
-        """One of those that run side by side has come to its end."""
+        """React to the end of a child."""
         if self._doing == _JOINED:
             simulator.queue.wake(self)
 
     def _end_part(self, simulator: Simulation) -> bool:
-        """A part of the profile is over: whether there is a next one."""
+        """End the current part of the profile; whether there is a next one."""
         queue, walk, doing = simulator.queue, self.walk, self._doing
         leaf = walk.leaf
         assert leaf is not None
@@ -204,7 +204,7 @@ class Runner(Actor):
             if doing == _JOINED:
                 code = next((child.return_code for child in self._children if child.return_code), code)
                 self._stop_children(simulator)
-            elif not self._cut:  # else it goes on loading its hosts until the end was told
+            elif not self._cut:  # else it uses its hosts until the end was reported
                 if self._task is not None and self._task.is_cancelled:
                     self.was_cancelled = True
                     code = KILLED
@@ -220,16 +220,16 @@ class Runner(Actor):
 
     @property
     def lone_task(self) -> Task | None:
-        """The parallel task that runs, if that is all that does."""
+        """The parallel task that runs, if nothing else runs."""
         return None if self._children else self._task
 
     @property
     def runs_task(self) -> bool:
-        """Whether a parallel task is running, or several."""
+        """Whether at least one parallel task is running."""
         return self._task is not None or any(child.runs_task for child in self._children)
 
     def progress(self, simulator: Simulation) -> KillProgress:
-        """How far the walk has come."""
+        """The progress of the walk."""
         leaf, queue = self.walk.leaf, simulator.queue
         assert leaf is not None, "what is done has no progress"
         profile, done = leaf.profile.profile, 0.0
@@ -245,7 +245,7 @@ class Runner(Actor):
         return self.walk.progress(KillProgressAtomicProfile(leaf.profile_id, done))
 
     def stop(self, simulator: Simulation) -> None:
-        """Stop at once, for ever."""
+        """Stop at once and permanently."""
         if not self.is_dead:
             simulator.queue.kill(self)
         if self._task is not None:
@@ -260,7 +260,7 @@ class Runner(Actor):
 
 
 class _Branch(Runner):
-    """Runs one of the profiles of a fork-join."""
+    """The actor of one profile of a fork-join."""
 
     __slots__ = ("_parent", "has_ended", "return_code")
     part_done = 0.0
@@ -273,7 +273,7 @@ class _Branch(Runner):
 
     @property
     def is_listed(self) -> bool:
-        """Whether it would have to be killed."""
+        """Whether Batsim would have to kill it."""
         return not self.has_ended
 
     def done(self, return_code: int, simulator: Simulation) -> None:
@@ -288,7 +288,7 @@ class _Branch(Runner):
 
 
 class _Rank(Actor):
-    """Replays the usage trace of one rank."""
+    """The actor that replays the usage trace of one rank."""
 
     __slots__ = ("_lines", "_next", "_parent", "_task", "has_ended")
     return_code = 0
@@ -303,12 +303,12 @@ class _Rank(Actor):
 
     @property
     def part_done(self) -> float:
-        """The part of the lines that were replayed."""
+        """The share of lines that were replayed."""
         return max(0, self._next - 1) / len(self._lines) if self._lines else 1.0
 
     @property
     def is_listed(self) -> bool:
-        """Whether Batsim kills it: one with nothing to replay has ended before it is listed, and stays so."""
+        """Whether Batsim kills it. A rank with nothing to replay ends before it is listed."""
         return not self.has_ended or not self._lines
 
     @property
@@ -327,11 +327,11 @@ class _Rank(Actor):
         simulator.queue.execute(self, self._task)
 
     def progress(self, simulator: Simulation) -> KillProgress:
-        """Never asked: the ranks of a trace are one atomic profile."""
+        """Never used: the ranks of a trace are one atomic profile."""
         raise NotImplementedError
 
     def stop(self, simulator: Simulation) -> None:
-        """Replay no more."""
+        """Stop the replay."""
         if not self.is_dead:
             simulator.queue.kill(self)
             if self._task is not None:

@@ -1,4 +1,4 @@
-"""Those who tell the server what comes from outside: workloads, external events, and the decisions of a reply."""
+"""Actors that send inputs to the server: workloads, external events, and the decisions of a reply."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _READ: Final = 3
 
 
 class Items(Protocol):
-    """What a submitter submits, by number."""
+    """The items of a submitter, by number."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, number: int, /) -> Any: ...
 
 
 class Submitter(Actor):
-    """Submits what an input holds, in groups of one time.
+    """The actor that submits the items of an input, in groups of the same time.
 
     Args:
         items: the jobs of a workload, or the events of a list, in the order of their times (the first field).
-        are_jobs: which of the two.
+        are_jobs: whether the items are jobs.
 
-    The time that it compares with is the one when it last woke, and not the one when its last group was delivered, so
-    that delays do not add up. Where all is told at once (`Setup.at_once`), it submits one after the other, and compares
-    with the time of delivery, as Batsims before 3 did.
+    It compares times with the time when it last woke, not with the time when its last group was delivered, so delays do
+    not add up. With `Setup.at_once`, it submits items one after the other, and compares with the time of delivery, as
+    Batsim did before version 3.
     """
 
     __slots__ = ("_are_jobs", "_items", "_next", "_step", "_upcoming", "_waited", "_woken")
@@ -95,14 +95,14 @@ class Submitter(Actor):
             queue.post(self, simulator.desk.mailbox, Greeting())
 
     def _is_first(self) -> bool:
-        """Whether the first jobs of all are due."""
+        """Whether the first jobs of all workloads are due."""
         upcoming = self._upcoming
         if not self._are_jobs or self._next or upcoming is None:
             return False
         return self._waited or bool(upcoming[0] <= self._woken)
 
     def _group(self, only_one: bool) -> list[Any]:
-        """What is due now, or the first of it. What was slept for is, whatever the clock says."""
+        """The items that are due, or the first of them. The item that it slept for is due in any case."""
         group: list[Any] = []
         items, end, woken, upcoming = self._items, len(self._items), self._woken, self._upcoming
         while upcoming is not None and (upcoming[0] <= woken or self._waited):
@@ -118,10 +118,10 @@ class Submitter(Actor):
 
 
 class Injector(Listener):
-    """Tells the decision component a message, and the server its decisions, one after the other, each at its time.
+    """The actor that sends a message to the decision component, and each decision to the server, at its time.
 
     Args:
-        message: what is told.
+        message: the message.
     """
 
     __slots__ = ("_events", "_has_slept", "_next", "_now", "message_to_tell")
@@ -162,14 +162,14 @@ class Injector(Listener):
             queue.bequeath(self, simulator.desk.mailbox, _READY)
 
     def _sleeps(self, time: float, queue: Queue) -> bool:
-        """Sleep until a time, but once only: it may wake a little too early. Whether it does."""
+        """Sleep until a time, but only once, because it may wake a little too early; whether it sleeps."""
         self._has_slept = time > queue.now and not self._has_slept
         if self._has_slept:
             queue.sleep(self, time - queue.now)
         return self._has_slept
 
     def hear(self, reply: Message) -> None:
-        """The decision component has replied."""
+        """Take the reply of the decision component."""
         self._events = reply.events
         self._now = reply.now
         self._next = 0

@@ -1,4 +1,4 @@
-"""Turning hosts on and off: the actor that does it on one of those that a request names."""
+"""The actor that turns one host of a request on or off."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Switch"]
 
 
 class Switch(Actor):
-    """Turns one host on or off: it executes one flop in the virtual power state on the way."""
+    """The actor that turns one host on or off: it executes one flop in the virtual power state of the switch."""
 
     __slots__ = ("_request", "_step", "_virtual")
 

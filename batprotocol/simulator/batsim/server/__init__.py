@@ -1,5 +1,5 @@
-"""Batsim's server: `server` is the actor, and what it does with what it is told is in tables.
+"""Batsim's server: `server` is the actor. Tables have the function for each message.
 
-`occurrences` are what happens in the simulation, `decisions` what the decision component wants, with `checks` of what
-only the simulator can know, and the `beginning` is what is told first.
+`occurrences` handles events of the simulation. `decisions` handles the decisions of the decision component, with
+`checks` of conditions that only the simulator knows. `beginning` creates the first message.
 """

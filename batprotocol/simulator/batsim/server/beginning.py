@@ -1,4 +1,4 @@
-"""What the decision component is told first: the platform, and the inputs."""
+"""The first event for the decision component: the platform, and the inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROTOCOL_VERSION: Final = "0.1.0"
 
 
 def beginning(simulation: Simulation) -> SimulationBeginsEvent:
-    """All submitters are there: what is told of the platform and the inputs."""
+    """The event with the platform and the inputs, after all submitters have started."""
     setup = simulation.setup
     speeds: dict[tuple[float, ...], Doubles] = {}
     computing = tuple([_told_host(host, speeds) for host in setup.platform.computation_hosts])
@@ -33,7 +33,7 @@ def beginning(simulation: Simulation) -> SimulationBeginsEvent:
     profiles: tuple[ProfileAndId, ...] = ()
     if setup.features.forward_profiles_on_simulation_begins:
         known = simulation.profiles
-        profiles = tuple(known.told(id) for id in known.known if id not in known.unusable)
+        profiles = tuple(known.sent(id) for id in known.known if id not in known.unusable)
     return SimulationBeginsEvent(
         timestamp=simulation.desk.stamp,
         batprotocol_version=_PROTOCOL_VERSION,
@@ -54,7 +54,7 @@ def beginning(simulation: Simulation) -> SimulationBeginsEvent:
 
 
 def _told_host(host: inputs.Host, speeds: dict[tuple[float, ...], Doubles]) -> Host:
-    """A host as it is told. Equal hosts share what can be shared: there may be a great many of them."""
+    """A host of the event. Equal hosts share their values, because there may be very many of them."""
     step()
     speed = speeds.get(host.speeds)
     if speed is None:

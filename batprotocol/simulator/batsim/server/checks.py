@@ -1,4 +1,4 @@
-"""What Batsim refuses although the decision component could not know: it depends on profiles that were never told."""
+"""Checks that the decision component could not make itself, because they depend on profiles that it did not get."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_NETWORK: Final = (Metrics.NetworkLoad, Metrics.NormalizedNetworkLoad)
 
 
 def check_execution(simulation: Simulation, job: SimulatedJob, order: Order) -> None:
-    """Refuse an execution that cannot be simulated; else, the order is told where the storages are that it names."""
+    """Refuse an execution that cannot be simulated. Otherwise, store the hosts of its storages in the order."""
     for given in order.event.profile_allocation_override or ():
         if simulation.is_batsim and not given.host_allocation:
             raise simulation.refusal("hosts.empty", f"profile {shown(given.profile_id)} is executed on no host")
@@ -44,7 +44,7 @@ def check_execution(simulation: Simulation, job: SimulatedJob, order: Order) -> 
         return
     if not isinstance(profile, (*TASKS, TraceReplayProfile)) and not has_parts(profile):
         return
-    # Of several for one storage, the first counts.
+    # If there are several for one storage, the first one counts.
     placed = {given.storage_name: given.host_id for given in reversed(order.event.storage_placement or ())}
     for id in simulation.profiles.tree(job.profile_id):
         _check_part(simulation, job, order, id, placed)
@@ -120,7 +120,7 @@ def _check_task(
 
 
 def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_id: str) -> None:
-    """Refuse a job whose profile does not exist, or not any more."""
+    """Refuse a job whose profile does not exist, or no longer exists."""
     workload = event.job_id.partition("!")[0]
     if simulation.setup.has_workload(workload) and simulation.setup.has_static_job(event.job_id):
         raise simulation.refusal("register.duplicate-job", f"job {shown(event.job_id)} exists already")
@@ -140,7 +140,7 @@ def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_
 
 
 def check_probe(simulation: Simulation, event: CreateProbeEvent) -> list[int]:
-    """Refuse a probe that makes no sense, or measures what the platform does not tell; else what it observes."""
+    """Refuse a probe that cannot measure anything; otherwise return the resources that it observes."""
     accumulates = isinstance(event.data_accumulation_strategy, ProbeDataAccumulation)
     if accumulates and event.metrics in NORMALIZED:
         text = f"{event.metrics.name} cannot be accumulated: it is not defined per unit of time"

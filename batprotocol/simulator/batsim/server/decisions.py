@@ -1,7 +1,7 @@
-"""What the decision component wants, and what the server makes of it.
+"""The decisions of the decision component, and the server's actions for them.
 
-The conversation has judged each decision by the rules before; here is refused only what the simulator knows better,
-mostly because it knows all profiles.
+The conversation has already checked each decision against the rules. This module refuses only decisions that the
+simulator can check better, mostly because it knows all profiles.
 """
 
 from __future__ import annotations
@@ -235,4 +235,4 @@ DECISIONS: dict[type, Any] = {
     TurnOnOffHostsEvent: _turn_on_off,
     ForceSimulationStopEvent: _stop,
 }
-"""What the server does with each decision."""
+"""The server's function for each decision."""

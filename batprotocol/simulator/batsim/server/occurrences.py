@@ -1,4 +1,4 @@
-"""What happens in the simulation, and what the server makes of it: jobs that come, end and die, calls, switches."""
+"""The server's actions for the events of the simulation: submissions, ends and kills of jobs, calls, switches."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = ["OCCURRENCES", "submitted_event"]
 def _greeting(simulation: Simulation, message: Greeting) -> None:
     desk = simulation.desk
     desk.greetings_due -= 1
-    if desk.greetings_due == 0 and not simulation.setup.at_once:  # the last of all submitters is there
+    if desk.greetings_due == 0 and not simulation.setup.at_once:  # all submitters have started
         desk.events.append(beginning(simulation))
 
 
@@ -56,7 +56,7 @@ def _ready(simulation: Simulation, message: Ready) -> None:
 
 
 def _nothing(simulation: Simulation, message: Nothing) -> None:
-    """Nobody does anything."""
+    """Do nothing."""
 
 
 def _submitted(simulation: Simulation, message: Submitted) -> None:
@@ -70,7 +70,7 @@ def _submitted(simulation: Simulation, message: Submitted) -> None:
 
 
 def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> JobSubmittedEvent:
-    """What is told of a job that is there now."""
+    """The event for a job that was submitted."""
     job = known.job
     if (
         job.extra_data is None
@@ -84,7 +84,7 @@ def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> 
             profile_id=known.profile_id,
         )
     profile = (
-        simulation.profiles.told(known.profile_id)
+        simulation.profiles.sent(known.profile_id)
         if simulation.setup.features.forward_profiles_on_job_submission
         else None
     )
@@ -142,7 +142,7 @@ def _jobs_killed(simulation: Simulation, message: JobsKilled) -> None:
         _complete(simulation, job, desk.stamp)
     profiles = None
     if simulation.setup.features.forward_profiles_on_jobs_killed:
-        profiles = tuple(simulation.profiles.told(id) for id in dict.fromkeys(job.profile_id for job in killed)) or None
+        profiles = tuple(simulation.profiles.sent(id) for id in dict.fromkeys(job.profile_id for job in killed)) or None
     desk.events.append(
         JobsKilledEvent(
             timestamp=desk.stamp,
@@ -217,4 +217,4 @@ OCCURRENCES: dict[type, Any] = {
     Stopped: _stopped,
     Switched: _switched,
 }
-"""What the server does with each type of message of the simulation's own actors."""
+"""The server's function for each type of message of the simulation's own actors."""

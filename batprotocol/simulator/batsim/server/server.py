@@ -1,8 +1,8 @@
-"""Batsim's server: it takes one message at a time, and tells the decision component what has happened.
+"""Batsim's server: it takes one message at a time, and reports events to the decision component.
 
-It speaks when the reply to its last message has been received and nobody waits to be heard, which Batsims before 3 did
-not look at (`Setup.at_once`). What each message does is in `occurrences` (what happens in the simulation) and
-`decisions` (what the decision component wants).
+It sends a message when it has received the reply to its last message, and no actor waits to deliver a message. Batsim
+did not check the second condition before version 3 (`Setup.at_once`). The functions for messages are in `occurrences`
+(events of the simulation) and `decisions` (decisions of the decision component).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOOKING: Final = 3
 
 
 class Server(Actor):
-    """See the module. What it has at hand is on the simulation's desk."""
+    """The server of this module. Its data is on the simulation's desk."""
 
     __slots__ = ("_step",)
 
@@ -73,7 +73,7 @@ class Server(Actor):
         simulator.queue.receive(self, desk.mailbox)
 
     def _do(self, simulator: Simulation, kind: str, argument: Any) -> bool:
-        """Do something that may take a while; whether it does."""
+        """Do something that may take simulated time; whether it does."""
         queue = simulator.queue
         if kind == "spawn":
             queue.spawn(self, argument)
@@ -90,13 +90,13 @@ class Server(Actor):
         else:
             if simulator.periodic_is_posting:  # each waits for the other to receive
                 what = type(argument).__name__.removesuffix("Event")
-                text = f"{what} crosses a periodic call or probe, and Batsim's actors wait for one another for ever"
+                text = f"{what} crosses a periodic call or probe, and Batsim's actors wait for one another without end"
                 simulator.warn(text, "decide it at another moment")
             queue.post(self, simulator.periodic_mailbox, argument)
         return True
 
     def _tell(self, simulator: Simulation) -> None:
-        """Tell the decision component what has happened."""
+        """Send the events to the decision component."""
         now, desk = simulator.queue.now, simulator.desk
         desk.stamp = now
         message = Message(now, tuple(desk.events))

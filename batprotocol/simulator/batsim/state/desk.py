@@ -1,4 +1,4 @@
-"""The server's desk: what it will tell the decision component, what it still has to do, and what it waits for."""
+"""The server's desk: events for the next message, the remaining steps of the current one, and counters."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class SwitchRequest:
     """Hosts that are turned on or off together.
 
     Attributes:
-        hosts: which.
-        text: the same as text.
+        hosts: the hosts.
+        text: the hosts as text.
         target: the power state to reach.
-        left: how many have not reached it yet.
+        left: the number of hosts that have not reached it yet.
     """
 
     __slots__ = ("hosts", "left", "target", "text")
@@ -36,30 +36,30 @@ class SwitchRequest:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Desk:
-    """See the module.
+    """The server's desk.
 
     Args:
-        workloads: how many workloads there are.
-        lists: how many lists of external events there are.
+        workloads: the number of workloads.
+        lists: the number of lists of external events.
         registration_is_open: whether jobs may be registered.
 
     Attributes:
-        mailbox: where the server receives.
-        events: what it will tell.
-        stamp: the time that events get which do not set it.
-        todo: what is still to be done of the message at hand: each lets it wait once.
-        greetings_due: how many submitters have not said yet that they are there.
-        workloads_left: how many workloads have jobs left.
-        lists_left: how many lists have external events left.
-        unfinished: how many jobs have neither ended nor been rejected.
-        kills: how many killers are at work.
-        switching: how many requests to switch are under way.
-        one_shots: how many one-shot calls are to come.
-        calls: the periodic calls that run.
-        probes: the probes that run.
+        mailbox: the mailbox of the server.
+        events: the events of the next message.
+        stamp: the time of events that do not set it.
+        todo: the remaining steps of the current message. The server waits once in each.
+        greetings_due: the number of submitters that have not started yet.
+        workloads_left: the number of workloads with remaining jobs.
+        lists_left: the number of lists with remaining external events.
+        unfinished: the number of jobs that have neither ended nor been rejected.
+        kills: the number of active killers.
+        switching: the number of requests to switch that are under way.
+        one_shots: the number of pending one-shot calls.
+        calls: the active periodic calls.
+        probes: the active probes.
         registration_is_open: whether jobs may still be registered.
-        is_ready: whether the last reply was heard to its end.
-        is_ending: whether nothing will follow but the end.
+        is_ready: whether the last reply was processed to its end.
+        is_ending: whether only the end will follow.
     """
 
     __slots__ = (
@@ -100,7 +100,7 @@ class Desk:
         self.is_ending = False
 
     def is_done(self) -> bool:
-        """Whether nothing can come any more."""
+        """Whether no more events can come."""
         return (
             not self.unfinished
             and not self.workloads_left
@@ -114,7 +114,7 @@ class Desk:
         )
 
     def end(self) -> None:
-        """Nothing will follow but the end."""
+        """Let only the end follow."""
         self.events = []
         self.todo.clear()
         self.todo.append(("forward", Die()))

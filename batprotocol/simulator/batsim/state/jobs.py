@@ -1,4 +1,4 @@
-"""Jobs: what becomes of one between its submission and its end."""
+"""Jobs: their state between submission and end."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ __all__ = ["SimulatedJob"]
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class SimulatedJob:
-    """A job that was submitted and has not been forgotten yet.
+    """A job from its submission until its end was reported.
 
     Attributes:
         id: its full name.
-        job: what it asks for.
+        job: its request.
         profile_id: the full name of its profile.
-        submission_time: in seconds.
+        submission_time: its submission time, in seconds.
         is_registered: whether the decision component registered it.
         execution: its actor while it runs, or None.
-        kill_asked: whether somebody wanted it killed.
-        starting_time: when its execution began.
-        runtime: how long it ran, once it has ended: a double and what that lacks.
-        final_state: how it ended, or None.
-        return_code: what it returned.
+        kill_asked: whether there was a request to kill it.
+        starting_time: the time when its execution began.
+        runtime: its run time, after its end: a double and the remainder.
+        final_state: its final state, or None.
+        return_code: its return code.
         allocation: its hosts as text.
         hosts: its hosts.
-        energy: what its hosts consumed while it ran, once it has ended.
+        energy: the energy that its hosts consumed while it ran, after its end.
     """
 
     __slots__ = (
@@ -72,7 +72,7 @@ class SimulatedJob:
         self._energy_before = (0.0, 0.0)
 
     def begin(self, reports: Reports) -> None:
-        """Its execution begins; the energy of all hosts was read for that, its own first."""
+        """Begin its execution, after the energy of all hosts was read, its own first."""
         now, machine = reports.queue.now, reports.machine
         self.starting_time = now
         if machine.has_energy:
@@ -82,7 +82,7 @@ class SimulatedJob:
         reports.states()
 
     def end(self, return_code: int, state: FinalJobState, reports: Reports) -> None:
-        """Its execution ends."""
+        """End its execution."""
         now, machine = reports.queue.now, reports.machine
         self.return_code = return_code
         self.final_state = state
@@ -91,20 +91,20 @@ class SimulatedJob:
         reports.states()
 
     def note_energy(self, reports: Reports) -> None:
-        """It has ended, and the energy of all hosts was read for that, its own first."""
+        """Store its energy after its end and after the energy of all hosts was read, its own first."""
         energy = reports.machine.energy
         self.energy = Precise(*difference(total([energy[host] for host in self.hosts]), self._energy_before))
         reports.energy("e")
         reports.last_end()
 
     def read(self, queue: Queue, actor: Actor) -> bool:
-        """Read the energy of all hosts, if energy is measured, its own first. Whether the actor must wait for that."""
+        """Read the energy of all hosts, if energy is measured, its own first; whether the actor must wait for it."""
         if not queue.machine.has_energy:
             return False
         return queue.read(actor, [*self.hosts, *range(len(queue.machine.hosts))])
 
     def row(self) -> JobRow:
-        """What is told of it in the end."""
+        """Its row in the results."""
         workload, _, name = self.id.partition("!")
         state = self.final_state
         assert state is not None, "it has not ended"

@@ -1,4 +1,4 @@
-"""What the actors tell Batsim's server. Decisions of the decision component are posted as they are: as events."""
+"""The messages from actors to Batsim's server. Decisions of the decision component are posted as events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Greeting(msgspec.Struct, frozen=True):
-    """A submitter is there."""
+    """A submitter has started."""
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -53,21 +53,21 @@ class AllEventsInjected(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """All decisions of the last reply have been told."""
+    """All decisions of the last reply have been delivered."""
 
 
 class Nothing(msgspec.Struct, frozen=True):
-    """The last reply holds no decision, which schedulers that speak text say in so many words."""
+    """The last reply has no decision. Schedulers with the text protocol state this explicitly."""
 
 
 class JobEnded(msgspec.Struct, frozen=True):
-    """A job has ended by itself."""
+    """A job has ended without a kill."""
 
     job: SimulatedJob
 
 
 class JobsKilled(msgspec.Struct, frozen=True):
-    """What was to be killed is dead, or had ended before."""
+    """The jobs of a kill are dead, or had ended before."""
 
     jobs: list[SimulatedJob]
     progresses: list[JobAndProgress]
@@ -101,4 +101,4 @@ class Switched(msgspec.Struct, frozen=True):
 
 
 class Die(msgspec.Struct, frozen=True):
-    """What the periodic actor is told last."""
+    """The last message to the periodic actor."""

@@ -1,4 +1,4 @@
-"""Probes: what they measure, accumulate, aggregate and let through.
+"""Probes: their measures, accumulations, aggregations and filters.
 
 Batsim 5.0.0-rc2 has one kind, the energy of hosts since time 0, which `joules` measures. All others are of the rule set
 "protocol", and each is a `Probe`.
@@ -44,9 +44,9 @@ from batprotocol.simulator.queue.exact import Queue
 __all__ = ["NORMALIZED", "Probe", "joules", "read_for"]
 
 _WEIGHT: Final = 0.5
-"""Of the newest measure in an exponential moving average: the schema has no parameter for it yet."""
+"""The weight of the newest measure in an exponential moving average: the schema has no parameter for it yet."""
 _WINDOW: Final = 10
-"""How many measures a sliding window holds: likewise."""
+"""The number of measures in a sliding window: the schema has no parameter for it yet."""
 _COMPARED: Final[dict[int, Callable[[float, float], bool]]] = {
     BooleanComparisonOperator.GreaterThan: gt,
     BooleanComparisonOperator.GreaterThanOrEqual: ge,
@@ -54,7 +54,7 @@ _COMPARED: Final[dict[int, Callable[[float, float], bool]]] = {
     BooleanComparisonOperator.LessThanOrEqual: le,
 }
 NORMALIZED: Final = (Metrics.NormalizedComputationLoad, Metrics.NormalizedNetworkLoad)
-"""The metrics that are parts of what a resource can do."""
+"""The metrics that are shares of the capacity of a resource."""
 
 
 def read_for(probe: CreateProbeEvent) -> tuple[int, ...]:
@@ -64,22 +64,22 @@ def read_for(probe: CreateProbeEvent) -> tuple[int, ...]:
 
 
 def joules(probe: CreateProbeEvent, machine: Machine) -> ProbeDataEmittedEvent:
-    """The energy that hosts have consumed since time 0, which was read for that."""
+    """The energy that hosts have consumed since time 0, after it was read."""
     data = _over_resources(probe, [machine.energy[host] for host in read_for(probe)])
     return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_told(probe), data=data)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Probe:
-    """A probe of any kind that the schema knows.
+    """A probe of any kind in the schema.
 
     Args:
-        event: how it was created.
-        resources: what it observes, as numbers of resources.
+        event: the event that created it.
+        resources: the numbers of the resources that it observes.
         queue: the clock, and the machine.
 
     Attributes:
-        event: the same.
+        event: the event that created it.
     """
 
     __slots__ = (
@@ -117,7 +117,7 @@ class Probe:
         return accumulation is not None and accumulation.cumulative_function == CumulativeFunction.Sum
 
     def advance(self, machine: Machine, now: float) -> None:
-        """The state of the machine is about to change: what was until now is accumulated."""
+        """Accumulate the values up to now, before the state of the machine changes."""
         accumulation = self._accumulation
         if accumulation is None:
             return
@@ -131,12 +131,12 @@ class Probe:
                 self._accumulated[place] = choose(self._accumulated[place], value)
 
     def reset(self, value: float, now: float) -> None:
-        """Accumulate anew from this value on."""
+        """Start a new accumulation from this value."""
         self._accumulated = [value] * len(self._resources)
         self._since = now
 
     def measure(self, queue: Queue, *, manually: bool = False, force: bool = False) -> ProbeDataEmittedEvent | None:
-        """Take a measure now; None if the filter does not let it through."""
+        """Take a measure now; None if it does not pass the filter."""
         machine, now = queue.machine, queue.now
         queue.settle()
         machine.watch(now)
@@ -180,7 +180,7 @@ class Probe:
         return values
 
     def _passes(self, data: ProbeData) -> bool:
-        """Whether the filter lets this through: of several values, one that compares as told is enough."""
+        """Whether data pass the filter: one of several values that passes is enough."""
         policy = self.event.emission_filtering_policy
         if not isinstance(policy, ThresholdFilteringFunction):
             return True
@@ -197,7 +197,7 @@ class Probe:
 
 
 def _told(event: CreateProbeEvent) -> Resources:
-    """What a probe observes, host sets as Batsim writes them."""
+    """The resources that a probe observes, with host sets in Batsim's form."""
     resources = event.resources
     if isinstance(resources, HostResources) and not read_hosts(resources.host_ids).ascending:
         return HostResources(intervals(hosts_of(resources.host_ids)))
@@ -205,7 +205,7 @@ def _told(event: CreateProbeEvent) -> Resources:
 
 
 def _over_resources(event: CreateProbeEvent, values: list[float]) -> ProbeData:
-    """The values of the resources as the probe tells them."""
+    """The data of the probe from the values of the resources."""
     aggregation = event.resources_aggregation_function
     if isinstance(aggregation, NoResourcesAggregation):
         return VectorialProbeData(Doubles(values))

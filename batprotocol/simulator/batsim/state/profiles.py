@@ -1,4 +1,4 @@
-"""The profiles that jobs can have: those of the workloads, and those that the decision component has registered."""
+"""The profiles of jobs: those of the workloads, and those that the decision component has registered."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def has_parts(profile: Profile) -> bool:
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Profiles:
-    """See the module.
+    """All profiles of a simulation.
 
     Args:
-        refusals: makes what is raised where there is no such profile.
+        refusals: creates the exceptions for unknown profiles.
 
     Attributes:
         known: all profiles by full name.
-        gone: the names of those that can be used no more.
-        unusable: the names of those that Batsim forgets at the start, as no job uses them.
+        gone: the names of the profiles that can no longer be used.
+        unusable: the names of the profiles that Batsim drops at the start, because no job uses them.
     """
 
     __slots__ = ("_refusals", "gone", "known", "unusable")
@@ -56,7 +56,7 @@ class Profiles:
         return profile
 
     def tree(self, profile_id: str) -> list[str]:
-        """The names of a profile and of all that it is composed of, each once."""
+        """The names of a profile and of all its parts, without duplicates."""
         found, todo = {profile_id: None}, [profile_id]
         while todo:
             step()
@@ -66,13 +66,13 @@ class Profiles:
                 found.update(dict.fromkeys(profile.profile_ids))
         return list(found)
 
-    def told(self, profile_id: str) -> ProfileAndId:
-        """A profile as it is told."""
+    def sent(self, profile_id: str) -> ProfileAndId:
+        """A profile in the form of events."""
         known = self.find(profile_id)
         return ProfileAndId(profile_id, known.profile, known.extra_data)
 
     def lose(self, profile_id: str, job_id: str) -> None:
-        """The profile of a job that has ended can be used no more, nor what it is composed of."""
+        """Drop the profile of a job that has ended, and its parts."""
         if profile_id in self.gone:
             return
         workload = profile_id.partition("!")[0]

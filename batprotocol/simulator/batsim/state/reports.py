@@ -1,4 +1,4 @@
-"""What a simulation reports of itself: what the result files hold, for whoever observes it."""
+"""The reports of a simulation to its observer: the rows of the result files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Reports"]
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Reports:
-    """Tells an observer what happens.
+    """Reports events to an observer.
 
     Args:
-        observer: whom, or None.
+        observer: the observer, or None.
         queue: the clock.
-        machine: what is reported of.
+        machine: the machine whose state is reported.
     """
 
     __slots__ = (
@@ -52,32 +52,32 @@ class Reports:
         self._tells_states = _wants_states(observer)
 
     def states(self) -> None:
-        """What the hosts do has changed."""
+        """Report the states of the hosts, which have changed."""
         if self._tells_states and self.observer is not None:
             self.observer.machine_states(self.machine.row(self.queue.now))
 
     def pstates(self, hosts: Iterable[int], pstate: int | None) -> None:
-        """The power states of hosts are this one, or each its own."""
+        """Report the power states of hosts: this one, or each its own."""
         if self.observer is not None:
             for row in self.machine.pstate_rows(hosts, pstate, self.queue.now):
                 self.observer.pstates_changed(row)
 
     def switches(self, hosts: int) -> None:
-        """So many hosts are asked to switch together."""
+        """Count a request to switch this number of hosts."""
         self._switches += hosts
         self._grouped_switches += 1
 
     @property
     def awaits_first_submission(self) -> bool:
-        """Whether the energy of all hosts is to be read, as no workload has submitted a job."""
+        """Whether the energy of all hosts must be read, because no workload has submitted a job."""
         return self.machine.has_energy and self._first_energy is None
 
     def first_submission(self) -> None:
-        """A workload submits its first jobs; the energy of all hosts was read for that."""
+        """Store the energy at the first submission, after the energy of all hosts was read."""
         self._first_energy = total(self.machine.energy)
 
     def energy(self, event_type: str) -> None:
-        """The energy of all hosts was read."""
+        """Report the energy of all hosts, after it was read."""
         machine, now = self.machine, self.queue.now
         passed = difference((now, 0.0), (self._last_energy_time, 0.0))
         if self.observer is not None:
@@ -88,11 +88,11 @@ class Reports:
         self._last_energy_time = now
 
     def last_end(self) -> None:
-        """A job has ended, and the energy of all hosts was read for that."""
+        """Store the energy at the last end of a job, after the energy of all hosts was read."""
         self._last_end_energy = total(self.machine.energy)
 
     def finish(self, complete: bool) -> None:
-        """The simulation is over."""
+        """Report the end of the simulation."""
         if self.observer is None:
             return
         spent = self.machine.spent
@@ -113,7 +113,7 @@ class Reports:
         )
 
     def _consumed(self) -> float:
-        """What all hosts consumed from the first submission to the last end of a job; Batsim counts without as -1."""
+        """The energy of all hosts from the first submission to the last end; -1 for a missing one, as in Batsim."""
         first, last = self._first_energy, self._last_end_energy
         if self.machine.has_energy and not self.machine.corrected:
             unknown = (-1.0, 0.0)
@@ -122,7 +122,7 @@ class Reports:
 
 
 def _wants_states(observer: Observer | None) -> bool:
-    """Whether somebody listens to what the hosts do: rows that nobody sees need not be made."""
+    """Whether the observer takes the states of hosts. Otherwise, these rows need not be made."""
     if isinstance(observer, Observers):
         return any(map(_wants_states, observer.observers))
     return observer is not None and type(observer).machine_states is not Observer.machine_states

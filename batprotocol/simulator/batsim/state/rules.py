@@ -1,4 +1,4 @@
-"""The rules that only a simulator can hold its peer to: about profiles that were never told, or about itself."""
+"""The rules that only a simulator can check: about profiles that the decision component did not get, or itself."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ _ALL: Final = (
 )
 
 SIMULATOR_RULES: Final[Mapping[str, Rule]] = {rule.id: rule for rule in _ALL}
-"""The rules by id. All others that the simulator names are those of `batprotocol.conversation.RULES`."""
+"""The rules by id. The simulator also uses those of `batprotocol.conversation.RULES`."""
 
 
 class Refusal(Violation, frozen=True):
@@ -108,15 +108,15 @@ class Refusal(Violation, frozen=True):
 
 
 class Refusals:
-    """Makes what is raised when a decision cannot be done.
+    """Creates the exceptions for decisions that cannot be carried out.
 
     Attributes:
-        number: that of the last message, of all that were said.
+        number: the number of the last message, of all messages of both sides.
     """
 
     def __init__(self) -> None:
         self.number = 0
 
     def refusal(self, rule: str, text: str, severity: Literal["error", "deadlock"] = "error") -> RuleViolation:
-        """That this rule was broken."""
+        """The exception for this rule."""
         return RuleViolation([Refusal(self.number + 1, "", rule, severity, text)])

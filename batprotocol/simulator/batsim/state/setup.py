@@ -1,4 +1,4 @@
-"""What a simulation is made of, and what never changes while it runs."""
+"""The inputs and options of a simulation, which never change while it runs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["Setup"]
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Setup:
-    """What a simulation is made of.
+    """The inputs and options of a simulation.
 
     Args:
         platform: hosts and network.
-        workloads: what is submitted.
-        event_lists: what happens besides.
-        arguments: what the decision component is told of the command line.
-        features: what it has asked for.
-        corrected: whether what is sensible is done where what Batsim does looks unintended.
-        is_batsim: whether only what that Batsim knows is known.
-        at_once: whether the decision component is told as soon as it has replied, as by Batsims before 3.
-        says_nothing: "" or how the server hears of a reply without decisions, as in text: "waiting", as of a decision,
-            or "leaving", so that it is over at once.
+        workloads: the workloads to submit.
+        event_lists: the lists of external events.
+        arguments: the command-line arguments that the decision component gets.
+        features: the features that the decision component has requested.
+        corrected: whether behaviour of Batsim that looks unintended is corrected.
+        is_batsim: whether only the features of that Batsim are supported.
+        at_once: whether the decision component gets events as soon as it has replied, as with Batsim before version 3.
+        says_nothing: "", or the way in which the server gets a reply without decisions in the text protocol: "waiting",
+            as for a decision, or "leaving", without waiting.
     """
 
     __slots__ = (
@@ -78,7 +78,7 @@ class Setup:
         return job_id in self._static_ids
 
     def host_named(self, name: str) -> int | None:
-        """The number of a host, or None if there is none of this name."""
+        """The number of the host with this name, or None."""
         if self._host_names is None:
             self._host_names = {host.name: host.id for host in self.platform.hosts}
         return self._host_names.get(name)

@@ -30,36 +30,36 @@ _logger: Final = logging.getLogger("batprotocol.simulator")
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Listener(Actor):
-    """Who has told the decision component a message, and waits for the reply."""
+    """An actor that has sent a message to the decision component, and waits for the reply."""
 
     __slots__ = ()
 
     @abstractmethod
     def hear(self, reply: Message) -> None:
-        """The decision component has replied."""
+        """Take the reply of the decision component."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Simulation:
-    """What the actors of a simulation share.
+    """The shared state of the actors of a simulation.
 
     Args:
-        setup: what it is made of.
-        queue: the clock, and all that will happen.
-        observer: whom to tell what the result files hold.
+        setup: the inputs and options.
+        queue: the clock, and all future events.
+        observer: the observer that gets the rows of the result files.
 
     Attributes:
         machine: hosts and links.
-        desk: what the server has at hand.
-        periodic_mailbox: where the actor of periodic calls and probes receives.
-        periodic_is_posting: whether it waits for the server to receive what it tells.
-        refusals: makes what is raised when a decision cannot be done.
-        profiles: what jobs can run.
-        probes: the probes that only the rule set "protocol" knows, by id.
-        jobs: the jobs that were submitted and are not forgotten, by full name.
-        reports: what the observer is told.
+        desk: the data of the server.
+        periodic_mailbox: the mailbox of the actor of periodic calls and probes.
+        periodic_is_posting: whether this actor waits for the server to receive its message.
+        refusals: creates the exceptions for decisions that cannot be carried out.
+        profiles: the profiles of jobs.
+        probes: the probes that only the rule set "protocol" has, by id.
+        jobs: the jobs from their submission until their end was reported, by full name.
+        reports: the reports to the observer.
         has_spoken: whether there is a message for the decision component.
-        is_ending: whether that is the last one.
+        is_ending: whether this message is the last one.
     """
 
     __slots__ = (
@@ -106,14 +106,14 @@ class Simulation:
     # Turns
 
     def speak(self, message: Message, listener: Listener) -> None:
-        """There is a message for the decision component, whose reply goes to this listener."""
+        """Send a message to the decision component. The reply goes to this listener."""
         self._message = message
         self._listener = listener
         self.has_spoken = True
         self.refusals.number += 2
 
     def go_on(self, reply: Message | None = None) -> Message | None:
-        """The next message for the decision component, or None if nothing can happen any more."""
+        """The next message for the decision component, or None if no more events can happen."""
         self.has_spoken = False
         listener, self._listener = self._listener, None
         if reply is not None and listener is not None:
@@ -125,7 +125,7 @@ class Simulation:
         return message
 
     def why_stuck(self) -> RuleViolation:
-        """What is raised when nothing can happen any more."""
+        """The exception for a simulation in which no more events can happen."""
         waiting = [job.id for job in self.jobs.values() if job.final_state is None]
         rule = "simulation.stuck-jobs"
         if waiting:
@@ -134,23 +134,23 @@ class Simulation:
         elif self.desk.registration_is_open:
             rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is open"
         elif self.jobs:
-            text = f"nothing can happen any more, and nobody tells of the end of {', '.join(list(self.jobs)[:3])}"
+            text = f"nothing can happen any more, and nothing reports the end of {', '.join(list(self.jobs)[:3])}"
         else:
             text = "nothing can happen any more, but the simulation does not end"
         return self.refusals.refusal(rule, text, "deadlock")
 
     def refusal(self, rule: str, text: str) -> RuleViolation:
-        """What is raised when a decision cannot be done."""
+        """The exception for a decision that cannot be carried out."""
         return self.refusals.refusal(rule, text)
 
     def read_energy(self, then: Callable[[Any, Any], None], argument: Any) -> None:
-        """Let the server read the energy of all hosts, if it is measured, and report it; and then do something."""
+        """Let the server read and report the energy of all hosts, if it is measured, and then call a function."""
         if self.machine.has_energy:
             self.desk.todo.append(("read", range(len(self.machine.hosts))))
         self.desk.todo.append(("do", (then, argument)))
 
     def warn(self, what: str, instead: str) -> None:
-        """Something will be lost, or wait for ever, because of a mistake of Batsim's own."""
+        """Log a warning: a mistake of Batsim will lose something, or wait without end."""
         _logger.warning(
             "at %.6f s: %s; %s, or simulate with corrected=True (--corrected)", self.queue.now, what, instead
         )
@@ -158,12 +158,12 @@ class Simulation:
     # Jobs and probes
 
     def add_job(self, job: SimulatedJob) -> None:
-        """A new job."""
+        """Add a job."""
         self.jobs[job.id] = job
         self.desk.unfinished += 1
 
     def finish_job(self, job: SimulatedJob) -> None:
-        """A job has ended or was rejected, and is to be forgotten once the decision component was told."""
+        """Note that a job has ended or was rejected. It is dropped when this has been reported."""
         self.desk.unfinished -= 1
         self._ended.append(job)
         observer = self.reports.observer
@@ -171,7 +171,7 @@ class Simulation:
             observer.job_ended(job.row())
 
     def forget_ended(self) -> None:
-        """The decision component is told now of all jobs that have ended."""
+        """Drop all jobs that have ended, because this is being reported."""
         features = self.setup.features
         loses = self.is_batsim and features.dynamic_registration and not features.profile_reuse
         for job in self._ended:
@@ -181,7 +181,7 @@ class Simulation:
         self._ended.clear()
 
     def end_probe(self, probe_id: str) -> None:
-        """A probe measures no more."""
+        """End a probe."""
         self.desk.probes.discard(probe_id)
         probe = self.probes.pop(probe_id, None)
         if probe is not None:

@@ -437,7 +437,7 @@ copied(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 }
 
 PyDoc_STRVAR(bind_doc, "bind($module, how_to_copy, deepcopy, deque, /)\n--\n\n"
-                       "Take what tells how a class is copied, copy.deepcopy, and the class of deques.");
+                       "Take the function how_to_copy, copy.deepcopy, and the class of deques.");
 
 static PyObject *
 bind(PyObject *module, PyObject *arguments)

@@ -1,9 +1,9 @@
 """Clusters whose hosts are connected as a torus, a fat tree or a dragonfly.
 
-Their hosts are numbered from 0 (their *ranks*). `shapes` reads what `topo_parameters` says, which tells the cables that
-there are; `ranked` is what all such clusters have in common; `torus`, `fat_tree` and `dragonfly` know which way leads
-from rank to rank. The ways are SimGrid's own, also where they are longer than they need to be, or take a link that does
-not lead there. This room must not know of files: cables are made by whoever asks for a topology.
+Their hosts are numbered from 0 (their *ranks*). `shapes` reads `topo_parameters`, which define the cables. `ranked` is
+the base class of such clusters. `torus`, `fat_tree` and `dragonfly` find the routes from rank to rank. These are
+SimGrid's routes, also where they are longer than necessary, or take a link that does not lead to the target. This
+package must not know of files: the caller creates the cables.
 """
 
 from batprotocol.simulator.inputs.topologies.dragonfly import Dragonfly

@@ -1,4 +1,4 @@
-"""Dragonflies: groups of chassis of routers of hosts."""
+"""Dragonflies: groups of chassis, which have routers, which have hosts."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Dragonfly(RankedZone):
         return *divmod(router // self.shape.blades, self.shape.chassis), router % self.shape.blades
 
     def _pass(self, links: list[Link], group: int, chassis: int, blade: int) -> None:
-        """The bytes go through a router's limiter."""
+        """Add a router's limiter to the route."""
         self.limited(links, self._limiter((group * self.shape.chassis + chassis) * self.shape.blades + blade))
 
     def _along_green(self, links: list[Link], place: tuple[int, int, int], blade: int) -> None:
-        """Within a chassis, to another blade."""
+        """Add the cable within a chassis, to another blade."""
         self._pass(links, *place)
         row = place[0] * self.shape.chassis + place[1]
         low, high = sorted((place[2], blade))
@@ -72,7 +72,7 @@ class Dragonfly(RankedZone):
         links.append(cable.up if place[2] == low else cable.down)
 
     def _along_black(self, links: list[Link], place: tuple[int, int, int], chassis: int) -> None:
-        """Within a group, to the same blade of another chassis."""
+        """Add the cable within a group, to the same blade of another chassis."""
         self._pass(links, *place)
         low, high = sorted((place[1], chassis))
         cable = self._black[place[0], low, high, place[2]]
@@ -88,7 +88,7 @@ class Dragonfly(RankedZone):
                 here = self._to_group(links, here, there[0])
             if here[2] != there[2]:
                 self._along_green(links, here, there[2])
-                here = (there[0], 0, there[2])  # as SimGrid has it, whatever chassis this is
+                here = (there[0], 0, there[2])  # as in SimGrid, in every chassis
             if here[1] != there[1]:
                 self._along_black(links, here, there[1])
         self._pass(links, *there)
@@ -97,7 +97,7 @@ class Dragonfly(RankedZone):
         return links
 
     def _to_group(self, links: list[Link], here: tuple[int, int, int], group: int) -> tuple[int, int, int]:
-        """To the router of another group at which the cable from this group ends."""
+        """Add the cable to another group; the place of the router at its end."""
         own, chassis, blade = here
         if blade != group:
             self._along_green(links, here, group)

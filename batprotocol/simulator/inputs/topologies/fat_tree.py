@@ -16,7 +16,7 @@ __all__ = ["FatTree"]
 
 
 class _Node:
-    """A host or switch of a fat tree: its level and label, and what its ports lead to."""
+    """A host or switch of a fat tree: its level and label, and the nodes at its ports."""
 
     __slots__ = ("children", "label", "level", "number", "parents")
 
@@ -32,10 +32,10 @@ class FatTree(RankedZone):
     """A fat tree.
 
     Args:
-        name: of the cluster.
+        name: the name of the cluster.
         parent: the zone around it.
         shape: its levels.
-        position: how many hosts the fat trees before it have. Which of several ways is taken depends on it.
+        position: the number of hosts of the fat trees before it. The choice between several routes depends on it.
     """
 
     def __init__(self, name: str, parent: Zone | None, shape: FatTreeShape, position: int) -> None:
@@ -97,8 +97,8 @@ class FatTree(RankedZone):
     def _down(self, links: list[Link], node: _Node, position: int, end: _Node) -> None:
         """The links from a switch down to a host below it.
 
-        The ports of a switch are tried one after the other, but those of the next one from where this search stood: as
-        SimGrid does it, which begins anew only if there are no more ports.
+        The ports of a switch are tried one after the other. At the next switch, the search continues with the same port
+        number, as in SimGrid, and begins again only if there are no more ports.
         """
         while node is not end:
             level = node.level - 1
@@ -115,7 +115,7 @@ class FatTree(RankedZone):
 
 
 def _digits(index: int, bases: Sequence[int]) -> tuple[int, ...]:
-    """The digits of a number, the one that changes fastest first."""
+    """The digits of a number, with the fastest-changing digit first."""
     digits = []
     for base in bases:
         index, digit = divmod(index, base)

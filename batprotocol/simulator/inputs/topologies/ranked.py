@@ -1,4 +1,4 @@
-"""What clusters whose hosts are numbered have in common."""
+"""The base class of clusters whose hosts are numbered."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["Cable", "Connect", "RankedZone"]
 
 
 class Cable(NamedTuple):
-    """A cable, as the link that is used in each direction; where they share it, both are the same."""
+    """A cable, as the link of each direction. If both directions share a link, both are the same."""
 
     up: Link
     down: Link
 
 
 Connect: TypeAlias = Callable[[str, float], Cable]
-"""Makes the cable of this name, with so many times the bandwidth of the cluster's."""
+"""A function that creates the cable of this name, with this factor for the bandwidth of the cluster."""
 
 
 class RankedZone(Zone, ABC):
-    """A zone whose hosts are numbered, so that ways follow from numbers.
+    """A zone whose hosts are numbered. It derives routes from the numbers.
 
     Attributes:
-        loopbacks: the link of a host to itself, by rank; without one, such a way is like any other.
-        limiters: the link that all bytes through a node take besides, by the node's number: ranks, then the numbers
-            that `inner_nodes` gives.
+        loopbacks: the link of a host to itself, by rank; without one, the route of a host to itself is a normal route.
+        limiters: the link that all bytes through a node also take, by the node's number: ranks, then the numbers of
+            `inner_nodes`.
     """
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
@@ -55,14 +55,14 @@ class RankedZone(Zone, ABC):
 
     @abstractmethod
     def connect(self, connect: Connect, first: int) -> None:
-        """Make all cables; where their names have numbers, from `first` on."""
+        """Create all cables. The numbers in their names begin at `first`."""
 
     @abstractmethod
     def way(self, source: int, target: int) -> list[Link]:
         """The links from one rank to another, or to itself where it has no loopback."""
 
     def limited(self, links: list[Link], node: int) -> None:
-        """The bytes go through a node."""
+        """Add the limiter of a node to the route."""
         limiter = self.limiters.get(node)
         if limiter is not None:
             links.append(limiter)

@@ -1,4 +1,4 @@
-"""What `topo_parameters` says of a topology."""
+"""The shape of a topology, read from `topo_parameters`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from batprotocol.errors import InputError, shown
 __all__ = ["MOST_CABLES", "TOPOLOGIES", "DragonflyShape", "FatTreeShape", "Shape", "TorusShape", "parse_shape"]
 
 MOST_CABLES: Final = 1_000_000
-"""How many cables a topology may stand for."""
+"""The maximum number of cables of a topology."""
 
 _LARGEST: Final = 2**31 - 1
 _LONGEST: Final = 1000  # characters
@@ -20,23 +20,23 @@ _NUMBER: Final = re.compile(r"\s*([+-]?[0-9]{1,20})", re.ASCII)
 
 
 class TorusShape(NamedTuple):
-    """The lengths of a torus in each dimension; the first one changes fastest."""
+    """The lengths of a torus in each dimension. The first dimension changes fastest."""
 
     lengths: tuple[int, ...]
 
     @property
     def hosts(self) -> int:
-        """How many hosts it has."""
+        """The number of hosts."""
         return prod(self.lengths)
 
     @property
     def cables(self) -> int:
-        """How many cables it has."""
+        """The number of cables."""
         return self.hosts * len(self.lengths)
 
 
 class FatTreeShape(NamedTuple):
-    """Of each level, from the lowest to the highest: children of a switch, parents of a node below it, cables."""
+    """For each level, from the lowest to the highest: children of a switch, parents of a node below it, cables."""
 
     children: tuple[int, ...]
     parents: tuple[int, ...]
@@ -44,26 +44,26 @@ class FatTreeShape(NamedTuple):
 
     @property
     def hosts(self) -> int:
-        """How many hosts it has."""
+        """The number of hosts."""
         return prod(self.children)
 
     @property
     def cables(self) -> int:
-        """How many cables it has."""
+        """The number of cables."""
         levels = range(len(self.children))
         return sum(self.nodes(level) * self.parents[level] * self.parallel[level] for level in levels)
 
     def bases(self, level: int) -> tuple[int, ...]:
-        """How many values each digit of a node's label has, if the node is on this level."""
+        """The number of values of each digit of a node's label, for a node on this level."""
         return self.parents[:level] + self.children[level:]
 
     def nodes(self, level: int) -> int:
-        """How many nodes a level has, 0 that of the hosts."""
+        """The number of nodes of a level. Level 0 has the hosts."""
         return prod(self.bases(level))
 
 
 class DragonflyShape(NamedTuple):
-    """How many groups, chassis a group, routers a chassis and hosts a router; and what multiplies bandwidths."""
+    """The numbers of groups, of chassis per group, routers per chassis and hosts per router; factors of bandwidths."""
 
     groups: int
     chassis: int
@@ -75,12 +75,12 @@ class DragonflyShape(NamedTuple):
 
     @property
     def hosts(self) -> int:
-        """How many hosts it has."""
+        """The number of hosts."""
         return self.groups * self.chassis * self.blades * self.nodes
 
     @property
     def cables(self) -> int:
-        """How many cables it has."""
+        """The number of cables."""
         green = self.groups * self.chassis * (self.blades * (self.blades - 1) // 2)
         black = self.groups * (self.chassis * (self.chassis - 1) // 2) * self.blades
         return self.hosts + green + black + self.groups * (self.groups - 1) // 2
@@ -90,12 +90,12 @@ Shape: TypeAlias = TorusShape | FatTreeShape | DragonflyShape
 
 
 def parse_shape(topology: str, text: str) -> Shape:
-    """What the `topo_parameters` of a topology say.
+    """Read the `topo_parameters` of a topology.
 
-    Numbers are read as C's `stoi` reads them: what follows the digits does not count.
+    Numbers are read as C's `stoi` reads them: text after the digits does not count.
 
     Raises:
-        InputError: they are none, or for more than `MOST_CABLES` cables.
+        InputError: these are not parameters, or they are for more than `MOST_CABLES` cables.
 
     >>> parse_shape("TORUS", "4,2,2").hosts
     16
@@ -108,7 +108,7 @@ def parse_shape(topology: str, text: str) -> Shape:
         raise InputError(f"expected at most {_LONGEST} characters, got {len(text)}")
     shape = _SHAPES[topology](text)
     if shape.cables > MOST_CABLES:
-        raise InputError(f"{shown(text)} stands for {shape.cables} cables, more than {MOST_CABLES}")
+        raise InputError(f"{shown(text)} describes {shape.cables} cables, more than {MOST_CABLES}; use smaller numbers")
     return shape
 
 
@@ -134,7 +134,7 @@ def _fat_tree(text: str) -> FatTreeShape:
     for meaning, field in zip(meanings, fields[1:], strict=True):
         vectors.append(tuple(_number(part, f"{meaning} of a level") for part in field.split(",")))
         if len(vectors[-1]) != levels:
-            raise InputError(f"there are {levels} levels, but {meaning} of {len(vectors[-1])}")
+            raise InputError(f"expected {meaning} of {levels} levels, got those of {len(vectors[-1])}")
     return FatTreeShape(*vectors)
 
 
@@ -146,11 +146,11 @@ def _dragonfly(text: str) -> DragonflyShape:
         )
     meanings = ("groups", "chassis", "blades", "nodes")
     counts = [_number(field[0], f"a number of {meaning}") for field, meaning in zip(fields, meanings, strict=True)]
-    factors = [_number(field[1], "what multiplies a bandwidth") for field in fields[:3]]
+    factors = [_number(field[1], "a factor of a bandwidth") for field in fields[:3]]
     shape = DragonflyShape(*counts, *factors)
     if shape.groups > shape.blades:
         raise InputError(
-            f"a chassis has a router for each group: {shape.groups} groups need as many blades, got {shape.blades}"
+            f"expected a router in each chassis for each group: use {shape.groups} blades or more, got {shape.blades}"
         )
     return shape
 

@@ -1,6 +1,6 @@
-"""The rules of conformance: what a decision component as a whole has to do, beside what the conversation's rules say.
+"""The rules of conformance: the duties of a decision component as a whole, besides the rules of the conversation.
 
-It is a table, as the other catalogues are: what breaks a rule is found where a simulation is played.
+This is a table, as the other catalogues are. The code that plays a simulation finds the violations.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ _ALL: Final = (
     Rule(
         "edc.died",
         "The decision component ended before the simulation did",
-        "It crashed, raised an exception or exited while a reply was due. Batsim would wait for ever.",
+        "It crashed, raised an exception or exited while a reply was due. Batsim would wait without an end.",
         "error",
     ),
     Rule(
         "edc.silent",
         "The decision component does not answer",
-        "Each message is answered, if only with an empty reply: Batsim waits for it for ever. Answer the events that "
-        "mean nothing to the scheduler, too. If it only needs longer, allow a longer time-out.",
+        "Batsim waits for an answer to each message, without an end. Answer the events that mean nothing to the "
+        "scheduler, too, with an empty reply. If the scheduler only needs more time, allow a longer time-out.",
         "deadlock",
     ),
     Rule(
         "edc.second-answer",
-        "The decision component says something that nobody asked for",
-        "Each message is answered exactly once, and nothing is said in between or after the end.",
+        "The decision component sends a message that nobody asked for",
+        "Answer each message exactly once, and send nothing in between or after the end.",
         "error",
     ),
     Rule(
@@ -42,15 +42,15 @@ _ALL: Final = (
     Rule(
         "edc.never-decided",
         "A job that could run is never decided on",
-        "Nothing runs and nothing is to come but calls and probes, again and again, and a job still waits. Execute it "
-        "or reject it.",
+        "No job runs and nothing will come except calls and probes, again and again, and a job still waits. Execute or "
+        "reject the job.",
         "deadlock",
     ),
     Rule(
         "edc.endless",
         "The simulation does not come to its end",
-        "Nothing is left to do but to answer calls or probes, or new work is made without end. Stop the periodic calls "
-        "and probes, and register no more jobs, once the inputs are done.",
+        "Only calls or probes are left to answer, or the decision component makes new work without an end. When the "
+        "inputs are done, stop the periodic calls and probes, and register no more jobs.",
         "deadlock",
     ),
 )
@@ -71,7 +71,7 @@ _BLAMED: Final = frozenset(
         "message.unverified",
     }
 )
-"""Warnings of all rule sets that are findings all the same: Batsim survives them, but hardly anybody means them."""
+"""Warnings of all rule sets that count as findings: Batsim survives them, but they are hardly ever intended."""
 
 
 class Misconduct(Exception):
@@ -79,7 +79,7 @@ class Misconduct(Exception):
 
     Attributes:
         rule: the id of the rule.
-        text: what was found, as one sentence.
+        text: the fault, as one sentence.
     """
 
     def __init__(self, rule: str, text: str) -> None:
@@ -91,8 +91,8 @@ class Misconduct(Exception):
 def counts_as_finding(violation: Violation) -> bool:
     """Whether a violation makes a decision component non-conforming.
 
-    All that is fatal does, all that the documentation of the protocol forbids even where this Batsim survives it, and a
-    few warnings that hardly anybody means.
+    Fatal violations do, and violations of the documentation of the protocol, even where this Batsim survives them. So
+    do a few warnings that are hardly ever intended.
     """
     demanded = RULE_SETS["protocol"].get(violation.rule, "warning") != "warning"
     return violation.is_fatal or demanded or violation.rule in _BLAMED

@@ -1,7 +1,7 @@
-"""Jobs as they are told elsewhere, as the rows of Batsim's jobs.csv: by messages, and by tables with fewer columns.
+"""Jobs of other sources as rows of Batsim's jobs.csv: jobs in messages, and in tables with fewer columns.
 
-A job that was never submitted, started or ended, as far as is told, has no row, as in jobs.csv. It must not know what a
-schedule is, nor what is made of rows.
+A job without a known submission, start or end has no row, as in jobs.csv. It must not know schedules, nor the use of
+the rows.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import ToldJob, host_count, jobs_of
+from batprotocol.capture.jobs import CapturedJob, host_count, jobs_of
 from batprotocol.capture.timeline import TimelineJob
 from batprotocol.model import Direction, FinalJobState, Message, SimulationBeginsEvent
 from batprotocol.simulator import JobRow
 
-__all__ = ["ToldRows", "as_told", "of_messages", "of_table"]
+__all__ = ["ReportedRows", "as_reported", "of_messages", "of_table"]
 
 _REJECTED = FinalJobState.REJECTED
 
 
-class ToldRows(NamedTuple):
-    """Rows that are made of what is told.
+class ReportedRows(NamedTuple):
+    """Rows that are made from a source with less information than jobs.csv.
 
     Args:
         jobs: the rows.
-        left_out: how many jobs have no row, as something about them is not told.
-        hosts: how many hosts there are; 0 if that is not told.
-        users: who submitted each job, by its full name, where that is told.
+        left_out: the number of jobs without a row, as something about them is unknown.
+        hosts: the number of hosts; 0 if it is unknown.
+        users: the user of each job, by its full name, if users are known.
     """
 
     jobs: tuple[JobRow, ...]
@@ -36,8 +36,8 @@ class ToldRows(NamedTuple):
     users: dict[str, str] | None = None
 
 
-def of_messages(run: Iterable[Entry]) -> ToldRows:
-    """What a conversation tells of its jobs. The times are those of its messages, with six decimals."""
+def of_messages(run: Iterable[Entry]) -> ReportedRows:
+    """The jobs of a conversation. Their times are those of its messages, with six decimals."""
     hosts = 0
 
     def messages() -> Iterator[tuple[Direction, Message]]:
@@ -51,10 +51,10 @@ def of_messages(run: Iterable[Entry]) -> ToldRows:
 
     jobs = list(jobs_of(messages()))
     rows = tuple(row for row in map(_of_message, jobs) if row is not None)
-    return ToldRows(rows, len(jobs) - len(rows), hosts)
+    return ReportedRows(rows, len(jobs) - len(rows), hosts)
 
 
-def _of_message(job: ToldJob) -> JobRow | None:
+def _of_message(job: CapturedJob) -> JobRow | None:
     state, submitted, started, finished = job.state, job.submitted, job.started, job.finished
     if state is None or submitted is None:
         return None
@@ -67,12 +67,12 @@ def _of_message(job: ToldJob) -> JobRow | None:
     return _row(job.job_id, submitted, started, finished, state, hosts, requested, job.walltime, profile)
 
 
-def of_table(jobs: Iterable[TimelineJob]) -> ToldRows:
-    """What a table tells of its jobs that has fewer columns than jobs.csv."""
+def of_table(jobs: Iterable[TimelineJob]) -> ReportedRows:
+    """The jobs of a table that has fewer columns than jobs.csv."""
     given = list(jobs)
     rows = tuple(row for row in map(_of_table, given) if row is not None)
     users = {job.job_id: job.user for job in given if job.user}
-    return ToldRows(rows, len(given) - len(rows), users=users or None)
+    return ReportedRows(rows, len(given) - len(rows), users=users or None)
 
 
 def _of_table(job: TimelineJob) -> JobRow | None:
@@ -115,13 +115,13 @@ def _row(
 
 
 def _written(seconds: float) -> float:
-    """A time as jobs.csv has it."""
+    """A time with the decimals of jobs.csv."""
     return float(f"{seconds:f}")
 
 
-def as_told(row: JobRow) -> ToldJob:
-    """A row, as messages would tell of its job."""
-    return ToldJob(
+def as_reported(row: JobRow) -> CapturedJob:
+    """The job of a row, as messages would describe it."""
+    return CapturedJob(
         job_id=f"{row.workload_name}!{row.job_id}",
         submitted=row.submission_time,
         profile_id=row.profile,

@@ -1,0 +1,44 @@
+"""The old names of the package: they work, and warn."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+from recorded import all_runs
+
+from batprotocol.capture import Capture, Follower, knowledge_at
+from batprotocol.capture.copying import copy
+from batprotocol.capture.knowledge import messages_in
+
+WITHOUT_ENGINE = True
+pytestmark = pytest.mark.once
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("batprotocol.capture", "ToldJob", "CapturedJob"),
+        ("batprotocol.capture.jobs", "ToldJob", "CapturedJob"),
+        ("batprotocol.capture.comparing", "left_aside", "ignored_differences"),
+        ("batprotocol.capture.knowledge", "said_in", "messages_in"),
+    ],
+)
+def test_names_of_modules(module: str, old: str, new: str) -> None:
+    found = importlib.import_module(module)
+    with pytest.warns(DeprecationWarning, match=f"{module}.{old} is deprecated: use {module}.{new} instead"):
+        assert getattr(found, old) is getattr(found, new)
+
+
+def test_arguments(tmp_path: Path) -> None:
+    counts: list[int] = []
+    with Capture(all_runs()[0]) as run:
+        with pytest.warns(DeprecationWarning, match="'told' of copy"):
+            copy(run, tmp_path / "copy.tar", told=counts.append)  # type: ignore[call-arg]
+        with pytest.warns(DeprecationWarning, match="'said' of knowledge_at"):
+            found = knowledge_at(said=messages_in(run))  # type: ignore[call-arg]
+        assert found == knowledge_at(messages_in(run))
+        entry = next(iter(run))
+        with pytest.warns(DeprecationWarning, match="'said' of take"):
+            Follower().take(entry.direction, said=entry.data)  # type: ignore[call-arg]
