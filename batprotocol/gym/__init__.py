@@ -1,10 +1,10 @@
 """Environments to learn scheduling in, by Gymnasium's conventions. They come with `batprotocol[gym]`.
 
 `import batprotocol.gym` registers them: `gymnasium.make("batprotocol/Batch-v0")`, and `gymnasium.make_vec` for many in
-one process. An `Environment` draws episodes from a `log`, and advances a world of `worlds` until there is a decision.
-It returns observations (`observations`) and rewards (`rewards`), and renders the world (`rendering`, with the letters
-of `lettering`). `environments` defines the decisions, with `backfilling` where jobs may overtake. `vector` combines
-many environments into one. `wrappers` has the observations of other papers.
+one process. An `Environment` (`environment`) draws episodes from a `log`, and advances a world of `worlds` until there
+is a decision. It returns observations (`observations`) and rewards (`rewards`), and renders the world (`rendering`,
+with the letters of `lettering`). `environments` defines the decisions, with `backfilling` where jobs may overtake.
+`vector` combines many environments into one. `wrappers` has the observations of other papers.
 """
 
 from __future__ import annotations

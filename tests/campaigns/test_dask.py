@@ -251,7 +251,7 @@ def test_a_scheduler_that_is_started_anew_is_told_of(tmp_path: Path) -> None:
         assert cluster.look().message == ""
     port = int(first.address.rpartition(":")[2])
     with dask_processes(tmp_path, workers=0, port=port):
-        until(lambda: "was started anew" in message_of(cluster))
+        until(lambda: "was restarted" in message_of(cluster))
         assert cluster.look().message == ""
     cluster.close()
 

@@ -199,7 +199,7 @@ def test_tasks_are_added_and_rules_refuse(grid: tuple[str | Path, ...], tmp_path
     run_here(*grid, "sub", "-j", jdl(tmp_path, "true"))
     assert run_here(*grid, "sub", "-c", "1", "-J", '["more 1", "more2"]').status == 0
     assert "0/5" in run_here(*grid, "stat").out
-    assert "a task of the name of a new one already" in run_here(*grid, "sub", "-c", "1", "-J", '["more"]').err
+    assert "a new task has the name of an existing one" in run_here(*grid, "sub", "-c", "1", "-J", '["more"]').err
     (tmp_path / "rules.py").write_text("def never(jdl, user):\n    raise ValueError(f'not for {user}')\n")
     done = run_here(*grid, "sub", "--rules", tmp_path / "rules.py", "-j", jdl(tmp_path, "true"))
     assert (done.status, done.out) == (1, "")
@@ -211,12 +211,12 @@ def test_tasks_are_added_and_rules_refuse(grid: tuple[str | Path, ...], tmp_path
     [
         (("sub",), "give one of -f, -j and -c"),
         (("sub", "-c", "1"), "-c and -J go together"),
-        (("stat", "-f"), "--full is about a campaign: give -c, too"),
-        (("del",), "give -c with what is to be done, or -j"),
+        (("stat", "-f"), "--full needs a campaign: give -c, too"),
+        (("del",), "give -c, or -j without -p, -r and --purge"),
         (("events",), "give one of -c, -e and -g"),
         (("output",), "give one of -c and -j"),
         (("clusters", "--add", "x"), "give --add with one of --local and --dask"),
-        (("run", "--cycle", "0"), "0.0 is no number of seconds > 0"),
+        (("run", "--cycle", "0"), "expected a number of seconds > 0, got 0.0"),
     ],
 )
 def test_wrong_words(grid: tuple[str | Path, ...], words: tuple[str, ...], sentence: str) -> None:

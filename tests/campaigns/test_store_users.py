@@ -53,7 +53,7 @@ def test_what_is_submitted_is_there(store: Store) -> None:
 @pytest.mark.parametrize(
     ("ask", "reason"),
     [
-        (lambda store: store.add_tasks(1, "alice", ["new", "t0"]), "a task of the name of a new one already"),
+        (lambda store: store.add_tasks(1, "alice", ["new", "t0"]), "a new task has the name of an existing one"),
         (lambda store: store.add_tasks(1, "alice", ["new", "new"]), "two tasks have the name 'new'"),
         (lambda store: store.add_tasks(1, "bob", ["new"]), "user 'bob' is not the owner of campaign 1, but 'alice' is"),
         (lambda store: store.pause(2, "alice"), "there is no campaign 2"),

@@ -90,9 +90,9 @@ def test_the_embedded_batsim_speaks_text(version: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--protocol", "text-1", "--endpoint", "unix:/tmp/nobody"), "give its workload, --jobs FILE"),
-        (("--protocol", "text-3", "--endpoint", "unix:/tmp/nobody"), "give --redis HOST:PORT"),
-        (("--protocol", "text-3", "--endpoint", "tcp://127.0.0.1:*"), "over a Unix socket"),
+        (("--protocol", "text-1", "--endpoint", "unix:/tmp/nobody"), "add its workload, --jobs FILE"),
+        (("--protocol", "text-3", "--endpoint", "unix:/tmp/nobody"), "add --redis HOST:PORT"),
+        (("--protocol", "text-3", "--endpoint", "tcp://127.0.0.1:*"), "text needs a Unix socket"),
         (("--protocol", "text", "--endpoint", "unix:/tmp/nobody"), "give a version of text"),
         (("--protocol", "text-4", "--endpoint", "unix:/tmp/nobody"), "'text-0' to 'text-3'"),
         (("--jobs", "x.json"), "give --protocol, too"),
