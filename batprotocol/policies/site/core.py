@@ -371,7 +371,7 @@ class Site:
         extended = False
         for job in late:
             end = job.started + job.waited.walltime
-            if end > job.end:
+            if end > job.end and not job.is_giving_way:
                 state.move(job, end)
                 extended = True
         if extended:
@@ -381,12 +381,15 @@ class Site:
     def _plan_anew(self) -> None:
         """Make the timeline anew, without reservations: they could not be kept."""
         state = self._state
+        claims = self._planner.claims
         for entry in list(self._planner.heads.values()):
             self._planner.dropped(entry)
         self._timeline.__init__(self._pool.capacity, state.now)  # type: ignore[misc]
         for job in self._running.values():
             if job.end > state.now:
                 self._timeline.take(job.members, state.now, job.end, job.entry.kind.amount)
+        for entry, hosts in claims:
+            self._planner.claimed(entry, hosts, state.now)
         self._planner.freed(self._pool.capacity)
 
     # Jobs start

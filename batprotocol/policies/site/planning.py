@@ -122,6 +122,11 @@ class Planner:
         self._put(entry, now, hosts)
         self._fixed.add(entry.number)
 
+    @property
+    def claims(self) -> list[Start]:
+        """The entries for which jobs give way, each with its hosts."""
+        return [(self.heads[number], self.heads[number].reserved) for number in sorted(self._fixed)]
+
     def wakes_at(self, state: State) -> float:
         """When a job can start even if nothing happens until then; infinity: never."""
         slack = state.resolution / 2
