@@ -172,7 +172,7 @@ def test_offers() -> None:
     offer = read_offer(host(3, **properties))
     assert (offer.id, offer.cores, offer.memory, offer.weight) == (3, 4, 2 << 30, 9)
     assert offer.features == {"ib", "fast"}
-    with pytest.raises(InputError, match=r"host n1: property cores: expected a whole number >= 1, got '0'"):
+    with pytest.raises(InputError, match=r"host n1: property cores: expected a whole number >= 1, got 0"):
         read_offer(host(1, cores="0"))
 
 

@@ -52,6 +52,8 @@ class Timeline:
             return
         for host in hosts:
             times, free = self._times[host], self._free[host]
+            if end <= times[0]:
+                continue
             first = self._cut(times, free, begin)
             last = self._cut(times, free, end) if end < math.inf else len(times)
             for place in range(first, last):
