@@ -1,6 +1,6 @@
 """Constraints: which features the hosts of a job must have, in Slurm's notation with `!` added.
 
-ib                   each host has the feature ib
+ib                   each host has this feature
 ib&gpu, ib|opa, !old both, at least one, not; `&` before `|`, and parentheses
 [rack1|rack2]        all hosts have the same one of these
 ib*2&fast*4          at least two hosts with ib and four with fast, among the hosts of the job

@@ -44,7 +44,7 @@ def expanded_names(text: str, limit: int = _MOST) -> list[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What lies between commas that are not in brackets."""
+    """The parts between commas that are not in brackets."""
     begin = depth = 0
     for place, character in enumerate(text):
         depth += (character == "[") - (character == "]")

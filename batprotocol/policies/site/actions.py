@@ -10,7 +10,7 @@ __all__ = ["Actions", "Allocated"]
 
 
 class Actions(Protocol):
-    """What a site does."""
+    """The actions of a site."""
 
     def execute(self, job_id: str, hosts: list[int], mapping: list[int] | None) -> str | None:
         """Execute a job; returns why that is not possible, or None."""
@@ -29,7 +29,7 @@ class Actions(Protocol):
 
 
 class Allocated(NamedTuple):
-    """What a job took, for the results.
+    """The amounts that a job took, for the results.
 
     Attributes:
         job_id: the job.

@@ -1,4 +1,4 @@
-"""Which of the hosts with room a job gets: an order of preference, and what must hold for all of them together."""
+"""Which of the hosts with enough free a job gets: an order of preference, and what must hold for all of them together."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Chooser:
         free: Mapping[int, Amount],
         first: Callable[[int], object] | None = None,
     ) -> list[int] | None:
-        """Hosts for a job, sorted by number; None if those with room do not do.
+        """Hosts for a job, sorted by number; None if those with enough free do not do.
 
         Args:
-            hosts: the hosts with room for it.
+            hosts: the hosts with enough free for it.
             count: how many it asks for.
             request: what it asks for.
             free: what is free on each host.

@@ -313,7 +313,7 @@ class Site:
         return changed or self._extend_the_late()
 
     def wakes_at(self) -> float:
-        """When something happens by itself; infinity: never."""
+        """When something happens without an event; infinity: never."""
         times = self._times[0][0] if self._times else math.inf
         graces = self._graces[0][0] if self._graces else math.inf
         return min(times, graces, self._planner.wakes_at(self._state))

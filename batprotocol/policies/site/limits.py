@@ -18,7 +18,7 @@ Scope = tuple[str, object]
 
 
 class Usage:
-    """What jobs have, for each scope that has limits.
+    """The amounts that jobs have, for each scope that has limits.
 
     Args:
         rules: the limits.

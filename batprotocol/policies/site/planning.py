@@ -33,7 +33,7 @@ _Kept = tuple[Entry, float, list[int], dict[int, Amount]]
 
 
 class Settings(NamedTuple):
-    """What distinguishes one kind of backfilling from another one.
+    """The differences between the kinds of backfilling.
 
     Attributes:
         depth: how many jobs of each partition have a reservation; infinity: all.
@@ -294,7 +294,7 @@ class Planner:
     def _backfilled(self, state: State, allowed: Callable[[Entry], bool]) -> Iterator[Start]:
         """The entries that start before their turn, the first of them first.
 
-        Within a plan, room only becomes less, so an entry that does not fit is not tried again.
+        Within a plan, free amounts only become less, so an entry that does not fit is not tried again.
         """
         order, queue = self.settings.order, self._queue
         self._gaps.clear()

@@ -16,7 +16,7 @@ from batprotocol.requests.offer import Offer
 __all__ = ["WHOLE", "Amount", "Pool", "fits"]
 
 Amount: TypeAlias = "tuple[int, ...]"
-"""What there is, is free, or is taken of a host, in each dimension."""
+"""An amount of a host in each dimension: all of it, a free one, or one that a job takes."""
 
 WHOLE: Final = 1 << 40
 """The parts of a host: a job that shares it takes one."""
@@ -32,7 +32,7 @@ def fits(needed: Amount, free: Sequence[int]) -> bool:
 
 
 class Pool:
-    """What is free on each host.
+    """The free amounts of each host.
 
     Args:
         offers: the hosts.
@@ -60,7 +60,7 @@ class Pool:
         return tuple(amount)
 
     def amount(self, needs: Needs, is_whole: bool) -> Amount:
-        """What a job takes of each of its hosts.
+        """The amount that a job takes of each of its hosts.
 
         Args:
             needs: what it asks for.

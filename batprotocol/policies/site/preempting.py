@@ -1,6 +1,6 @@
 """The running jobs that give way to a job that cannot start: of lower tiers or qualities of service.
 
-On each host that the job could have, as few jobs give way as make room, in the order of the rules. The job gets the
+On each host that the job could have, as few jobs give way as is enough, in the order of the rules. The job gets the
 hosts on which the loss is least. A job that runs on several hosts is lost once. The loss of a job is the time that
 it has run, times its cores; a job that goes on from its progress loses nothing.
 """
@@ -80,7 +80,7 @@ class Preempting:
         return (lost, -job.started)
 
     def find(self, entry: Entry, running: Iterable[SiteRunning], now: float, heads: Iterable[Entry]) -> Way | None:
-        """The jobs that give way to an entry, and the hosts that it gets; None if that does not make enough room.
+        """The jobs that give way to an entry, and the hosts that it gets; None if that does not free enough.
 
         Args:
             entry: the entry that cannot start.
@@ -117,7 +117,7 @@ class Preempting:
 
 
 def _room_on(host: int, amount: Amount, free: Amount, victims: list[SiteRunning]) -> list[SiteRunning] | None:
-    """The fewest of the victims, the first of them first, that make room on a host; None if all do not."""
+    """The fewest of the victims, the first of them first, that free enough on a host; None if all do not."""
     found: list[SiteRunning] = []
     for job in victims:
         if fits(amount, free):

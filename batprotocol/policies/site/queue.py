@@ -61,7 +61,7 @@ class SiteQueue:
         return self._kinds.values()
 
     def changed(self, hosts: Iterable[int]) -> None:
-        """What is free on these hosts has changed."""
+        """The free amounts of these hosts have changed."""
         for host in hosts:
             free = self._pool.free[host]
             for kind in self._by_host[host]:

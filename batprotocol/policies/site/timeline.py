@@ -16,7 +16,7 @@ from batprotocol.policies.site.pool import Amount, fits
 __all__ = ["Found", "Timeline"]
 
 Found = tuple[float, list[int]]
-"""A time, and the hosts on which there is room from then on for long enough."""
+"""A time, and the hosts that have enough free from then on for long enough."""
 
 
 class Timeline:
@@ -75,7 +75,7 @@ class Timeline:
         return place
 
     def least(self, host: int, begin: float, end: float) -> Amount:
-        """What is free on a host throughout an interval."""
+        """The amount that is free on a host throughout an interval."""
         times, free = self._times[host], self._free[host]
         first = max(bisect_right(times, begin) - 1, 0)
         last = max(bisect_left(times, end), first + 1)
@@ -100,7 +100,7 @@ class Timeline:
         choose: Callable[[Sequence[int]], Sequence[int] | None] | None = None,
         before: float = math.inf,
     ) -> Found:
-        """The first time from which on enough hosts have room for long enough.
+        """The first time from which on enough hosts have enough free for long enough.
 
         Args:
             hosts: the hosts that can be among them.
