@@ -1,4 +1,4 @@
-"""Which of the hosts with enough free a job gets: an order of preference, and what must hold for all of them together."""
+"""Choosing hosts for a job among those with enough free: by preference, and by conditions on all of them together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_TRIES: Final = 10_000
 
 
 class Chooser:
-    """Chooses hosts among those that have room.
+    """Chooses hosts among those with enough free amounts.
 
     Args:
         ranking: a name of `RANKINGS`, or `best-fit`: the smallest interval of host numbers that suffices.

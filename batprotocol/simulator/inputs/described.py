@@ -18,7 +18,6 @@ from batprotocol.simulator.inputs.zones import ClusterZone
 
 __all__ = ["described_platform"]
 
-_WORD = re.compile(r"([A-Za-z_][\w.-]*)=(\S+)", re.ASCII)
 _MOST: Final = 100_000
 
 
@@ -61,12 +60,12 @@ def _hosts_of(text: str, first: int, limit: int) -> list[Host]:
     names = expanded_names(pattern, max(limit, 1))
     properties: dict[str, str] = {}
     for word in words:
-        found = _WORD.fullmatch(word)
-        if found is None:
+        key, equals, value = word.partition("=")
+        if not (equals and value and key.isidentifier()):
             raise InputError(f"expected KEY=VALUE such as cores=64, got {shown(word)}", pattern)
-        if found[1] in properties:
-            raise InputError(f"expected each key once, got {found[1]} twice", pattern)
-        properties[found[1]] = found[2]
+        if key in properties:
+            raise InputError(f"expected each key once, got {key} twice", pattern)
+        properties[key] = value
     speed = parse_speed(properties.pop("speed", "1Gf"))
     if not speed > 0:
         raise InputError(f"expected a speed > 0, got {speed:g}", pattern)
