@@ -3,7 +3,8 @@
 `Policy`, in `scheduler`, combines the parts. `named`, in `names`, makes a policy from its name, and `by_name` does so
 for programs that load schedulers from files only. Each part is a class of a few lines in `orders`, `backfilling` (which
 makes reservations in a `profile`), `allocations` or `walltimes`. The parts read the state in `jobs` and `queue`.
-`switching` knows which hosts sleep. `places` is the old name of `allocations`.
+`switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
+share hosts, with partitions, limits, dependencies and preemption.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from batprotocol.policies.names import *
 from batprotocol.policies.orders import *
 from batprotocol.policies.queue import *
 from batprotocol.policies.scheduler import *
+from batprotocol.policies.site import *
 from batprotocol.policies.walltimes import *
 
 __getattr__ = old_names(__name__, {"Place": "Allocation"})

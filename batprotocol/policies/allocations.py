@@ -10,17 +10,22 @@ from batprotocol.errors import HostsError
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
 from batprotocol.model.hosts import frozen_hosts
+from batprotocol.requests import read_offer
 
 __all__ = [
     "Allocation",
     "AwakeFirst",
     "BestContiguous",
+    "BestFit",
     "Contiguous",
     "Fastest",
     "First",
     "Last",
+    "Pack",
     "Shared",
     "Slowest",
+    "Spread",
+    "Weight",
     "Zones",
 ]
 
@@ -40,6 +45,10 @@ class Allocation:
     """One sentence that describes it."""
     source: ClassVar[str] = ""
     """The publication or documentation that defines it."""
+    ranking: ClassVar[str | None] = None
+    """For jobs that share hosts by cores, memory and GPUs: the order of preference; None: not known."""
+    contiguous: ClassVar[bool] = False
+    """For these jobs: whether their hosts must have consecutive numbers."""
     share: int = 1
     """The maximum number of jobs on a host at a time."""
 
@@ -74,6 +83,7 @@ class First(Allocation):
     """The first hosts that are free."""
 
     name = "first"
+    ranking = "numbers"
     sentence = "The free hosts with the lowest numbers."
 
     def take(self, count: int, free: Hosts, asleep: Hosts) -> FrozenHosts:
@@ -94,6 +104,8 @@ class Contiguous(Allocation):
     """The first free hosts in a row. A job waits until enough hosts in a row are free."""
 
     name = "contiguous"
+    ranking = "numbers"
+    contiguous = True
     sentence = "The first free hosts in a row; a job waits until there are enough."
     source = "Lucarelli, Mendonca, Trystram and Wagner, CCGrid 2015"
 
@@ -187,6 +199,63 @@ class AwakeFirst(Allocation):
         if not asleep:
             return free.take(count)
         return free.take_these(_out_of([free - asleep, free & asleep], count))
+
+
+class BestFit(Allocation):
+    """The smallest row of free hosts that is large enough; else the largest rows, one after the other."""
+
+    name = "best-fit"
+    sentence = "The smallest interval of free hosts that suffices; else the largest ones, one after the other."
+    source = "Slurm, select/linear (best fit of consecutive nodes)"
+    ranking = "best-fit"
+
+    def take(self, count: int, free: Hosts, asleep: Hosts) -> FrozenHosts:
+        rest = [(last + 1 - first, first) for first, last in free.intervals]
+        chosen = Hosts()
+        while len(chosen) < count:
+            missing = count - len(chosen)
+            row = min((row for row in rest if row[0] >= missing), default=None)
+            if row is None:
+                row = max(rest, key=lambda row: (row[0], -row[1]))
+            rest.remove(row)
+            chosen |= Hosts(range(row[1], row[1] + min(row[0], missing)))
+        return free.take_these(chosen)
+
+
+class Pack(First):
+    """Of hosts that jobs share, those with the fewest free cores that suffice; of whole hosts the first ones."""
+
+    name = "pack"
+    sentence = "Of shared hosts, those with the fewest free cores that suffice, so that others stay empty."
+    source = "Slurm, Consumable Resources (select/cons_tres)"
+    ranking = "pack"
+
+
+class Spread(First):
+    """Of hosts that jobs share, those with the most free cores; of whole hosts the first ones."""
+
+    name = "spread"
+    sentence = "Of shared hosts, those with the most free cores, so that jobs disturb one another least."
+    source = "Slurm, SelectTypeParameters (CR_LLN)"
+    ranking = "spread"
+
+
+class Weight(Allocation):
+    """The hosts with the smallest weights, by their property `weight`; those without one weigh 1."""
+
+    name = "weight"
+    sentence = "The hosts with the smallest weights, by their property `weight`."
+    source = "Slurm, slurm.conf (Weight)"
+    ranking = "weight"
+
+    def begin(self, event: SimulationBeginsEvent) -> None:
+        groups: dict[int, list[int]] = defaultdict(list)
+        for host in event.computation_hosts:
+            groups[read_offer(host).weight].append(host.id)
+        self._groups = [_all(groups[weight]) for weight in sorted(groups)]
+
+    def take(self, count: int, free: Hosts, asleep: Hosts) -> FrozenHosts:
+        return free.take_these(_out_of([free & group for group in self._groups], count))
 
 
 class Shared(Allocation):

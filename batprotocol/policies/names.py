@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from batprotocol.errors import SchedulerError, hint, shown
 from batprotocol.policies import allocations, backfilling, orders, walltimes
 from batprotocol.policies.scheduler import Policy
+from batprotocol.policies.site import SiteRules, read_site
 
 __all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "parts_of", "with_options"]
 
@@ -139,9 +140,12 @@ def _no_part(name: str) -> str:
 
 def _words(text: str) -> list[str]:
     words: list[str] = []
-    for each in text.lower().split("+"):
-        whole = each.partition("=")[0] in PARTS
-        words += [each] if whole else _hyphenated(each)
+    for each in text.split("+"):
+        name, equals, options = each.partition("=")
+        if name.lower() == "site":  # whose option is the path of a file
+            words.append(f"site{equals}{options}")
+        else:
+            words += [each.lower()] if name.lower() in PARTS else _hyphenated(each.lower())
     return words
 
 
@@ -227,6 +231,14 @@ def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
     return "order", orders.Multifactor(age=weights[0], size=weights[1], share=weights[2])
 
 
+def _site(options: Sequence[str]) -> SiteRules:
+    path = ",".join(options)
+    try:
+        return read_site(path)
+    except OSError as error:
+        raise ValueError(f"cannot read {shown(path)}: {error.strerror}") from None
+
+
 def _resolution(options: Sequence[str]) -> tuple[str, Any]:
     return "resolution", _number(_only(options, "1"), 0)
 
@@ -248,6 +260,7 @@ _BACKFILLINGS: Final = (
 _ALLOCATIONS: Final = (
     *(allocations.First, allocations.Last, allocations.Contiguous, allocations.BestContiguous, allocations.Zones),
     *(allocations.Fastest, allocations.Slowest, allocations.AwakeFirst, allocations.Shared),
+    *(allocations.BestFit, allocations.Pack, allocations.Spread, allocations.Weight),
 )
 _OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, Any]]]]] = {
     backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),
@@ -277,6 +290,10 @@ _SETTINGS: Final = (
     Part(
         *("settings", "off", "SECONDS", "Hosts without a job for that long are switched off, and on when needed.", ""),
         lambda options: ("off_after", _number(_only(options, "600"), 0)),
+    ),
+    Part(
+        *("settings", "site", "FILE", "The rules of a TOML file hold: partitions, accounts, limits, preemption.", ""),
+        lambda options: ("site", _site(options)),
     ),
     Part(
         *("settings", "resolution", "SECONDS", "Times that differ by less count as equal; 0.001 by default.", ""),

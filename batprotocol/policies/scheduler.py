@@ -9,18 +9,21 @@ import logging
 import math
 import re
 
+import msgspec
 from procset import ProcSet
 
 from batprotocol.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
-from batprotocol.errors import RuleViolation, shown
+from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,
     EDCRequestedSimulationFeatures,
+    Host,
     HostsTurnedOnOffEvent,
     Job,
     JobCompletedEvent,
+    JobsKilledEvent,
     JobSubmittedEvent,
     OneShot,
     SimulationBeginsEvent,
@@ -32,8 +35,11 @@ from batprotocol.policies.backfilling import Backfilling, NoBackfilling
 from batprotocol.policies.jobs import Ending, RunningJob, State, WaitingJob
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Queue
+from batprotocol.policies.site import Site, SiteRules
+from batprotocol.policies.site.driver import SiteDriver
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
+from batprotocol.requests import read_request
 
 __all__ = ["Policy"]
 
@@ -87,6 +93,7 @@ class Policy(Scheduler):
         keeps: bool = False,
         resolution: float = 1e-3,
         off_after: float = math.inf,
+        site: SiteRules | None = None,
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
@@ -96,9 +103,19 @@ class Policy(Scheduler):
         self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
+        self.rules = site
+        if site is not None and site.can_preempt:  # jobs that give way run again
+            self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
 
+    @property
+    def site(self) -> Site | None:
+        """The jobs that share hosts; None as long as all jobs ask for whole hosts, and there are no rules."""
+        return None if self._driver is None else self._driver.site
+
     def _prepare(self, state: State) -> None:
+        self._driver: SiteDriver | None = None
+        self._computing: tuple[Host, ...] = ()
         self.state = state
         self._look_around()
         self._most, state.size = state.room, state.vacant
@@ -124,18 +141,30 @@ class Policy(Scheduler):
         self.switching.begin(event)
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
+        self._computing = tuple(event.computation_hosts)
+        if self.rules is not None:
+            self._open_site(self.rules)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
 
     def on_all_static_jobs_have_been_submitted(self, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
         self._all_submitted = True
+        if self._driver is not None:
+            self._driver.no_more()
 
     def on_hosts_turned_on_off(self, event: HostsTurnedOnOffEvent) -> None:
         self._switched.append(event)
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
         self._ends.append(event.job_id)
+        if self._driver is not None:
+            self._driver.ended(event.job_id, event.state)
+
+    def on_jobs_killed(self, event: JobsKilledEvent) -> None:
+        if self._driver is not None:
+            for each in event.progresses:
+                self._driver.killed(each.job_id, each.progress)
 
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
@@ -143,6 +172,10 @@ class Policy(Scheduler):
         if self._call <= self.state.now:
             self._call, self._changed = math.inf, True
         self._take_arrivals()
+        if self._driver is not None:
+            self._ends.clear()
+            self._driver.decide()
+            return
         self._take_ends()
         self._take_switched()
         self._start_jobs()
@@ -177,7 +210,11 @@ class Policy(Scheduler):
             # Batsim sends the jobs of one time by id, and 10 before 9.
             arrivals.sort(key=lambda event: (rounded(event.submission_time), _natural(event.job_id)))
         for event in arrivals:
-            self.submit(event.job_id, event.job, min(rounded(event.submission_time), self.state.now))
+            submitted = min(rounded(event.submission_time), self.state.now)
+            if self._driver is not None or (event.job.extra_data and self._needs_site(event.job)):
+                self._submit_to_site(event, submitted)
+                continue
+            self.submit(event.job_id, event.job, submitted)
             if self.each:
                 self._start_jobs()
         arrivals.clear()
@@ -289,6 +326,47 @@ class Policy(Scheduler):
             before = job.end
             self.state.move(job, end)
             self.backfilling.extended(job, before, self.state)
+
+    # Jobs that share hosts, and all else of `batprotocol.requests`
+
+    def _needs_site(self, job: Job) -> bool:
+        """Whether a job asks for more than whole hosts."""
+        try:
+            return not read_request(job.extra_data).is_plain
+        except InputError:
+            return True  # the site rejects it with its reason
+
+    def _open_site(self, rules: SiteRules) -> None:
+        ranking, contiguous = self.allocation.ranking, self.allocation.contiguous
+        if ranking is None or self.switching.after < math.inf or self.keeps or self.each:
+            part = self.allocation.name if ranking is None else "off" if self.switching.after < math.inf else "keep"
+            part = part if not (self.each and ranking is not None) else "each"
+            raise SchedulerError(
+                f"{part} does not know jobs that share hosts: use another part, or jobs that ask for whole hosts"
+            )
+        self._driver = SiteDriver(
+            *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes),
+            ranking=ranking,
+            contiguous=contiguous,
+            reply=lambda: self.reply,
+            reject=self._reject,
+            call_at=self._call_at,
+        )
+
+    def _submit_to_site(self, event: JobSubmittedEvent, submitted: float) -> None:
+        """Give a job to the site, which opens with the first job that needs it."""
+        if self._driver is None:
+            self._take_ends()
+            self._open_site(SiteRules())
+            assert self._driver is not None
+            for running in self.state.running.values():
+                self._driver.site.adopt(running)
+            for waiting in list(self.queue.jobs.values()):
+                self._driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
+            if self._all_submitted:
+                self._driver.no_more()
+        self._driver.submitted(event, self._count, submitted)
+        self._count += 1
 
     # Hosts that sleep
 

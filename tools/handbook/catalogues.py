@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from batprotocol.policies.names import KINDS, PARTS
+from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
 from batprotocol.simulator import METRICS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.simulator.results.catalogue import Metric
@@ -40,6 +41,16 @@ def policies(page: str, kind: str) -> str:
         if part.kind == kind
     )
     return _without_empty(("name", "effect", "source"), rows)
+
+
+def requests(page: str, which: str) -> str:
+    """The keys of the vocabulary of `jobs` or `hosts`."""
+    keys = {"jobs": JOB_KEYS, "hosts": HOST_KEYS}[which]
+    rows = (
+        (code(name), prose(key.meaning), ", ".join(map(code, filter(None, key.slurm.split(", ")))))
+        for name, key in keys.items()
+    )
+    return _without_empty(("key", "meaning", "in Slurm"), rows)
 
 
 def words(page: str, which: str) -> str:

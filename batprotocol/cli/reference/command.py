@@ -87,6 +87,12 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     help="With --which: also try this schema. Can be repeated.",
 )
 @click.option(
+    "--requests",
+    is_flag=True,
+    help="Print the JSON schema of the extra data of jobs that ask for partitions, cores, memory, GPUs and more.",
+)
+@click.option("--offers", is_flag=True, help="Print the JSON schema of the properties of hosts that offer these.")
+@click.option(
     "--allow",
     type=click.Choice(["fine", "default", "absent", "refused"]),
     default="fine",
@@ -102,6 +108,8 @@ def schema(
     described: str | None,
     which: str | None,
     also: tuple[str, ...],
+    requests: bool,
+    offers: bool,
     allow: str,
 ) -> None:
     """Show the definition of NAME in the protocol's schema: fields, types, defaults and comments.
@@ -123,6 +131,14 @@ def schema(
         raise click.UsageError("use only one of NAME or --protocol, --diff, --describe and --which", context)
     if also and which is None:
         raise click.UsageError("--also needs --which: add --which FILE", context)
+        raise click.UsageError("--also is for --which: give that, too", context)
+    if requests or offers:
+        if (requests and offers) or any(each is not None for each in (name, protocol, diff, described, which)):
+            raise click.UsageError("--requests and --offers stand alone", context)
+        from batprotocol.cli.reference.vocabulary import show_schema
+
+        show_schema(offers)
+        return
     output = Output()
     if diff is not None:
         from batprotocol.cli.reference.differences import show

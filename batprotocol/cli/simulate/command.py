@@ -23,6 +23,13 @@ __all__ = ["simulate"]
     help="The platform, a SimGrid XML file.",
 )
 @click.option(
+    "--hosts",
+    "described",
+    metavar="TEXT",
+    help="Simulate on these hosts instead of a platform file: 'n[0-63] cores=64 memory=256G gres=gpu:4', several "
+    "kinds with ; between them.",
+)
+@click.option(
     "-w",
     "--workload",
     "workloads",
@@ -147,6 +154,8 @@ def simulate(
 
     if sum(given is not None for given in (target, endpoint, library)) > 1:
         raise click.UsageError("give only one of FILE:CLASS or POLICY, --endpoint and --library", context)
+    if options["described"] is not None and (options["platform"] is not None or options["energy"] or options["roles"]):
+        raise click.UsageError("--hosts is instead of --platform, and without --energy and --role", context)
     if options["warm_up"] + options["cool_down"] >= 1:
         raise click.UsageError("--warm-up and --cool-down must be less than 1 together", context)
     if options["timeout"] is not None and endpoint is None:

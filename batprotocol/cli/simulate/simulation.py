@@ -39,6 +39,7 @@ from batprotocol.simulator import (
     Result,
     Workload,
     advice_on,
+    described_platform,
     named_workload,
     platform_for,
     read_platform,
@@ -56,6 +57,7 @@ def run(
     target: str | None,
     *,
     platform: str | None,
+    described: str | None,
     workloads: Sequence[str],
     events: Sequence[str],
     output: str | None,
@@ -88,6 +90,7 @@ def run(
         target: the file and the class in it, `path/to/file.py:Class`; None is an example, unless `endpoint` or
             `library` is given.
         platform: the platform file; None is an example, or as many equal hosts as the workloads are made for.
+        described: the hosts as `described_platform` takes them, instead of a platform file; or None.
         workloads: the workload files; none is an example.
         events: the files of external events.
         output: the folder for Batsim's result files, or None.
@@ -126,9 +129,11 @@ def run(
     for path, workload in zip(workloads, given, strict=False):  # the example has no path
         if "?" in path and not len(workload):
             console_output.remark(path, "it selects no job; change the words behind the ?")
-    hosts = _platform(
-        platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given), host_limit
-    )
+    most = _fewest(mmax, mmax_workload, given)
+    if described is not None:
+        hosts = described_platform(described, limit=host_limit if most is None else min(most, host_limit))
+    else:
+        hosts = _platform(platform, given, bool(workloads), energy, roles, master, most, host_limit)
     other_protocol = spoken(protocol, schema)
     about = None
     if record is not None:

@@ -7,6 +7,7 @@ before the simulation, with the place of the mistake:
 - `read_platform`: `platform_xml` creates hosts and zones. It uses `xml`, `elements` and `units` to read the file,
   `topologies` for clusters, and a `configuration` for the settings. `machines` then selects the master, the computation
   hosts and the storage hosts, and numbers them.
+- `described_platform`, in `described`: a platform from a few lines.
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`. `workload_json` uses `json_stream`, `profiles_json`
   (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
   does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
@@ -28,6 +29,7 @@ from batprotocol.simulator.inputs.changes import (
     shuffled_weeks,
     with_offered_load,
 )
+from batprotocol.simulator.inputs.described import described_platform
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
@@ -66,6 +68,7 @@ __all__ = [
     "Workload",
     "WorkloadProfile",
     "advice_on",
+    "described_platform",
     "estimated_walltimes",
     "exact_walltimes",
     "lublin_workload",

@@ -1,0 +1,158 @@
+"""Choosing hosts for a job among those with enough free: by preference, and by conditions on all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from batprotocol.policies.site.pool import Amount
+from batprotocol.requests import Request
+from batprotocol.requests.features import matches
+from batprotocol.requests.offer import Offer
+
+__all__ = ["RANKINGS", "Chooser"]
+
+Rank = Callable[[Offer, Amount], object]
+
+RANKINGS: Final[dict[str, tuple[str, Rank]]] = {
+    "pack": (
+        "Hosts with the fewest free cores that suffice, so that other hosts stay empty.",
+        lambda offer, free: (free[1], offer.id),
+    ),
+    "spread": (
+        "Hosts with the most free cores, so that jobs disturb one another least.",
+        lambda offer, free: (-free[1], offer.id),
+    ),
+    "weight": (
+        "Hosts with the smallest weight, and of these the ones with the fewest free cores.",
+        lambda offer, free: (offer.weight, free[1], offer.id),
+    ),
+    "numbers": ("Hosts with the lowest numbers.", lambda offer, free: offer.id),
+}
+"""The orders of preference by name, each with a sentence."""
+
+_MOST_TRIES: Final = 10_000
+
+
+class Chooser:
+    """Chooses hosts among those with enough free amounts.
+
+    Args:
+        ranking: a name of `RANKINGS`, or `best-fit`: the smallest interval of host numbers that suffices.
+        offers: what each host offers, by its number.
+    """
+
+    def __init__(self, ranking: str, offers: Mapping[int, Offer]) -> None:
+        if ranking not in RANKINGS and ranking != "best-fit":
+            raise ValueError(f"there is no allocation {ranking!r}; there are best-fit, {', '.join(RANKINGS)}")
+        self.ranking = ranking
+        self.offers = offers
+
+    def choose(
+        self,
+        hosts: Sequence[int],
+        count: int,
+        request: Request,
+        free: Mapping[int, Amount],
+        first: Callable[[int], object] | None = None,
+    ) -> list[int] | None:
+        """Hosts for a job, sorted by number; None if those with enough free do not do.
+
+        Args:
+            hosts: the hosts with enough free for it.
+            count: how many it asks for.
+            request: what it asks for.
+            free: what is free on each host.
+            first: a key by which hosts are preferred before all else; the smallest first.
+        """
+        if len(hosts) < count:
+            return None
+        constraint = request.constraint
+        if constraint is not None and constraint.same:
+            for alternative in constraint.same:
+                fitting = [host for host in hosts if matches(alternative, self.offers[host].features)]
+                chosen = self._counted(fitting, count, request, free, first)
+                if chosen is not None:
+                    return chosen
+            return None
+        return self._counted(hosts, count, request, free, first)
+
+    def _counted(
+        self,
+        hosts: Sequence[int],
+        count: int,
+        request: Request,
+        free: Mapping[int, Amount],
+        first: Callable[[int], object] | None,
+    ) -> list[int] | None:
+        if len(hosts) < count:
+            return None
+        counts = () if request.constraint is None else request.constraint.counts
+        if request.contiguous:
+            return self._contiguous(hosts, count, request)
+        ranked = self._ranked(hosts, count, free)
+        if first is not None:
+            ranked.sort(key=first)  # type: ignore[arg-type]
+        if not counts:
+            return sorted(ranked[:count])
+        chosen: list[int] = []
+        for number, expression in counts:
+            members = [host for host in ranked if matches(expression, self.offers[host].features)]
+            missing = number - sum(host in members for host in chosen)
+            # Those that no other condition needs first.
+            members.sort(key=lambda host: sum(matches(other, self.offers[host].features) for _, other in counts))
+            chosen += [host for host in members if host not in chosen][: max(missing, 0)]
+        chosen += [host for host in ranked if host not in chosen][: max(count - len(chosen), 0)]
+        return sorted(chosen) if len(chosen) == count and self._satisfies(chosen, request) else None
+
+    def _satisfies(self, hosts: Sequence[int], request: Request) -> bool:
+        counts = () if request.constraint is None else request.constraint.counts
+        return all(
+            sum(matches(expression, self.offers[host].features) for host in hosts) >= number
+            for number, expression in counts
+        )
+
+    def _ranked(self, hosts: Sequence[int], count: int, free: Mapping[int, Amount]) -> list[int]:
+        if self.ranking == "best-fit":
+            return best_fit(hosts, count)
+        rank = RANKINGS[self.ranking][1]
+        return sorted(hosts, key=lambda host: rank(self.offers[host], free[host]))  # type: ignore[arg-type,return-value]
+
+    def _contiguous(self, hosts: Sequence[int], count: int, request: Request) -> list[int] | None:
+        fitting = [
+            run[place : place + count]
+            for run in sorted(runs(hosts), key=len)
+            for place in range(max(len(run) - count + 1, 0))
+        ]
+        return next((each for each in fitting[:_MOST_TRIES] if self._satisfies(each, request)), None)
+
+
+def runs(hosts: Sequence[int]) -> list[list[int]]:
+    """Hosts in intervals of consecutive numbers.
+
+    >>> runs([1, 2, 5])
+    [[1, 2], [5]]
+    """
+    found: list[list[int]] = []
+    for host in sorted(hosts):
+        if found and found[-1][-1] == host - 1:
+            found[-1].append(host)
+        else:
+            found.append([host])
+    return found
+
+
+def best_fit(hosts: Sequence[int], count: int) -> list[int]:
+    """Hosts by the smallest interval that suffices; if none does, from the largest one, and so on with what is missing.
+
+    >>> best_fit([0, 1, 2, 5, 6, 9], 2)[:2], best_fit([0, 1, 2, 5, 6, 9], 4)[:4]
+    ([5, 6], [0, 1, 2, 9])
+    """
+    rest = runs(hosts)
+    ordered: list[int] = []
+    while rest:
+        enough = [run for run in rest if len(run) >= count - len(ordered)]
+        run = min(enough, key=len) if enough and len(ordered) < count else max(rest, key=len)
+        rest.remove(run)
+        ordered += run
+    return ordered

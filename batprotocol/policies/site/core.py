@@ -1,0 +1,467 @@
+"""A site as a scheduler sees it: jobs that wait with requests, hosts that they share, and the plan that starts them.
+
+A `Site` gets jobs, and executes, rejects and kills them through `Actions`. It must not know how messages come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+
+from batprotocol.errors import InputError
+from batprotocol.hosts import Hosts
+from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
+from batprotocol.policies.backfilling import Backfilling
+from batprotocol.policies.jobs import RunningJob, State
+from batprotocol.policies.orders import Order
+from batprotocol.policies.site.actions import Actions, Allocated
+from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.limits import Usage
+from batprotocol.policies.site.lives import Lives
+from batprotocol.policies.site.membership import (
+    ANY,
+    anywhere,
+    default_of,
+    mapping_of,
+    partitions_of,
+    refusal_of_partition,
+)
+from batprotocol.policies.site.planning import Planner, settings_of
+from batprotocol.policies.site.pool import Pool
+from batprotocol.policies.site.preempting import Preempting
+from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.rules import Partition, SiteRules
+from batprotocol.policies.site.timeline import Timeline
+from batprotocol.policies.walltimes import Walltimes
+from batprotocol.requests import Dependencies, Request, read_request
+from batprotocol.requests import Site as Machine
+from batprotocol.requests.fitting import needs_of
+from batprotocol.requests.request import NOTHING
+
+__all__ = ["Site"]
+
+
+class Site:
+    """The jobs and hosts of a site.
+
+    Args:
+        hosts: the computation hosts.
+        rules: partitions, qualities of service, accounts and limits.
+        state: the policy's state: its time, and its running jobs.
+        order: the order of the queue.
+        backfilling: the kind of backfilling.
+        walltimes: how long jobs are expected to run.
+        ranking: which of the hosts with room a job gets: a name of `RANKINGS`, or `best-fit`.
+        contiguous: whether all jobs need hosts with consecutive numbers.
+        actions: how jobs are executed, rejected and killed.
+
+    Raises:
+        InputError: a property of a host, or a name in the rules, cannot be used.
+    """
+
+    def __init__(
+        self,
+        hosts: Iterable[Host],
+        rules: SiteRules,
+        state: State,
+        order: Order,
+        backfilling: Backfilling,
+        walltimes: Walltimes,
+        actions: Actions,
+        *,
+        ranking: str = "numbers",
+        contiguous: bool = False,
+    ) -> None:
+        hosts = tuple(hosts)
+        self.rules, self._state, self._walltimes, self._actions = rules, state, walltimes, actions
+        self._contiguous = contiguous
+        self._machine = Machine(hosts)
+        self._pool = Pool(self._machine.offers)
+        self._members = partitions_of(hosts, self._machine, rules)
+        self._default = default_of(rules, self._members)
+        self.queue = SiteQueue(order, state, self._pool)
+        self._timeline = Timeline(self._pool.capacity, state.now)
+        offers = {offer.id: offer for offer in self._machine.offers}
+        self._chooser = Chooser(ranking, offers)
+        self._planner = Planner(
+            settings_of(backfilling), self.queue, self._pool, self._timeline, self._chooser, self._partition_hosts
+        )
+        self._usage = Usage(rules)
+        self._dependencies = Dependencies()
+        self._held: dict[str, SiteJob] = {}  # jobs whose time or dependency has not come
+        self._times: list[tuple[float, int, str]] = []  # when to look at them again
+        self._running: dict[str, SiteRunning] = {}
+        self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
+        self._lives = Lives()
+        self._graces: list[tuple[float, list[str]]] = []
+        self._numbers = self._starts = 0
+        self._all_submitted = self._is_finished = False
+        self.allocated: list[Allocated] = []
+        """What each job took that started, in the order of their starts."""
+
+    def _partition_hosts(self, name: str) -> frozenset[int]:
+        return self._members[name] if name else frozenset(self._pool.capacity)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job waits or runs."""
+        return not (self.queue.jobs or self._held or self._running)
+
+    # Jobs come
+
+    def submitted(self, job_id: str, job: Job, number: int, time: float, profile: Profile | None = None) -> bool:
+        """A job is submitted; whether something may start now.
+
+        Args:
+            job_id: the job.
+            job: what it asks for.
+            number: how many jobs came before it.
+            time: when it was submitted.
+            profile: its profile, if it is known.
+        """
+        try:
+            request = read_request(job.extra_data)
+        except InputError as error:
+            self._actions.reject(job_id, str(error))
+            self._unknown(job_id, time, str(error))
+            return False
+        waiting = SiteJob(job_id, job, number, time, request)
+        waiting.profile = profile
+        self._see(self._dependencies.submitted(job_id, request, time))
+        refusal = self._prepare(waiting) or self._usage.refusal(waiting)
+        if refusal is not None:
+            self._reject(waiting, refusal)
+            return False
+        self._usage.waits(waiting, 1)
+        self._held[job_id] = waiting
+        return self._look_at(waiting)
+
+    def adopt(self, running: RunningJob) -> None:
+        """A job runs that was started before the site was opened: it has its hosts for itself."""
+        waited = running.waited
+        job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, NOTHING)
+        job.expected = waited.expected
+        members = list(running.hosts)
+        kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), frozenset(self._pool.capacity))
+        self._numbers += 1
+        entry = Entry(job, "", 1, kind, self._numbers)
+        job.entries.append(entry)
+        self._dependencies.submitted(job.id, NOTHING, job.submitted)
+        self._dependencies.started(job.id, running.started)
+        adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
+        adopted.end = running.end
+        self._pool.take(members, kind.amount)
+        self._timeline.take(members, self._state.now, adopted.end, kind.amount)
+        self._usage.runs(job, 1)
+        self._starts = max(self._starts, running.place + 1)
+
+    def _unknown(self, job_id: str, time: float, why: str) -> None:
+        self._dependencies.submitted(job_id, read_request(None), time)
+        self._see(self._dependencies.ended(job_id, FinalJobState.REJECTED, time, why))
+
+    def no_more(self) -> None:
+        """All jobs of the workloads are submitted."""
+        self._all_submitted = True
+        self._see(self._dependencies.no_more())
+
+    def _prepare(self, job: SiteJob) -> str | None:
+        """Find out where a job can run; returns why it can never run, or None."""
+        request, size = job.request, job.size
+        if size < 1:
+            return f"it asks for {size} hosts, and needs one at least"
+        if size > len(self._pool.capacity):
+            return f"it asks for {size} hosts, and there are {len(self._pool.capacity)}"
+        if request.reservation is not None:
+            return f"there is no reservation {request.reservation!r}"
+        refusal = self._refusal_of_names(request)
+        if refusal is not None:
+            return refusal
+        names = request.partition or self._default
+        for name in names:
+            if name not in self._members:
+                return f"there is no partition {name!r}; there are {', '.join(sorted(self._members)) or 'none'}"
+        why = None
+        job.is_whole = request.exclusive or not (request.cores or request.memory or request.gres or request.tasks)
+        needs = needs_of(request, size)
+        for name in names or ("",):
+            partition = self.rules.partitions.get(name, ANY)
+            reason = refusal_of_partition(name, partition, job) or self._add_entry(job, name, partition)
+            why = why or reason
+        if not job.entries:
+            return why or "no partition takes it"
+        amount = job.entries[0].kind.amount
+        job.amount = amount
+        job.cores = size * (needs.cores or 1) if not job.is_whole else 0
+        if job.is_whole:
+            cheapest = sorted(self._pool.capacity[host][1] for host in job.entries[0].kind.hosts)[:size]
+            job.cores = sum(cheapest)
+        job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
+        return self._refusal_of_deadline(job, job.submitted)
+
+    def _refusal_of_names(self, request: Request) -> str | None:
+        rules = self.rules
+        if rules.qos and request.qos is not None and request.qos not in rules.qos:
+            return f"there is no QOS {request.qos!r}; there are {', '.join(sorted(rules.qos))}"
+        if rules.accounts and request.account is not None and request.account not in rules.accounts:
+            return f"there is no account {request.account!r}; there are {', '.join(sorted(rules.accounts))}"
+        return None
+
+    def _refusal_of_deadline(self, job: SiteJob, now: float) -> str | None:
+        deadline = job.request.deadline
+        if deadline is None:
+            return None
+        begin = now if job.request.begin is None else max(now, job.request.begin.of(job.submitted))
+        end = begin + (0.0 if math.isinf(job.walltime) else job.walltime)
+        latest = deadline.of(job.submitted)
+        return f"it would end at {end:g} s at the earliest, and its deadline is {latest:g} s" if end > latest else None
+
+    def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
+        request, size = job.request, job.size
+        members = self._partition_hosts(name)
+        eligible = self._machine.eligible(anywhere(request), size) & members
+        whole = job.is_whole or partition.exclusive
+        refusal = self._machine.refusal(anywhere(request), size)
+        if refusal is not None:
+            return refusal
+        if len(eligible) < size:
+            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
+        if self._chooser.choose(sorted(eligible), size, request, self._pool.capacity) is None:
+            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
+        amount = self._pool.amount(needs_of(request, size), whole)
+        kind = self.queue.kind(amount, eligible)
+        self._numbers += 1
+        entry = Entry(job, name, partition.tier, kind, self._numbers)
+        expected = self._walltimes.expected(job, self._state)
+        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
+        longest = min(partition.max_time, self._qos_time(request))
+        default = longest if partition.default_time is None else partition.default_time
+        entry.expected = job.expected if job.expected < math.inf else default
+        job.entries.append(entry)
+        return None
+
+    def _qos_time(self, request: Request) -> float:
+        qos = None if request.qos is None else self.rules.qos.get(request.qos)
+        return math.inf if qos is None else qos.max_time
+
+    def _look_at(self, job: SiteJob) -> bool:
+        """Whether a held job joins the queue now. Otherwise, its time is noted, or it is rejected."""
+        state = self._state
+        verdict = self._dependencies.verdict(job.first_id)
+        begin = job.request.begin
+        since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
+        refusal = verdict.never or self._refusal_of_deadline(job, state.now)
+        if refusal is not None:
+            self._drop(job)
+            self._reject(job, refusal)
+            return False
+        if since > state.now + state.resolution / 2:
+            if since < math.inf:
+                heappush(self._times, (since, job.number, job.id))
+            return False
+        del self._held[job.id]
+        self.queue.add(job)
+        deadline = job.request.deadline
+        if deadline is not None:
+            latest = deadline.of(job.submitted) - (0.0 if math.isinf(job.walltime) else job.walltime)
+            heappush(self._times, (latest, job.number, job.id))
+        return True
+
+    def _see(self, job_ids: Iterable[str]) -> None:
+        """The dependencies of these jobs may have changed."""
+        for first_id in job_ids:
+            job = self._held.get(self._lives.current(first_id))
+            if job is not None and self._look_at(job):
+                self._joined = True
+
+    def _drop(self, job: SiteJob) -> None:
+        """A job waits no longer."""
+        self._held.pop(job.id, None)
+        if job.id in self.queue.jobs:
+            for entry in job.entries:
+                self._planner.dropped(entry)
+            self.queue.remove(job)
+        self._usage.waits(job, -1)
+
+    def _reject(self, job: SiteJob, why: str) -> None:
+        self._actions.reject(job.id, why)
+        self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, self._state.now, why))
+
+    _joined = False
+
+    # Time goes on, and jobs end
+
+    def passed(self) -> bool:
+        """Look at what was to happen until now; whether something may start."""
+        state = self._state
+        changed, self._joined = self._joined, False
+        while self._times and self._times[0][0] <= state.now + state.resolution / 2:
+            _, _, job_id = heappop(self._times)
+            if job_id in self._held:
+                changed |= self._look_at(self._held[job_id])
+            elif job_id in self.queue.jobs:
+                job = self.queue.jobs[job_id]
+                refusal = self._refusal_of_deadline(job, state.now + state.resolution)
+                if refusal is not None:
+                    self._drop(job)
+                    self._reject(job, refusal)
+                    changed = True
+        while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
+            _, job_ids = self._graces.pop(0)
+            self._actions.kill([job_id for job_id in job_ids if job_id in self._running])
+        return changed or self._extend_the_late()
+
+    def wakes_at(self) -> float:
+        """When something happens without an event; infinity: never."""
+        times = self._times[0][0] if self._times else math.inf
+        graces = self._graces[0][0] if self._graces else math.inf
+        return min(times, graces, self._planner.wakes_at(self._state))
+
+    def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
+        """A job has ended; the job, if it had run here."""
+        state = self._state
+        job = self._running.pop(job_id, None)
+        if job is None:
+            waiting = self.queue.jobs.get(job_id) or self._held.get(job_id)
+            if waiting is not None:  # somebody else started it
+                self._drop(waiting)
+                self._see(self._dependencies.ended(waiting.first_id, ended, state.now))
+            return None
+        entry = job.entry
+        amount = entry.kind.amount
+        self._pool.give_back(job.members, amount)
+        self.queue.changed(job.members)
+        if job.end > state.now:
+            self._timeline.give_back(job.members, state.now, job.end, amount)
+        self._planner.freed(job.members)
+        self._usage.runs(entry.job, -1)
+        again = self._runs_again(job, ended, progress)
+        if not again:
+            self._see(self._dependencies.ended(entry.job.first_id, ended, state.now))
+        return job
+
+    def _runs_again(self, job: SiteRunning, ended: FinalJobState, progress: KillProgress | None) -> bool:
+        """Register a job again that gave way; whether it was."""
+        if not job.is_giving_way or ended is not FinalJobState.COMPLETED_KILLED or self._preempting is None:
+            return False
+        waited = job.entry.job
+        mode = self._preempting.mode_of(job)
+        if mode == "cancel" or waited.request.requeue is False:
+            return False
+        life = self._lives.next(waited, progress if mode == "checkpoint" else None)
+        self._actions.register(life.id, life.job, life.new_profile)
+        again = SiteJob(life.id, life.job, waited.number, waited.submitted, waited.request)
+        again.first_id, again.profile = waited.first_id, life.profile
+        again.lost = waited.lost + (0.0 if life.new_profile else self._state.now - job.started)
+        if self._prepare(again) is not None:  # it fitted before
+            return False
+        self._usage.waits(again, 1)
+        self.queue.add(again)
+        return True
+
+    def _extend_the_late(self) -> bool:
+        """Jobs that last longer than expected are expected to use their walltime; whether there are some."""
+        state = self._state
+        late = [
+            self._running[ending[3]]
+            for ending in state.endings.irange(maximum=(state.now - state.resolution, math.inf))
+            if ending[3] in self._running
+        ]
+        extended = False
+        for job in late:
+            end = job.started + job.waited.walltime
+            if end > job.end and not job.is_giving_way:
+                state.move(job, end)
+                extended = True
+        if extended:
+            self._plan_anew()
+        return extended
+
+    def _plan_anew(self) -> None:
+        """Make the timeline anew, without reservations: they could not be kept."""
+        state = self._state
+        claims = self._planner.claims
+        for entry in list(self._planner.heads.values()):
+            self._planner.dropped(entry)
+        self._timeline.__init__(self._pool.capacity, state.now)  # type: ignore[misc]
+        for job in self._running.values():
+            if job.end > state.now:
+                self._timeline.take(job.members, state.now, job.end, job.entry.kind.amount)
+        for entry, hosts in claims:
+            self._planner.claimed(entry, hosts, state.now)
+        self._planner.freed(self._pool.capacity)
+
+    # Jobs start
+
+    def start(self, started: Callable[[SiteRunning], None]) -> None:
+        """Start what the plan chooses.
+
+        Args:
+            started: called with each job that was started.
+        """
+        claim = self._claim if self._preempting is not None else None
+        for entry, hosts in self._planner.starting(self._state, self._is_allowed, claim):
+            self._start(entry, hosts, started)
+        self._finish()
+
+    def _is_allowed(self, entry: Entry) -> bool:
+        return not self._usage.blocked(entry.job)
+
+    def _start(self, entry: Entry, hosts: list[int], started: Callable[[SiteRunning], None]) -> None:
+        state, job = self._state, entry.job
+        refusal = self._actions.execute(job.id, hosts, mapping_of(job, hosts))
+        self._drop(job)
+        if refusal is not None:
+            self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal))
+            return
+        amount = entry.kind.amount
+        self._pool.take(hosts, amount)
+        self.queue.changed(hosts)
+        frozen = Hosts(hosts).take(len(hosts))
+        running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
+        self._starts += 1
+        self._timeline.take(hosts, state.now, running.end, amount)
+        self._usage.runs(job, 1)
+        self.allocated.append(self._allocated(running, job, entry))
+        started(running)
+        self._see(self._dependencies.started(job.first_id, state.now))
+
+    def _allocated(self, running: SiteRunning, job: SiteJob, entry: Entry) -> Allocated:
+        amount = entry.kind.amount
+        gres = ",".join(map(str, needs_of(job.request, job.size).gres))
+        whole = amount[1] == 0
+        return Allocated(
+            *(job.id, running.started, tuple(running.members), amount[1], amount[2], gres, whole),
+            *(entry.partition, job.first_id),
+        )
+
+    def _claim(self, entry: Entry) -> bool:
+        """Let jobs give way to an entry, if enough can; whether they do."""
+        assert self._preempting is not None
+        found = self._preempting.find(entry, self._running.values(), self._state.now, self._planner.heads.values())
+        if found is None:
+            return False
+        now = self._state.now
+        by_grace: dict[float, list[str]] = {}
+        for victim in found.victims:
+            victim.is_giving_way = True
+            grace = self._preempting.grace_of(victim)
+            by_grace.setdefault(grace, []).append(victim.waited.id)
+            if victim.end > now:
+                self._timeline.give_back(victim.members, now, victim.end, victim.entry.kind.amount)
+                self._state.move(victim, now)
+        for grace, job_ids in sorted(by_grace.items()):
+            if grace:
+                self._graces.append((now + grace, job_ids))
+                self._graces.sort()
+            else:
+                self._actions.kill(job_ids)
+        self._planner.claimed(entry, found.hosts, now)
+        return True
+
+    def _finish(self) -> None:
+        """Where jobs may run again: say when no more will."""
+        if self._preempting is not None and self._all_submitted and not self._is_finished and self.is_idle:
+            self._is_finished = True
+            self._actions.finish()

@@ -1,0 +1,141 @@
+"""The side of a policy that runs a site: events in, decisions out.
+
+`SiteDriver` gives a `Site` the events of a simulation, and does what the site decides through the policy's reply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from batprotocol.errors import RuleViolation
+from batprotocol.model import FinalJobState, Host, Job, JobSubmittedEvent, KillProgress, Profile
+from batprotocol.policies.backfilling import Backfilling
+from batprotocol.policies.jobs import RunningJob, State
+from batprotocol.policies.orders import Order
+from batprotocol.policies.site.core import Site
+from batprotocol.policies.site.jobs import SiteRunning
+from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.walltimes import Walltimes
+
+__all__ = ["SiteDriver"]
+
+
+class SiteDriver:
+    """Runs a site for a policy.
+
+    Args:
+        hosts: the computation hosts.
+        rules: the rules of the site.
+        state: the policy's state.
+        order: the order of the queue.
+        backfilling: the kind of backfilling.
+        walltimes: how long jobs are expected to run.
+        ranking: which of the hosts with room a job gets.
+        contiguous: whether all jobs need hosts with consecutive numbers.
+        reply: gives the reply of this turn.
+        reject: rejects a job, with a reason.
+        call_at: calls the policy at a time.
+    """
+
+    def __init__(
+        self,
+        hosts: Iterable[Host],
+        rules: SiteRules,
+        state: State,
+        order: Order,
+        backfilling: Backfilling,
+        walltimes: Walltimes,
+        *,
+        ranking: str,
+        contiguous: bool,
+        reply: Callable[[], Any],
+        reject: Callable[[str, object], None],
+        call_at: Callable[[float], None],
+    ) -> None:
+        self._state, self._order, self._walltimes = state, order, walltimes
+        self._reply, self._reject, self._call_at = reply, reject, call_at
+        self.site = Site(
+            hosts, rules, state, order, backfilling, walltimes, self, ranking=ranking, contiguous=contiguous
+        )
+        self._states: dict[str, FinalJobState] = {}
+        self._progresses: dict[str, KillProgress] = {}
+        self._changed = False
+
+    # Events
+
+    def submitted(self, event: JobSubmittedEvent, number: int, time: float) -> None:
+        """A job is submitted."""
+        profile = None if event.profile is None else event.profile.profile
+        self._changed |= self.site.submitted(event.job_id, event.job, number, time, profile)
+
+    def ended(self, job_id: str, state: FinalJobState) -> None:
+        """A job has ended."""
+        self._states[job_id] = state
+
+    def killed(self, job_id: str, progress: KillProgress) -> None:
+        """A job was killed after some progress."""
+        self._progresses[job_id] = progress
+
+    def no_more(self) -> None:
+        """All jobs of the workloads are submitted."""
+        self.site.no_more()
+
+    def decide(self) -> None:
+        """Start what can start now."""
+        state = self._state
+        for job_id, ended in self._states.items():
+            job = self.site.ended(job_id, ended, self._progresses.get(job_id))
+            if job is not None:
+                del state.running[job_id]
+                state.endings.remove(job.ending)
+                for part in (self._order, self._walltimes):
+                    part.ended(job, state)
+            self._changed = True
+        self._states.clear()
+        self._progresses.clear()
+        if self.site.passed() or self._changed:
+            self._changed = False
+            self.site.start(self._started)
+        wakes_at = self.site.wakes_at()
+        if wakes_at < math.inf:
+            self._call_at(wakes_at)
+
+    def _started(self, job: SiteRunning) -> None:
+        running: RunningJob = job
+        self._state.running[job.waited.id] = running
+        self._state.endings.add(job.ending)
+
+    # Actions
+
+    def execute(self, job_id: str, hosts: list[int], mapping: list[int] | None) -> str | None:
+        """Execute a job; if that is not possible, reject it, and return why."""
+        try:
+            if mapping is None:
+                self._reply().add_execute_job(job_id, hosts)
+            else:
+                self._reply().add_execute_job(job_id, hosts, mapping)
+        except RuleViolation as violation:
+            self._reject(job_id, violation)
+            return str(violation)
+        return None
+
+    def reject(self, job_id: str, why: str) -> None:
+        """Reject a job."""
+        self._reject(job_id, why)
+
+    def kill(self, job_ids: list[str]) -> None:
+        """Kill jobs."""
+        if job_ids:
+            self._reply().add_kill_jobs(job_ids)
+
+    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
+        """Register a job, with a profile of its name if it has a new one."""
+        if profile is not None:
+            self._reply().add_register_profile(job.profile_id, profile)
+        self._reply().add_register_job(job_id, job)
+
+    def finish(self) -> None:
+        """No more jobs are registered."""
+        self._reply().add_finish_registration()

@@ -1,0 +1,133 @@
+"""The jobs of a site: what each takes of its hosts, and the partitions in which it can run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from sortedcontainers import SortedList
+
+from batprotocol.hosts import FrozenHosts
+from batprotocol.model import Job, Profile
+from batprotocol.policies.jobs import RunningJob, WaitingJob
+from batprotocol.policies.site.pool import Amount
+from batprotocol.requests import Request
+
+__all__ = ["Entry", "Kind", "SiteJob", "SiteRunning"]
+
+
+class SiteJob(WaitingJob):
+    """A job that waits on a site.
+
+    Attributes:
+        request: what it asks for.
+        amount: what it takes of each of its hosts.
+        is_whole: whether it has its hosts for itself.
+        cores: the cores that it takes of all hosts together.
+        gpus: the generic resources named `gpu` that it takes of all hosts together.
+        entries: its entries in the queue, one for each partition that it can run in.
+        first_id: its id when it was submitted first; it has another one when it runs again.
+        profile: its profile, if Batsim forwards profiles.
+        lost: seconds of work that were lost when it gave way before.
+    """
+
+    __slots__ = ("amount", "cores", "entries", "first_id", "gpus", "is_whole", "lost", "profile", "request")
+
+    def __init__(self, id: str, job: Job, number: int, submitted: float, request: Request) -> None:
+        super().__init__(id, job, number, submitted)
+        self.request = request
+        self.amount: Amount = ()
+        self.is_whole = True
+        self.cores = self.gpus = 0
+        self.entries: list[Entry] = []
+        self.first_id = id
+        self.profile: Profile | None = None
+        self.lost = 0.0
+
+    @property
+    def array(self) -> str:
+        """The full id of the array that the job is a task of; "" if there is none."""
+        if self.request.array is None:
+            return ""
+        workload, bang, _ = self.first_id.rpartition("!")
+        return f"{workload}{bang}{self.request.array.array}"
+
+
+class Kind:
+    """Jobs that can have the same hosts and take the same amount of each.
+
+    Attributes:
+        amount: what they take of each host.
+        hosts: the hosts that they can have.
+        fitting: those of them that have room now.
+        entries: the entries of the queue that are of this kind.
+        ranked: the same in the order of the queue, with their keys, unless that order changes.
+    """
+
+    __slots__ = ("amount", "entries", "fitting", "hosts", "ranked")
+
+    def __init__(self, amount: Amount, hosts: frozenset[int], free: Mapping[int, Amount]) -> None:
+        self.amount = amount
+        self.hosts = hosts
+        self.fitting: set[int] = set()
+        self.entries: dict[int, Entry] = {}
+        self.ranked: SortedList[tuple[Any, int, Entry]] = SortedList()
+        for host in hosts:
+            self.look(host, free[host])
+
+    def look(self, host: int, free: Amount) -> None:
+        """What is free on a host has changed."""
+        for wanted, there in zip(self.amount, free, strict=True):
+            if wanted > there:
+                self.fitting.discard(host)
+                return
+        self.fitting.add(host)
+
+
+class Entry:
+    """A job in one of the partitions that it can run in.
+
+    Attributes:
+        job: the job.
+        partition: the name of the partition; "" where there are none.
+        tier: its priority tier.
+        kind: the jobs that it is alike.
+        number: a number that no other entry has.
+        expected: seconds that the job is expected to run there.
+        start: the time of its reservation; infinity if it has none.
+        reserved: the hosts of its reservation.
+        could: the hosts that were possible for its reservation, with what was free on them then.
+    """
+
+    __slots__ = ("could", "expected", "job", "kind", "number", "partition", "reserved", "start", "tier")
+
+    def __init__(self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int) -> None:
+        self.job = job
+        self.partition = partition
+        self.tier = tier
+        self.kind = kind
+        self.number = number
+        self.expected = job.expected
+        self.start = math.inf
+        self.reserved: list[int] = []
+        self.could: dict[int, Amount] = {}
+
+
+class SiteRunning(RunningJob):
+    """A job that runs on a site.
+
+    Attributes:
+        entry: the entry of the queue by which it started.
+        members: the numbers of its hosts.
+        is_giving_way: whether it is being preempted.
+    """
+
+    __slots__ = ("entry", "is_giving_way", "members")
+
+    def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
+        super().__init__(entry.job, hosts, started, place)
+        self.entry = entry
+        self.members = members
+        self.is_giving_way = False
+        self.end = started + entry.expected

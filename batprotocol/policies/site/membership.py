@@ -1,0 +1,84 @@
+"""The partitions of a site: the hosts of each, the jobs that it takes, and the hosts of the tasks of a job."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from batprotocol.errors import InputError
+from batprotocol.model import Host, ParallelTaskHomogeneousProfile
+from batprotocol.policies.site.jobs import SiteJob
+from batprotocol.policies.site.rules import Partition, SiteRules
+from batprotocol.requests import Request, expanded_names
+from batprotocol.requests import Site as Machine
+
+__all__ = ["ANY", "anywhere", "default_of", "mapping_of", "partitions_of", "refusal_of_partition"]
+
+ANY: Final = Partition()
+"""A partition without limits."""
+
+
+def anywhere(request: Request) -> Request:
+    """The request without its partitions, whose hosts the rules may define."""
+    return msgspec.structs.replace(request, partition=()) if request.partition else request
+
+
+def partitions_of(hosts: tuple[Host, ...], machine: Machine, rules: SiteRules) -> dict[str, frozenset[int]]:
+    """The hosts of each partition, by the rules and by the properties of hosts."""
+    numbers = {host.name: host.id for host in hosts}
+    members: dict[str, set[int]] = {name: set() for name in rules.partitions}
+    for offer in machine.offers:
+        for name in offer.partitions:
+            members.setdefault(name, set()).add(offer.id)
+    for name, partition in rules.partitions.items():
+        if partition.hosts is None:
+            pass
+        elif partition.hosts.upper() == "ALL":
+            members[name] = set(numbers.values())
+        else:
+            for host in expanded_names(partition.hosts):
+                if host not in numbers:
+                    raise InputError(f"the platform has no host {host!r}", f"partitions.{name}.hosts")
+                members[name].add(numbers[host])
+        if not members[name]:
+            raise InputError("the partition has no hosts", f"partitions.{name}")
+    return {name: frozenset(found) for name, found in members.items()}
+
+
+def default_of(rules: SiteRules, members: Mapping[str, frozenset[int]]) -> tuple[str, ...]:
+    """The partition of jobs that name none."""
+    for name, partition in rules.partitions.items():
+        if partition.default:
+            return (name,)
+    return tuple(members) if len(members) == 1 else ()
+
+
+def refusal_of_partition(name: str, partition: Partition, job: SiteJob) -> str | None:
+    """Why a partition does not take a job, as the end of a sentence; None if it does."""
+    request, size = job.request, job.size
+    if job.walltime < math.inf and job.walltime > partition.max_time:
+        return f"its walltime is {job.walltime:g} s, and partition {name} allows {partition.max_time:g} s"
+    if partition.max_hosts is not None and size > partition.max_hosts:
+        return f"it asks for {size} hosts, and partition {name} allows {partition.max_hosts}"
+    if size < partition.min_hosts:
+        return f"it asks for {size} hosts, and partition {name} takes jobs of {partition.min_hosts} or more"
+    for what, value, allowed in (
+        ("account", request.account, partition.allow_accounts),
+        ("group", request.group, partition.allow_groups),
+        ("QOS", request.qos, partition.allow_qos),
+    ):
+        if allowed is not None and str(value) not in allowed:
+            return f"partition {name} is for {what} {', '.join(allowed)}, and its {what} is {value}"
+    return None
+
+
+def mapping_of(job: SiteJob, hosts: list[int]) -> list[int] | None:
+    """For a job with tasks: the host of each task, as an index into its hosts; None: one executor for each host."""
+    tasks = job.request.tasks
+    if tasks is None or not isinstance(job.profile, ParallelTaskHomogeneousProfile):
+        return None
+    each = math.ceil(tasks / len(hosts))
+    return [task // each for task in range(tasks)]

@@ -1,0 +1,428 @@
+"""Which jobs of a site start now, and where: reservations for the first jobs, and backfilling around them.
+
+All kinds of backfilling are one plan with another number of reservations: none (the first job starts, or all wait), one
+for each partition (EASY), several, or one for each job (conservative). Reservations lie in a `Timeline`, on hosts that
+the plan chose. A reservation never moves back while its job keeps its place among the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from batprotocol.errors import SchedulerError
+from batprotocol.policies.backfilling import EASY, Backfilling, Conservative, Greedy, NoBackfilling, Reservations
+from batprotocol.policies.jobs import State
+from batprotocol.policies.orders import Order
+from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.jobs import Entry, Kind
+from batprotocol.policies.site.pool import Amount, Pool, fits
+from batprotocol.policies.site.queue import Ranked, SiteQueue
+from batprotocol.policies.site.timeline import Timeline
+
+__all__ = ["Planner", "Settings", "settings_of"]
+
+Start = tuple[Entry, list[int]]
+"""An entry that starts now, and its hosts."""
+
+
+_Kept = tuple[Entry, float, list[int], dict[int, Amount]]
+"""A reservation as it was: the entry, its time, its hosts, and those where it could be."""
+
+
+class Settings(NamedTuple):
+    """The differences between the kinds of backfilling.
+
+    Attributes:
+        depth: how many jobs of each partition have a reservation; infinity: all.
+        backfills: whether jobs start before their turn.
+        order: the order in which those are tried; None: the queue's own.
+        spare: whether jobs may last beyond a reservation, on hosts that it does not need.
+        moves: whether a reservation may move to other hosts at the same time, so that another job can start.
+        strict: whether jobs must end before a reservation begins, and not just then.
+        once: whether the time of a reservation is computed once.
+    """
+
+    depth: float = 0
+    backfills: bool = False
+    order: Order | None = None
+    spare: bool = True
+    moves: bool = False
+    strict: bool = False
+    once: bool = False
+
+
+def settings_of(part: Backfilling) -> Settings:
+    """The settings of a kind of backfilling.
+
+    Raises:
+        SchedulerError: it is not one of the library's own.
+    """
+    if type(part) is EASY:
+        return Settings(1, True, part.order, part.spare, part.spare, part.strict, part.once)
+    if type(part) is Reservations:
+        return Settings(part.count, True, part.order)
+    if type(part) is Conservative:
+        return Settings(math.inf if part.depth is None else part.depth, True)
+    if type(part) is Greedy:
+        return Settings(0, True, part.order)
+    if type(part) is NoBackfilling:
+        return Settings()
+    name = type(part).__name__
+    raise SchedulerError(
+        f"{name} cannot plan jobs that share hosts: use none, greedy, easy, reservations or conservative"
+    )
+
+
+class Planner:
+    """Chooses what starts.
+
+    Args:
+        settings: the kind of backfilling.
+        queue: the entries that wait.
+        pool: what is free now.
+        timeline: what will be free.
+        chooser: which hosts a job gets.
+        members: the hosts of each partition, by its name.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        queue: SiteQueue,
+        pool: Pool,
+        timeline: Timeline,
+        chooser: Chooser,
+        members: Callable[[str], frozenset[int]],
+    ) -> None:
+        self.settings = settings
+        self._queue, self._pool, self._timeline, self._chooser, self._members = queue, pool, timeline, chooser, members
+        self.heads: dict[int, Entry] = {}
+        """The entries that have a reservation."""
+        self._fixed: set[int] = set()  # those whose hosts were freed for them
+        self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
+        self._gaps: dict[Kind, list[float]] = {}
+        self._harm: dict[Kind, dict[int, int]] = {}
+
+    # What happens
+
+    def freed(self, hosts: Iterable[int]) -> None:
+        """Something is free on these hosts earlier than was known: reservations may move forward."""
+        self._freed.update(hosts)
+
+    def dropped(self, entry: Entry) -> None:
+        """An entry waits no longer."""
+        self._release(entry)
+
+    def claimed(self, entry: Entry, hosts: list[int], now: float) -> None:
+        """Hosts are being freed for an entry: its reservation is there, from now on."""
+        self._release(entry)
+        self._put(entry, now, hosts)
+        self._fixed.add(entry.number)
+
+    @property
+    def claims(self) -> list[Start]:
+        """The entries for which jobs give way, each with its hosts."""
+        return [(self.heads[number], self.heads[number].reserved) for number in sorted(self._fixed)]
+
+    def wakes_at(self, state: State) -> float:
+        """When a job can start even if nothing happens until then; infinity: never."""
+        slack = state.resolution / 2
+        start = min((entry.start for entry in self.heads.values() if entry.start > state.now + slack), default=math.inf)
+        if start == math.inf:
+            return start
+        ends = state.endings.irange((start - slack,), (start + slack, math.inf))
+        return start if next(ends, None) is None else math.inf
+
+    # The plan
+
+    def starting(
+        self, state: State, allowed: Callable[[Entry], bool], claim: Callable[[Entry], bool] | None = None
+    ) -> Iterator[Start]:
+        """The entries that start now. Each has started before the next one is asked for.
+
+        Args:
+            state: the time, and its resolution.
+            allowed: whether limits let an entry start now.
+            claim: asks whether running jobs give way to an entry that cannot start; None: none ever do.
+        """
+        self._timeline.advance(state.now)
+        yield from self._in_turn(state, allowed, claim)
+        if self.settings.backfills:
+            yield from self._backfilled(state, allowed)
+        self._freed.clear()
+
+    def _in_turn(
+        self, state: State, allowed: Callable[[Entry], bool], claim: Callable[[Entry], bool] | None
+    ) -> Iterator[Start]:
+        depth, queue = self.settings.depth, self._queue
+        reservations = dict.fromkeys(queue.partitions, 0)
+        closed: set[str] = set()
+        shut: frozenset[int] = frozenset()
+        seen: set[int] = set()
+        for entry in queue.in_order():
+            if len(closed) >= len(queue.partitions):
+                break
+            place = entry.partition
+            if entry.job.id not in queue.jobs or place in closed:
+                continue
+            seen.add(entry.number)
+            if not allowed(entry):
+                self._release(entry)
+                continue
+            waits = entry.number in self.heads and not self._may_move_forward(entry, state)
+            before, reserved, is_fixed = entry.start, entry.reserved, entry.number in self._fixed
+            hosts = None
+            if not waits:
+                self._release(entry)
+                hosts = self._now(entry, state, shut)
+            if hosts is not None:
+                yield entry, hosts
+                continue
+            if is_fixed:  # jobs are on their way out
+                self.claimed(entry, reserved, state.now)
+                continue
+            if claim is not None and claim(entry):
+                continue
+            if not depth:
+                closed.add(place)
+                if not self.settings.backfills:
+                    shut |= self._members(place)
+                continue
+            if not waits and not any(other.number in self.heads for other in entry.job.entries):
+                self._make_room(place, seen, depth)
+                if self.settings.once and before < math.inf:
+                    self._put(entry, max(before, state.now), reserved)
+                elif not self._reserve(entry, state, before) and before < math.inf:
+                    self._reserve(entry, state)
+            reservations[place] += 1
+            if reservations[place] >= depth:
+                closed.add(place)
+        if depth < math.inf:
+            for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
+                self._release(entry)
+
+    def _may_move_forward(self, entry: Entry, state: State) -> bool:
+        """Whether the time of a reservation has come, or may come earlier because something was freed."""
+        if entry.start <= state.now + state.resolution / 2:
+            return True
+        freed = self._freed & entry.kind.hosts
+        if not freed.isdisjoint(entry.reserved):
+            return True
+        opens, amount = self._timeline.opens, entry.kind.amount
+        seconds = max(entry.expected - state.resolution / 2, 0.0)
+        return any(opens(host, amount, seconds, state.now, entry.start) for host in freed)
+
+    def _make_room(self, place: str, seen: set[int], depth: float) -> None:
+        """Of the reservations in a partition, drop those of jobs that are not among the first any more."""
+        if depth == math.inf:
+            return
+        own = [head for head in self.heads.values() if head.partition == place]
+        for head in own:
+            if len(own) >= depth and head.number not in seen:
+                self._release(head)
+
+    def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
+        """Hosts on which an entry can start now without touching a reservation; None if there are not enough."""
+        kind, count = entry.kind, entry.job.size
+        if len(kind.fitting) < count:
+            return None
+        hosts = self._undisturbed(entry, state, shut)
+        return self._chooser.choose(hosts, count, entry.job.request, self._pool.free)
+
+    def _undisturbed(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int]:
+        needed = self._needed(entry, state)
+        lasting, amount, now = self._timeline.lasting, entry.kind.amount, state.now
+        if not self.heads:
+            return [host for host in entry.kind.fitting if host not in shut]
+        return [host for host in entry.kind.fitting if host not in shut and lasting(host, amount, now) >= needed]
+
+    def _needed(self, entry: Entry, state: State) -> float:
+        slack = state.resolution / 2
+        if not self.settings.strict:
+            return max(entry.expected - slack, 0.0)
+        return entry.expected + (slack or math.ulp(entry.expected))
+
+    def _reserve(self, entry: Entry, state: State, before: float = math.inf) -> bool:
+        """Make a reservation at the first time that an entry can start; whether there is one."""
+        job, kind = entry.job, entry.kind
+        seconds = max(entry.expected - state.resolution / 2, 0.0)
+        request = job.request
+        constraint = request.constraint
+        simple = not request.contiguous and (constraint is None or not (constraint.same or constraint.counts))
+        free = self._pool.capacity
+
+        def choose(hosts: Sequence[int]) -> list[int] | None:
+            return self._chooser.choose(hosts, job.size, request, free)
+
+        start, hosts = self._timeline.earliest(
+            kind.hosts,
+            job.size,
+            kind.amount,
+            seconds,
+            state.now,
+            None if simple else choose,
+            before,
+        )
+        if start == math.inf:
+            return False
+        end = start + entry.expected
+        could = {host: self._timeline.least(host, start, end) for host in hosts}
+        chosen = self._chooser.choose(hosts, job.size, request, could)
+        if chosen is None:
+            return False
+        self._put(entry, start, chosen)
+        entry.could = could
+        return True
+
+    def _put(self, entry: Entry, start: float, hosts: list[int]) -> None:
+        entry.start, entry.reserved = start, hosts
+        self._timeline.take(hosts, start, start + entry.expected, entry.kind.amount)
+        self.heads[entry.number] = entry
+
+    def _release(self, entry: Entry) -> None:
+        if self.heads.pop(entry.number, None) is not None:
+            self._freed.update(entry.reserved)
+            self._timeline.give_back(entry.reserved, entry.start, entry.start + entry.expected, entry.kind.amount)
+            self._fixed.discard(entry.number)
+            entry.start, entry.reserved, entry.could = math.inf, [], {}
+
+    # Backfilling
+
+    def _backfilled(self, state: State, allowed: Callable[[Entry], bool]) -> Iterator[Start]:
+        """The entries that start before their turn, the first of them first.
+
+        Within a plan, free amounts only become less, so an entry that does not fit is not tried again.
+        """
+        order, queue = self.settings.order, self._queue
+        self._gaps.clear()
+        self._harm.clear()
+        waiting: list[tuple[Ranked, int, Iterator[Ranked]]] = []
+        for number, kind in enumerate(queue.kinds):
+            if kind.entries and kind.fitting:
+                self._push(waiting, number, kind, queue.ranked(kind, order))
+        kinds = list(queue.kinds)
+        while waiting:
+            ranked, number, rest = heappop(waiting)
+            entry = ranked[2]
+            if entry.job.id in queue.jobs and entry.number not in self.heads and allowed(entry):
+                hosts = self._now(entry, state) if self._may_fit(entry, state) else None
+                if hosts is None and self.settings.moves and self._may_move(entry, state):
+                    hosts = self._beside_moved(entry, state)
+                if hosts is not None and self._spares(entry, hosts, state):
+                    for other in entry.job.entries:
+                        self._release(other)
+                    yield entry, hosts
+                    self._gaps.clear()
+                    self._harm.clear()
+                    self._look_again()
+            if kinds[number].fitting:
+                self._push(waiting, number, kinds[number], rest)
+
+    def _push(
+        self, waiting: list[tuple[Ranked, int, Iterator[Ranked]]], number: int, kind: Kind, rest: Iterator[Ranked]
+    ) -> None:
+        """Add the next entry of a kind that is not too large."""
+        most = len(kind.fitting)
+        for ranked in rest:
+            if ranked[2].job.size <= most:
+                heappush(waiting, (ranked, number, rest))
+                return
+
+    def _may_fit(self, entry: Entry, state: State) -> bool:
+        """Whether enough hosts stay free for as long as an entry needs them, one by one."""
+        kind, size = entry.kind, entry.job.size
+        gaps = self._gaps.get(kind)
+        if gaps is None:
+            lasting, amount, now = self._timeline.lasting, kind.amount, state.now
+            gaps = self._gaps[kind] = sorted((lasting(host, amount, now) for host in kind.fitting), reverse=True)
+        return len(gaps) >= size and gaps[size - 1] >= self._needed(entry, state)
+
+    def _may_move(self, entry: Entry, state: State) -> bool:
+        """Whether reservations may have hosts enough beside an entry. Where there is one reservation, that is exact."""
+        kind, size = entry.kind, entry.job.size
+        if len(kind.fitting) < size or not self.heads:
+            return False
+        if len(self.heads) > 1:
+            return True
+        harmed = self._harmed(kind, list(self.heads.values()))
+        head = next(iter(self.heads.values()))
+        return size <= len(kind.fitting) - len(harmed) + min(len(harmed), len(head.could) - head.job.size)
+
+    def _harmed(self, kind: Kind, heads: list[Entry]) -> dict[int, int]:
+        """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""
+        harmed = self._harm.get(kind)
+        if harmed is None:
+            harmed = self._harm[kind] = {}
+            for head in heads:
+                wanted = tuple(map(sum, zip(head.kind.amount, kind.amount, strict=True)))
+                for host, free in head.could.items():
+                    if host in kind.fitting and not fits(wanted, free):
+                        harmed[host] = harmed.get(host, 0) + 1
+        return harmed
+
+    def _spares(self, entry: Entry, hosts: list[int], state: State) -> bool:
+        """Where no job may last beyond a reservation: whether an entry does not."""
+        if self.settings.spare:
+            return True
+        end = state.now + self._needed(entry, state)
+        taken = set(hosts)
+        return all(end <= head.start for head in self.heads.values() if taken & head.kind.hosts)
+
+    def _look_again(self) -> None:
+        """After a start, note what is free where the reservations could be."""
+        if not self.settings.moves:
+            return
+        for head in self.heads.values():
+            amount, end = head.kind.amount, head.start + head.expected
+            own = set(head.reserved)
+            could: dict[int, Amount] = {}
+            for host in head.could:
+                free = self._timeline.least(host, head.start, end)
+                if host in own:
+                    free = tuple(there + more for there, more in zip(free, amount, strict=True))
+                if fits(amount, free):
+                    could[host] = free
+            head.could = could
+
+    def _beside_moved(self, entry: Entry, state: State) -> list[int] | None:
+        """Hosts on which an entry can start if reservations move to other hosts, at the same times; or None."""
+        end = state.now + entry.expected
+        heads = [
+            head
+            for head in sorted(self.heads.values(), key=lambda head: (head.start, head.number))
+            if head.number not in self._fixed and head.start < end
+        ]
+        if not heads:
+            return None
+        amount, count = entry.kind.amount, entry.job.size
+        harmed = self._harmed(entry.kind, list(self.heads.values()))
+        kept = [(head, head.start, head.reserved, head.could) for head in heads]
+        for head in heads:
+            self._release(head)
+        chosen = self._chooser.choose(
+            self._undisturbed(entry, state), count, entry.job.request, self._pool.free, lambda host: harmed.get(host, 0)
+        )
+        moved = False
+        if chosen is not None and self._is_possible(kept, chosen, harmed):
+            self._timeline.take(chosen, state.now, end, amount)
+            moved = all(self._reserve(head, state, start) for head, start, _, _ in kept)
+            self._timeline.give_back(chosen, state.now, end, amount)
+        if moved:
+            return chosen
+        for head, *_ in kept:
+            self._release(head)
+        for head, start, reserved, could in kept:
+            self._put(head, start, reserved)
+            head.could = could
+        return None
+
+    @staticmethod
+    def _is_possible(
+        kept: list[tuple[Entry, float, list[int], dict[int, Amount]]], chosen: list[int], harmed: dict[int, int]
+    ) -> bool:
+        """Whether enough hosts remain for each reservation, as far as a count shows."""
+        lost = sum(host in harmed for host in chosen)
+        return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size

@@ -1,0 +1,88 @@
+"""The resources of each host: how much there is, and how much is free now.
+
+An amount is a tuple of whole numbers, one for each dimension: the host itself (a job that shares it takes one part,
+other jobs take all parts), cores, memory, and for generic resources the total of each kind, then each type. This module
+must not know jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from batprotocol.requests.fitting import Needs
+from batprotocol.requests.offer import Offer
+
+__all__ = ["WHOLE", "Amount", "Pool", "fits"]
+
+Amount: TypeAlias = "tuple[int, ...]"
+"""An amount of a host in each dimension: all of it, a free one, or one that a job takes."""
+
+WHOLE: Final = 1 << 40
+"""The parts of a host: a job that shares it takes one."""
+_UNLIMITED: Final = 1 << 62
+
+
+def fits(needed: Amount, free: Sequence[int]) -> bool:
+    """Whether an amount is free in each dimension."""
+    for wanted, there in zip(needed, free, strict=True):  # noqa: SIM110  # it is asked very often
+        if wanted > there:
+            return False
+    return True
+
+
+class Pool:
+    """The free amounts of each host.
+
+    Args:
+        offers: the hosts.
+
+    Attributes:
+        capacity: what there is on each host, by its number.
+        free: what is free on each host now.
+    """
+
+    def __init__(self, offers: Iterable[Offer]) -> None:
+        offers = tuple(offers)
+        kinds = {(gres.name, None) for offer in offers for gres in offer.gres}
+        types = {(gres.name, gres.type) for offer in offers for gres in offer.gres if gres.type is not None}
+        self.kinds: tuple[tuple[str, str | None], ...] = (*sorted(kinds), *sorted(types))
+        self._places = {kind: place for place, kind in enumerate(self.kinds, 3)}
+        self.capacity: dict[int, Amount] = {offer.id: self._capacity(offer) for offer in offers}
+        self.free: dict[int, Amount] = dict(self.capacity)
+
+    def _capacity(self, offer: Offer) -> Amount:
+        amount = [WHOLE, offer.cores, _UNLIMITED if offer.memory is None else offer.memory, *(0 for _ in self.kinds)]
+        for name, type, number in offer.gres:
+            amount[self._places[name, None]] += number
+            if type is not None:
+                amount[self._places[name, type]] += number
+        return tuple(amount)
+
+    def amount(self, needs: Needs, is_whole: bool) -> Amount:
+        """The amount that a job takes of each of its hosts.
+
+        Args:
+            needs: what it asks for.
+            is_whole: whether it has its hosts for itself.
+        """
+        if is_whole:
+            return (WHOLE, *(0 for _ in range(2 + len(self.kinds))))
+        amount = [1, needs.cores or 1, needs.memory, *(0 for _ in self.kinds)]
+        for name, type, number in needs.gres:
+            amount[self._places[name, None]] += number
+            if type is not None:
+                amount[self._places[name, type]] += number
+        return tuple(amount)
+
+    def take(self, hosts: Iterable[int], amount: Amount) -> None:
+        """A job has these hosts now."""
+        free = self.free
+        for host in hosts:
+            free[host] = tuple(there - taken for there, taken in zip(free[host], amount, strict=True))
+
+    def give_back(self, hosts: Iterable[int], amount: Amount) -> None:
+        """A job does not have these hosts any more."""
+        free = self.free
+        for host in hosts:
+            free[host] = tuple(there + taken for there, taken in zip(free[host], amount, strict=True))

@@ -1,0 +1,136 @@
+"""The running jobs that give way to a job that cannot start: of lower tiers or qualities of service.
+
+On each host that the job could have, as few jobs give way as is enough, in the order of the rules. The job gets the
+hosts on which the loss is least. A job that runs on several hosts is lost once. The loss of a job is the time that
+it has run, times its cores; a job that goes on from its progress loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.jobs import Entry, SiteRunning
+from batprotocol.policies.site.pool import Amount, Pool, fits
+from batprotocol.policies.site.rules import Preemption, SiteRules
+
+__all__ = ["Preempting", "Way"]
+
+
+class Way(NamedTuple):
+    """The way that is made for a job.
+
+    Attributes:
+        victims: the jobs that give way.
+        hosts: the hosts that the job gets.
+    """
+
+    victims: list[SiteRunning]
+    hosts: list[int]
+
+
+class Preempting:
+    """Finds jobs that give way.
+
+    Args:
+        rules: who gives way to whom.
+        pool: what is free.
+        chooser: chooses hosts.
+    """
+
+    def __init__(self, rules: SiteRules, pool: Pool, chooser: Chooser) -> None:
+        self._rules, self._pool, self._chooser = rules, pool, chooser
+
+    def mode_of(self, job: SiteRunning) -> Preemption:
+        """The fate of a job that gives way."""
+        qos = job.entry.job.request.qos
+        if qos is not None and qos in self._rules.qos and self._gives_way_by_qos(qos):
+            return self._rules.qos[qos].preempt
+        partition = self._rules.partitions.get(job.entry.partition)
+        return "off" if partition is None else partition.preempt
+
+    def _gives_way_by_qos(self, name: str) -> bool:
+        return any(name in qos.preempts for qos in self._rules.qos.values())
+
+    def grace_of(self, job: SiteRunning) -> float:
+        """How many seconds pass before a job that gives way is killed."""
+        qos = job.entry.job.request.qos
+        if qos is not None and qos in self._rules.qos and self._gives_way_by_qos(qos):
+            return self._rules.qos[qos].grace
+        partition = self._rules.partitions.get(job.entry.partition)
+        return 0.0 if partition is None else partition.grace
+
+    def _can_give_way(self, job: SiteRunning, entry: Entry) -> bool:
+        if job.is_giving_way or self.mode_of(job) == "off":
+            return False
+        qos = entry.job.request.qos
+        preempts = () if qos is None or qos not in self._rules.qos else self._rules.qos[qos].preempts
+        if job.entry.job.request.qos in preempts:
+            return True
+        partition = self._rules.partitions.get(job.entry.partition)
+        return partition is not None and partition.preempt != "off" and job.entry.tier < entry.tier
+
+    def _loss(self, job: SiteRunning, now: float) -> tuple[float, ...]:
+        lost = 0.0 if self.mode_of(job) == "checkpoint" else (now - job.started) * max(job.entry.job.cores, 1)
+        if self._rules.order_of_victims == "youngest":
+            return (-job.started, lost)
+        if self._rules.order_of_victims == "priority":
+            return (job.entry.job.request.priority or 0, lost)
+        return (lost, -job.started)
+
+    def find(self, entry: Entry, running: Iterable[SiteRunning], now: float, heads: Iterable[Entry]) -> Way | None:
+        """The jobs that give way to an entry, and the hosts that it gets; None if that does not free enough.
+
+        Args:
+            entry: the entry that cannot start.
+            running: the jobs that run.
+            now: the time.
+            heads: the entries with reservations. Hosts that are being freed for one of them are left alone.
+        """
+        taken = {host for head in heads if head.start <= now for host in head.reserved}
+        victims = sorted(
+            (job for job in running if self._can_give_way(job, entry)),
+            key=lambda job: (*self._loss(job, now), job.place),
+        )
+        if not victims:
+            return None
+        amount = entry.kind.amount
+        ways: dict[int, list[SiteRunning]] = {}
+        for host in entry.kind.hosts:
+            if host not in taken:
+                way = _room_on(host, amount, self._pool.free[host], victims)
+                if way is not None:
+                    ways[host] = way
+        places = {job.waited.id: number for number, job in enumerate(victims)}
+        chosen = self._chooser.choose(
+            sorted(ways),
+            entry.job.size,
+            entry.job.request,
+            self._pool.free,
+            lambda host: (len(ways[host]), [places[job.waited.id] for job in ways[host]]),
+        )
+        if chosen is None:
+            return None
+        lost = {job.waited.id: job for host in chosen for job in ways[host]}
+        return Way(sorted(lost.values(), key=lambda job: places[job.waited.id]), chosen) if lost else None
+
+
+def _room_on(host: int, amount: Amount, free: Amount, victims: list[SiteRunning]) -> list[SiteRunning] | None:
+    """The fewest of the victims, the first of them first, that free enough on a host; None if all do not."""
+    found: list[SiteRunning] = []
+    for job in victims:
+        if fits(amount, free):
+            break
+        if host in job.members:
+            found.append(job)
+            free = tuple(map(sum, zip(free, job.entry.kind.amount, strict=True)))
+    if not fits(amount, free):
+        return None
+    # Whoever turns out not to be needed stays.
+    for job in found[:-1]:
+        less = tuple(there - more for there, more in zip(free, job.entry.kind.amount, strict=True))
+        if fits(amount, less):
+            found.remove(job)
+            free = less
+    return found

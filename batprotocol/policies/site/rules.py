@@ -1,0 +1,256 @@
+"""The rules of a site: partitions, qualities of service, accounts and limits, from a TOML file or from Python.
+
+Names and meanings are those of Slurm where it has them. This module checks what a file says; it must not know jobs.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+
+__all__ = ["Account", "Limits", "Partition", "Qos", "SiteRules", "read_site"]
+
+_TIME = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?", re.ASCII)
+
+Preemption = Literal["off", "cancel", "requeue", "checkpoint"]
+"""The fate of jobs that give way: none do; they are killed; they run again from their start, or from their progress."""
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Share = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file."""
+
+
+class Limits(_Table, frozen=True, kw_only=True):
+    """The most that jobs may have or be at a time; None: not limited.
+
+    Attributes:
+        running: running jobs (GrpJobs).
+        waiting: waiting jobs; a job beyond that is rejected (GrpSubmit).
+        hosts: hosts of running jobs, each counted once for each job (GrpTRES=node).
+        cores: cores of running jobs (GrpTRES=cpu).
+        gpus: generic resources named `gpu` of running jobs (GrpTRES=gres/gpu).
+    """
+
+    running: _Count | None = None
+    waiting: _Count | None = None
+    hosts: _Count | None = None
+    cores: _Count | None = None
+    gpus: _Count | None = None
+
+
+class Partition(_Table, frozen=True, kw_only=True):
+    """A partition: hosts, limits of each job, and who may use it.
+
+    Attributes:
+        hosts: the names of its hosts, `n[0-63]`, or `ALL`; None: those whose property `partitions` names it (Nodes).
+        default: whether jobs that name no partition run here (Default).
+        max_time: the longest walltime in seconds (MaxTime).
+        default_time: the walltime that planning assumes for a job without one, in seconds (DefaultTime).
+        min_hosts: the fewest hosts of a job (MinNodes).
+        max_hosts: the most hosts of a job (MaxNodes).
+        tier: jobs of a higher tier come first, and can preempt (PriorityTier).
+        priority: the partition's factor of `multifactor` (PriorityJobFactor).
+        preempt: the fate of its jobs that give way to a higher tier (PreemptMode).
+        grace: seconds between the decision to preempt and the kill (GraceTime).
+        allow_accounts: the accounts that may use it; None: all (AllowAccounts).
+        allow_groups: the groups that may use it; None: all (AllowGroups).
+        allow_qos: the qualities of service that may use it; None: all (AllowQos).
+        exclusive: whether its jobs share no host (OverSubscribe=EXCLUSIVE).
+    """
+
+    hosts: str | None = None
+    default: bool = False
+    max_time: float = math.inf
+    default_time: float | None = None
+    min_hosts: _Count = 0
+    max_hosts: _Count | None = None
+    tier: _Count = 1
+    priority: _Share = 1.0
+    preempt: Preemption = "off"
+    grace: _Share = 0.0
+    allow_accounts: tuple[str, ...] | None = None
+    allow_groups: tuple[str, ...] | None = None
+    allow_qos: tuple[str, ...] | None = None
+    exclusive: bool = False
+
+
+class Qos(_Table, frozen=True, kw_only=True):
+    """A quality of service.
+
+    Attributes:
+        priority: its factor of `multifactor`, compared with the largest one (Priority).
+        preempts: the qualities whose jobs give way to jobs of this one (Preempt).
+        preempt: the fate of its jobs that give way (PreemptMode).
+        grace: seconds between the decision to preempt and the kill (GraceTime).
+        max_time: the longest walltime in seconds (MaxWall).
+        usage_factor: a factor of the usage that fair share charges (UsageFactor).
+        limits: the limits of all its jobs together (GrpTRES...).
+        per_user: the limits of its jobs of each user (MaxTRESPerUser...).
+        per_account: the limits of its jobs of each account (MaxTRESPerAccount...).
+    """
+
+    priority: _Share = 0.0
+    preempts: tuple[str, ...] = ()
+    preempt: Preemption = "requeue"
+    grace: _Share = 0.0
+    max_time: float = math.inf
+    usage_factor: _Share = 1.0
+    limits: Limits = Limits()
+    per_user: Limits = Limits()
+    per_account: Limits = Limits()
+
+
+class Account(_Table, frozen=True, kw_only=True):
+    """An account, in a tree of accounts.
+
+    Attributes:
+        parent: the account above it; None: the root.
+        shares: its part of its parent's share, against its siblings (Fairshare).
+        users: the users below it, each with shares.
+        limits: the limits of all jobs of the account and those below it.
+        per_user: the limits of the account's jobs of each user.
+    """
+
+    parent: str | None = None
+    shares: _Share = 1.0
+    users: dict[str, _Share] = {}
+    limits: Limits = Limits()
+    per_user: Limits = Limits()
+
+
+class SiteRules(_Table, frozen=True, kw_only=True):
+    """The rules of a site. A file has the same keys as tables: `[partitions.batch]`, `[qos.high]`...
+
+    Attributes:
+        partitions: the partitions by name. Those that only properties of hosts name have no limits.
+        qos: the qualities of service by name.
+        accounts: the accounts by name.
+        per_user: the limits of each user.
+        limits: the limits of all jobs together.
+        order_of_victims: which jobs are preempted first: those that lose the `least` work, the `youngest` ones, or
+            those of the lowest `priority`.
+
+    >>> rules = SiteRules.of({"partitions": {"debug": {"hosts": "n[0-3]", "max_time": "30:00", "tier": 2}}})
+    >>> rules.partitions["debug"].max_time
+    1800.0
+    """
+
+    partitions: dict[str, Partition] = {}
+    qos: dict[str, Qos] = {}
+    accounts: dict[str, Account] = {}
+    per_user: Limits = Limits()
+    limits: Limits = Limits()
+    order_of_victims: Literal["least", "youngest", "priority"] = "least"
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any]) -> SiteRules:
+        """The rules that tables describe, as a TOML file has them.
+
+        Raises:
+            InputError: a key is unknown, or a value is not one that it can have; `path` is the key.
+        """
+        try:
+            rules = msgspec.convert(_with_times(tables, ""), cls)
+        except msgspec.ValidationError as error:
+            text, _, place = str(error).partition(" - at `$")
+            path = place.rstrip("`").lstrip(".")
+            raise InputError(text[:1].lower() + text[1:], path.replace("[...]", "")) from None
+        rules.check()
+        return rules
+
+    def check(self) -> None:
+        """Refuse names of partitions, qualities and accounts that do not exist, and accounts above themselves.
+
+        Raises:
+            InputError: a name does not exist, or an account is above itself.
+        """
+        for name, qos in self.qos.items():
+            for other in qos.preempts:
+                if other not in self.qos:
+                    raise InputError(f"there is no quality of service {other!r}", f"qos.{name}.preempts")
+        for name, account in self.accounts.items():
+            seen = {name}
+            while account.parent is not None:
+                if account.parent not in self.accounts:
+                    raise InputError(f"there is no account {account.parent!r}", f"accounts.{name}.parent")
+                if account.parent in seen:
+                    raise InputError(f"account {account.parent!r} is above itself", f"accounts.{name}.parent")
+                seen.add(account.parent)
+                account = self.accounts[account.parent]
+        if sum(partition.default for partition in self.partitions.values()) > 1:
+            raise InputError("expected one default partition at most", "partitions")
+
+    @property
+    def can_preempt(self) -> bool:
+        """Whether any job can give way to another one."""
+        by_tier = any(partition.preempt != "off" for partition in self.partitions.values())
+        return by_tier or any(qos.preempts for qos in self.qos.values())
+
+
+_TIMES: Final = ("max_time", "default_time", "grace")
+
+
+def _with_times(value: Any, key: str) -> Any:
+    """The tables with Slurm's times, such as `1-12:00:00`, as seconds."""
+    if isinstance(value, Mapping):
+        return {name: _with_times(inner, name) for name, inner in value.items()}
+    if key in _TIMES and isinstance(value, str):
+        return seconds_of(value, key)
+    return value
+
+
+def seconds_of(text: str, path: str = "") -> float:
+    """A time as Slurm writes it, in seconds: minutes, `mm:ss`, `hh:mm:ss`, `d-hh`, `d-hh:mm:ss`, or `UNLIMITED`.
+
+    >>> seconds_of("1-12:00:00"), seconds_of("30"), seconds_of("1:30:00")
+    (129600.0, 1800.0, 5400.0)
+    """
+    if text.upper() in ("UNLIMITED", "INFINITE"):
+        return math.inf
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise InputError(f"expected seconds as a number, or a time such as '1-12:00:00', got {shown(text)}", path)
+    days, first, second, third = found.groups()
+    parts = [int(part or 0) for part in (first, second, third)]
+    if days is not None:
+        return int(days) * 86400.0 + parts[0] * 3600 + parts[1] * 60 + parts[2]
+    if third is not None:
+        return parts[0] * 3600.0 + parts[1] * 60 + parts[2]
+    return parts[0] * 60.0 + parts[1]
+
+
+def read_site(path: str | os.PathLike[str]) -> SiteRules:
+    """The rules of a TOML file.
+
+    Args:
+        path: the file.
+
+    Raises:
+        InputError: the file is not TOML, or describes no rules; with the key.
+        OSError: the file cannot be read.
+    """
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+    with open(path, "rb") as stream:
+        try:
+            tables = tomllib.load(stream)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"expected TOML: {error}", file=os.fspath(path)) from None
+    try:
+        return SiteRules.of(tables)
+    except InputError as error:
+        raise InputError(error.reason, error.path, file=os.fspath(path)) from None

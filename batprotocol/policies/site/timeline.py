@@ -1,0 +1,168 @@
+"""The future of each host: the amounts that will be free, given the expected ends of jobs, and reservations.
+
+Each host has a list of times, and from each time on the amount that is free (an availability profile as of Mu'alem and
+Feitelson, with several resources). This module must not know jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
+
+from batprotocol.policies.site.pool import Amount, fits
+
+__all__ = ["Found", "Timeline"]
+
+Found = tuple[float, list[int]]
+"""A time, and the hosts that have enough free from then on for long enough."""
+
+
+class Timeline:
+    """The future of all hosts.
+
+    Args:
+        capacity: what each host has, by its number.
+        now: the first time, in seconds.
+    """
+
+    def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
+        self._times: dict[int, list[float]] = {host: [now] for host in capacity}
+        self._free: dict[int, list[Amount]] = {host: [amount] for host, amount in capacity.items()}
+
+    def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
+        """An amount is taken of these hosts from one time to another one."""
+        self._change(hosts, begin, end, tuple(-each for each in amount))
+
+    def give_back(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
+        """An amount is free again on these hosts from one time to another one."""
+        self._change(hosts, begin, end, amount)
+
+    def advance(self, now: float) -> None:
+        """Forget what was before a time."""
+        for host, times in self._times.items():
+            place = bisect_right(times, now) - 1
+            if place > 0:
+                del times[:place], self._free[host][:place]
+            times[0] = max(times[0], now) if place >= 0 else times[0]
+
+    def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount) -> None:
+        if end <= begin:
+            return
+        for host in hosts:
+            times, free = self._times[host], self._free[host]
+            if end <= times[0]:
+                continue
+            first = self._cut(times, free, begin)
+            last = self._cut(times, free, end) if end < math.inf else len(times)
+            for place in range(first, last):
+                free[place] = tuple(there + more for there, more in zip(free[place], by, strict=True))
+            if last < len(times) and free[last] == free[last - 1]:
+                del times[last], free[last]
+            if first and free[first] == free[first - 1]:
+                del times[first], free[first]
+
+    @staticmethod
+    def _cut(times: list[float], free: list[Amount], time: float) -> int:
+        """The place of a time, which is added if it is not there; the first time stands for all before it."""
+        if time <= times[0]:
+            return 0
+        place = bisect_left(times, time)
+        if place == len(times) or times[place] != time:
+            times.insert(place, time)
+            free.insert(place, free[place - 1])
+        return place
+
+    def least(self, host: int, begin: float, end: float) -> Amount:
+        """The amount that is free on a host throughout an interval."""
+        times, free = self._times[host], self._free[host]
+        first = max(bisect_right(times, begin) - 1, 0)
+        last = max(bisect_left(times, end), first + 1)
+        amounts = free[first:last]
+        return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
+
+    def lasting(self, host: int, amount: Amount, now: float) -> float:
+        """How many seconds an amount stays free on a host from now on; 0 if it is not free now."""
+        times, free = self._times[host], self._free[host]
+        for place in range(max(bisect_right(times, now) - 1, 0), len(times)):
+            if not fits(amount, free[place]):
+                return max(times[place] - now, 0.0)
+        return math.inf
+
+    def earliest(
+        self,
+        hosts: Iterable[int],
+        count: int,
+        amount: Amount,
+        seconds: float,
+        after: float,
+        choose: Callable[[Sequence[int]], Sequence[int] | None] | None = None,
+        before: float = math.inf,
+    ) -> Found:
+        """The first time from which on enough hosts have enough free for long enough.
+
+        Args:
+            hosts: the hosts that can be among them.
+            count: how many of them are needed.
+            amount: how much of each is needed.
+            seconds: for how long.
+            after: the first time that counts.
+            choose: chooses hosts among those that have room; None where they will not do. Without it, any do.
+            before: times after this one do not count.
+
+        Returns:
+            The time and the hosts with room; infinity and no hosts if there is no such time.
+        """
+        windows: list[tuple[float, float, int]] = []
+        for host in hosts:
+            self._add_windows(windows, host, amount, seconds, after, before)
+        windows.sort()
+        open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
+        place = 0
+        while place < len(windows):
+            time = windows[place][0]
+            while place < len(windows) and windows[place][0] == time:
+                heappush(open_ones, windows[place][1:])
+                place += 1
+            while open_ones and open_ones[0][0] < time:
+                heappop(open_ones)
+            if len(open_ones) >= count:
+                found = sorted(host for _, host in open_ones)
+                if choose is None or choose(found) is not None:
+                    return time, found
+        return math.inf, []
+
+    def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:
+        """Whether an amount is free on a host for long enough from a time on that is earlier than `before`."""
+        windows: list[tuple[float, float, int]] = []
+        self._add_windows(windows, host, amount, seconds, after, before)
+        return bool(windows) and windows[0][0] < before
+
+    def _add_windows(
+        self,
+        windows: list[tuple[float, float, int]],
+        host: int,
+        amount: Amount,
+        seconds: float,
+        after: float,
+        before: float,
+    ) -> None:
+        """Add the intervals in which a job can start on a host: its first and last time to start."""
+        times, free = self._times[host], self._free[host]
+        begin = -1.0
+        for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
+            time = times[place]
+            if begin < 0 and time > before:
+                return
+            if fits(amount, free[place]):
+                if begin < 0:
+                    begin = max(time, after)
+                elif time - seconds > before:  # however long it lasts
+                    break
+            elif begin >= 0:
+                if time - begin >= seconds:
+                    windows.append((begin, time - seconds, host))
+                begin = -1.0
+        if begin >= 0:
+            windows.append((begin, math.inf, host))

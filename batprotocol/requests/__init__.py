@@ -1,0 +1,41 @@
+"""The vocabulary of jobs that ask for more than a number of equal hosts, and of hosts that offer more than one core.
+
+Jobs ask in their extra data, a JSON object; hosts offer in their properties. Names and meanings are Slurm's where Slurm
+has one. `keys` lists the keys of both. `request` reads what a job asks for, `offer` what a host offers; they use
+`amounts` (memory, generic resources, times), `features` (constraints), `dependencies` and `ranges` (names of hosts).
+`fitting` matches the two: the hosts that a job can ever have, or why there are none. `waiting` decides when the
+dependencies of jobs are satisfied. `schema` writes the vocabulary as JSON schema.
+
+This package must not know schedulers.
+"""
+
+from __future__ import annotations
+
+from batprotocol.requests.amounts import Gres, Moment
+from batprotocol.requests.dependencies import Condition, Dependency
+from batprotocol.requests.features import Constraint
+from batprotocol.requests.fitting import Site
+from batprotocol.requests.offer import Offer, read_offer
+from batprotocol.requests.ranges import expanded_names
+from batprotocol.requests.request import ArrayTask, Request, read_request
+from batprotocol.requests.schema import host_schema, request_schema
+from batprotocol.requests.waiting import Dependencies, Verdict
+
+__all__ = [
+    "ArrayTask",
+    "Condition",
+    "Constraint",
+    "Dependencies",
+    "Dependency",
+    "Gres",
+    "Moment",
+    "Offer",
+    "Request",
+    "Site",
+    "Verdict",
+    "expanded_names",
+    "host_schema",
+    "read_offer",
+    "read_request",
+    "request_schema",
+]

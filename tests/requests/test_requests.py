@@ -1,0 +1,268 @@
+"""The vocabulary of jobs and hosts: values that are read or refused, and dependencies that are satisfied or never."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol.errors import InputError
+from batprotocol.model import FinalJobState, Host, HostProperty
+from batprotocol.requests import (
+    Condition,
+    Dependencies,
+    Request,
+    Site,
+    expanded_names,
+    host_schema,
+    read_offer,
+    read_request,
+    request_schema,
+)
+from batprotocol.requests.amounts import parse_gres, parse_memory, parse_moment
+from batprotocol.requests.features import matches, parse_constraint
+from batprotocol.requests.fitting import needs_of
+from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
+
+WITHOUT_ENGINE = True
+
+DONE = FinalJobState.COMPLETED_SUCCESSFULLY
+FAILED = FinalJobState.COMPLETED_FAILED
+
+
+def asked(**keys: Any) -> Request:
+    return read_request(json.dumps(keys))
+
+
+def host(number: int, **properties: str) -> Host:
+    given = [HostProperty(key, value) for key, value in properties.items()]
+    return Host(id=number, name=f"n{number}", core_count=8, properties=given, computation_speed=[1.0])
+
+
+def test_all_keys_are_read() -> None:
+    given: dict[str, Any] = {
+        "name": "x",
+        "user": 7,
+        "group": "g",
+        "account": "a",
+        "qos": "q",
+        "partition": "p,q",
+        "priority": 3,
+        "nice": -2,
+        "begin": "now+2minutes",
+        "deadline": 900,
+        "constraint": "ib&!old",
+        "tasks": 6,
+        "cores": 2,
+        "memory": "2G",
+        "gres": {"gpu:a100": 1},
+        "per": "task",
+        "exclusive": False,
+        "contiguous": True,
+        "dependency": "afterok:1",
+        "array": "12_3%2",
+        "requeue": False,
+        "reservation": "r",
+    }
+    assert set(given) == set(JOB_KEYS) == set(request_schema()["properties"])
+    request = asked(**given, mine=1)
+    assert request.unknown == ("mine",)
+    assert request.partition == ("p", "q")
+    assert request.begin is not None
+    assert request.begin.of(100.0) == 220.0
+    assert request.array is not None
+    assert (request.array.array, request.array.task, request.array.limit) == ("12", 3, 2)
+    needs = needs_of(request, 4)  # two of the tasks on each host at most
+    assert (needs.cores, needs.memory, str(needs.gres[0])) == (4, 4 << 30, "gpu:a100:2")
+    assert set(HOST_KEYS) == set(host_schema()["properties"])
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({"memory": -1}, "memory: expected memory >= 0"),
+        ({"memory": "4X"}, "memory: expected memory >= 0"),
+        ({"constraint": "a&&b"}, "constraint: expected a feature, ! or (, got '&' at character 3 of 'a&&b'"),
+        ({"constraint": "[a|b"}, "constraint: expected ], got the end at character 5"),
+        ({"constraint": ""}, "constraint: expected a constraint such as"),
+        ({"gres": {"gpu": -1}}, "gres.gpu: expected a whole number >= 0, got -1"),
+        ({"gres": "gpu:x:y:1"}, "gres: expected NAME, NAME:COUNT or NAME:TYPE:COUNT"),
+        ({"dependency": "afterwards:1"}, "dependency: expected one of after, afterany, afterok, afternotok"),
+        ({"dependency": "afterok:1,after:2?singleton"}, "dependency: expected either ',' (all) or '?' (any)"),
+        ({"dependency": "afterok"}, "dependency: expected the id of a job behind each ':'"),
+        ({"array": "12"}, "array: expected the id of an array and the number of a task"),
+        ({"array": "12_1%0"}, "array: expected the id of an array"),
+        ({"per": "task"}, "per: expected the key tasks"),
+        ({"per": "node"}, "per: expected 'host' or 'task', got 'node'"),
+        ({"begin": "now+3fortnights"}, "begin: expected seconds >= 0"),
+        ({"cores": 0}, "cores: expected a whole number >= 1, got 0"),
+        ({"cores": True}, "cores: expected a whole number >= 1, got True"),
+        ({"exclusive": 1}, "exclusive: expected true or false, got 1"),
+        ({"partition": ""}, "partition: expected names"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(data: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        asked(**data)
+    assert str(caught.value).startswith(sentence)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner)))
+def test_any_value_is_read_or_refused(value: Any) -> None:
+    for key in JOB_KEYS:
+        with suppress(InputError):
+            read_request(json.dumps({key: value}))
+
+
+@given(st.text(alphabet="ab&|!()[]*2 _x", max_size=20))
+def test_any_constraint_is_read_or_refused(text: str) -> None:
+    try:
+        constraint = parse_constraint(text)
+    except InputError:
+        return
+    for features in (set(), {"a"}, {"a", "b"}):
+        matches(constraint.each, features)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("a", lambda a, b, c: a),
+        ("!a", lambda a, b, c: not a),
+        ("a&b|c", lambda a, b, c: (a and b) or c),
+        ("a&(b|c)", lambda a, b, c: a and (b or c)),
+        ("!(a|b)&c", lambda a, b, c: not (a or b) and c),
+        ("!!a", lambda a, b, c: a),
+    ],
+)
+def test_constraints_are_those_of_logic(text: str, holds: Callable[[bool, bool, bool], bool]) -> None:
+    each = parse_constraint(text).each
+    for bits in range(8):
+        has = [bool(bits >> place & 1) for place in range(3)]
+        features = {name for name, there in zip("abc", has, strict=True) if there}
+        assert matches(each, features) == holds(*has)
+
+
+def test_amounts() -> None:
+    assert parse_memory(1) == parse_memory("1M") == parse_memory("1024K") == 1 << 20
+    assert parse_memory("1.5G") == 3 << 29
+    assert parse_memory("2TB") == 2 << 40
+    assert [str(each) for each in parse_gres("gpu:a100:2,gpu:a100,fpga")] == ["fpga:1", "gpu:a100:3"]
+    assert parse_gres({"gpu": 0}) == ()
+    assert parse_moment("now").of(5.0) == 5.0
+    assert parse_moment("now+1week").seconds == 604800.0
+
+
+def test_names_of_hosts() -> None:
+    assert expanded_names("n[1-3,08-10]x[0-1]")[:4] == ["n1x0", "n1x1", "n2x0", "n2x1"]
+    assert expanded_names("a,b[0],c") == ["a", "b0", "c"]
+    for wrong in ("n[", "n]", "n[3-1]", "", "a,,b", "n[a]", "n[0-100000]", "n[[1]]"):
+        with pytest.raises(InputError):
+            expanded_names(wrong)
+
+
+def test_offers() -> None:
+    properties = {"cores": "4", "memory": "2G", "gres": "gpu:v100:2", "features": "ib, fast", "weight": "9"}
+    offer = read_offer(host(3, **properties))
+    assert (offer.id, offer.cores, offer.memory, offer.weight) == (3, 4, 2 << 30, 9)
+    assert offer.features == {"ib", "fast"}
+    with pytest.raises(InputError, match=r"host n1: property cores: expected a whole number >= 1, got 0"):
+        read_offer(host(1, cores="0"))
+
+
+@pytest.mark.parametrize(
+    ("data", "hosts", "sentence"),
+    [
+        ({"gres": {"gpu": 5}}, 1, "no host has gpu:5"),
+        ({"gres": {"gpu:h100": 1}}, 1, "no host has gpu:h100:1"),
+        ({"partition": "nowhere"}, 1, "there is no partition 'nowhere'; there are batch, gpu"),
+        ({"constraint": "fast"}, 1, "no host has the feature 'fast'; there are ib"),
+        ({"cores": 9}, 1, "no host has 9 cores"),
+        ({"memory": "16G", "cores": 2}, 3, "it asks for 3 hosts, and 2 have 2 cores and 16 GiB"),
+        ({"constraint": "[ib|ib]"}, 3, "it asks for 3 hosts, and no alternative of '[ib|ib]' has so many"),
+        ({"constraint": "ib*3"}, 4, "'ib*3' asks for 3 hosts of a kind, and there are 2"),
+    ],
+)
+def test_a_job_that_can_never_run_has_its_reason(data: dict[str, Any], hosts: int, sentence: str) -> None:
+    site = Site(
+        [
+            host(0, memory="16G", features="ib", partitions="batch"),
+            host(1, memory="16G", features="ib", partitions="batch"),
+            host(2, memory="8G", gres="gpu:a100:4", partitions="gpu,batch"),
+            host(3, memory="8G", partitions="batch"),
+        ]
+    )
+    assert site.refusal(asked(**data), hosts) == sentence
+    assert site.refusal(asked(cores=8), 4) is None
+
+
+def submitted(*jobs: tuple[str, dict[str, Any]]) -> Dependencies:
+    waiting = Dependencies()
+    for time, (name, data) in enumerate(jobs):
+        waiting.submitted(f"w0!{name}", asked(**data), float(time))
+    return waiting
+
+
+def test_conditions_are_those_of_slurm() -> None:
+    kinds = ["after:a", "afterany:a", "afterok:a", "afternotok:a", "after:a+2"]
+    waiting = submitted(("a", {}), *((kind, {"dependency": kind}) for kind in kinds))
+    since = {kind: waiting.verdict(f"w0!{kind}").since for kind in kinds}
+    assert set(since.values()) == {math.inf}
+    assert waiting.started("w0!a", 10.0) == [f"w0!{kind}" for kind in kinds]
+    assert waiting.verdict("w0!after:a").since == 10.0
+    assert waiting.verdict("w0!after:a+2").since == 130.0
+    waiting.ended("w0!a", FAILED, 20.0)
+    assert waiting.verdict("w0!afterany:a").since == waiting.verdict("w0!afternotok:a").since == 20.0
+    assert waiting.verdict("w0!afterok:a").never == "it waits for w0!a to succeed, which failed"
+
+
+def test_any_of_several_is_enough() -> None:
+    waiting = submitted(("a", {}), ("b", {}), ("c", {"dependency": "afterok:a?afterok:b"}))
+    waiting.ended("w0!a", FAILED, 5.0)
+    assert waiting.verdict("w0!c") == (math.inf, None)
+    waiting.ended("w0!b", DONE, 7.0)
+    assert waiting.verdict("w0!c").since == 7.0
+
+
+def test_the_chain_says_why_a_job_never_runs() -> None:
+    waiting = submitted(("a", {}), ("b", {"dependency": "afterok:a"}), ("c", {"dependency": "afterok:b"}))
+    waiting.ended("w0!a", FAILED, 5.0)
+    why = waiting.verdict("w0!b").never
+    assert why is not None
+    assert waiting.ended("w0!b", FinalJobState.REJECTED, 5.0, why) == ["w0!c"]
+    expected = "it waits for w0!b to succeed, which was rejected: it waits for w0!a to succeed, which failed"
+    assert waiting.verdict("w0!c").never == expected
+
+
+def test_circles_and_jobs_that_never_come() -> None:
+    depends = {"a": "afterok:b", "b": "afterany:a", "c": "after:z"}
+    waiting = submitted(*((name, {"dependency": on}) for name, on in depends.items()))
+    assert waiting.verdict("w0!a").never == "it waits for itself: w0!a -> w0!b -> w0!a"
+    assert waiting.verdict("w0!c").never is None
+    assert waiting.no_more() == ["w0!c"]
+    assert waiting.verdict("w0!c").never == "it waits for w0!z, which was never submitted"
+    assert submitted(("a", {"dependency": "afterok:a"})).verdict("w0!a").never == "it waits for itself: w0!a -> w0!a"
+
+
+def test_other_workloads_arrays_and_singletons() -> None:
+    waiting = Dependencies()
+    waiting.submitted("w0!x", asked(array="12_0"), 0.0)
+    waiting.submitted("w0!y", asked(array="12_1"), 0.0)
+    waiting.submitted("w1!all", asked(dependency="afterok:w0!12"), 0.0)
+    waiting.submitted("w0!task", asked(array="13_1", dependency="aftercorr:12"), 0.0)
+    waiting.submitted("w0!first", asked(name="n", user=1), 0.0)
+    waiting.submitted("w0!single", asked(name="n", user=1, dependency="singleton"), 0.0)
+    waiting.ended("w0!y", DONE, 4.0)
+    assert waiting.verdict("w0!task").since == 4.0
+    assert waiting.verdict("w1!all").since == math.inf
+    waiting.ended("w0!x", DONE, 6.0)
+    assert waiting.verdict("w1!all").since == 6.0
+    assert waiting.ended("w0!first", FAILED, 9.0) == ["w0!single"]
+    assert waiting.verdict("w0!single").since == 9.0
+    assert str(Condition("after", "7", 300.0)) == "after:7+5"
