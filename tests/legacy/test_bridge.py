@@ -354,7 +354,7 @@ def test_the_commands_from_one_end_to_the_other(tmp_path: Path) -> None:
     outputs = [process.communicate(timeout=LIMIT) for process in (simulated, bridge, run_)]
     assert [process.returncode for process in (simulated, bridge, run_)] == [0, 0, 0], outputs
     assert "250" in outputs[0][0]
-    assert "not translated: message 0, SIMULATION_BEGINS.compute_resources: this version" in outputs[1][1]
+    assert "not translated: message 0, SIMULATION_BEGINS.compute_resources: the speeds" in outputs[1][1]
     checked = batproto("check", record)
     assert "nothing wrong" in checked.communicate(timeout=LIMIT)[0]
 

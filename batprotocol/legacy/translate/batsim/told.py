@@ -43,7 +43,7 @@ def _begins(to: Memory, event: e.SimulationBegins) -> Iterable[model.Event]:
     to.hosts = frozenset(each.id for each in computing)
     for each in computing:
         to.sleeping[each.id] = words.sleep_states(each.properties or {})
-    to.report.add("SIMULATION_BEGINS", "compute_resources", "this version does not give the speeds of hosts")
+    to.report.add("SIMULATION_BEGINS", "compute_resources", "the speeds of hosts are unknown")
     workloads = event.workloads
     if workloads is None:
         to.report.add("SIMULATION_BEGINS", "workloads", "this version does not give them: there is one, unnamed")

@@ -82,7 +82,9 @@ def _kill(to: Memory, event: e.KillJob, time: float) -> Iterable[model.Event]:
     ids = tuple(dict.fromkeys(event.job_ids))
     alive = tuple(job_id for job_id in ids if to.jobs.get(job_id, "running") == "running" and job_id not in to.killing)
     if not alive:  # older Batsims acknowledge kills of jobs that have ended, or are being killed
-        to.report.add("KILL_JOB", "job_ids", "no such job runs: it is acknowledged, and Batsim is not asked")
+        to.report.add(
+            "KILL_JOB", "job_ids", "no such job runs: the bridge acknowledges it, and does not send it to Batsim"
+        )
         to.pending.append(e.JobKilled(to.now, ids, {} if to.version >= (1, 2) else None))
         return
     if alive != ids:
