@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Adopt another schema as the library's own: `tools/adopt_schema.py NEW.fbs 2027-01`.
 
-The schema that is replaced becomes one of the known ages, described by what differs in it; `generated/` is made anew;
-and what differs is listed with the places in the code that speak of it. With --dry-run, only that.
+The replaced schema becomes one of the known ages, described by its differences. The program writes `generated/` again.
+It lists the differences, with the places in the code that use them. With --dry-run, it only prints this list.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ ROOMS = (
     ("testing", "the strategies, and what conformance does"),
     ("legacy/translate", "the translations of the older protocols, and of the ages"),
 )
-"""Where a change of the schema is felt, and what is to be seen to there."""
+"""The places that a change of the schema affects, and the things to check there."""
 
 
 def names(table: str) -> list[str]:
-    """What the code calls a table: an event also as methods do, `add_execute_job` and `on_job_completed`."""
+    """The names of a table in the code: for an event, also its methods, `add_execute_job` and `on_job_completed`."""
     in_methods = re.sub(r"(?<!^)(?=[A-Z])", "_", table).lower().removesuffix("_event")
     return [table, in_methods] if table.endswith("Event") else [table]
 
 
 def places(table: str) -> Iterator[str]:
-    """The places in the code that speak of a table, enum or union, a line for each room."""
+    """The places in the code that use a table, enum or union, a line for each package."""
     pattern = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(names(table))})(?![A-Za-z])")
     for room, what in ROOMS:
         found = []
@@ -59,7 +59,7 @@ def places(table: str) -> Iterator[str]:
 
 
 def report(found: list[Difference]) -> Iterator[str]:
-    """What differs, and where the code speaks of it."""
+    """The differences, and the places in the code that use them."""
     told: set[str] = set()
     for each in found:
         worst = max(*each.old_reads_new, *each.new_reads_old)
@@ -73,7 +73,7 @@ def report(found: list[Difference]) -> Iterator[str]:
 
 
 def adopt(new: Path, age: str) -> None:
-    """Replace the schema, and describe the one that is replaced."""
+    """Replace the schema, and describe the old one."""
     description = described(read_schema(SCHEMA), read_schema(new))
     (AGES / f"{TODAY}.txt").write_text(description, encoding="utf-8")
     text = READING.read_text(encoding="utf-8")
@@ -87,8 +87,8 @@ def adopt(new: Path, age: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("schema", type=Path, help="the new schema, an .fbs file")
-    parser.add_argument("age", help="when it was public, for example 2027-01")
-    parser.add_argument("--dry-run", action="store_true", help="change nothing, list what differs and where")
+    parser.add_argument("age", help="the date of its publication, for example 2027-01")
+    parser.add_argument("--dry-run", action="store_true", help="change nothing; list the differences and their places")
     arguments = parser.parse_args()
     if not re.fullmatch(r"\d{4}-\d\d(-\d\d)?", arguments.age) or arguments.age <= TODAY:
         parser.error(f"an age is a month or a day after {TODAY}, as 2027-01, and not {arguments.age!r}")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compile schema/batprotocol.fbs into generated/.
 
-flatc writes the Python classes (generated/fb) and the reflection schema (generated/_schema/batprotocol.bfbs); from the
-reflection schema alone come the description and the codec. generated/_schema/manifest.json says which schema and which
-flatc they come from. Without flatc, what is kept in generated/ serves, if it belongs to this very schema.
+flatc writes the Python classes (generated/fb) and the reflection schema (generated/_schema/batprotocol.bfbs). This
+program writes the description and the codec from the reflection schema alone. generated/_schema/manifest.json records
+the schema and the flatc. Without flatc, the existing generated/ is used if it belongs to the current schema.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ OLDEST_FLATC = (2, 0, 8)
 
 
 class CompileError(Exception):
-    """A sentence that says what is wrong and what to do."""
+    """An error, with a sentence about its cause and the solution."""
 
 
 def flatc_version() -> str | None:
-    """The version of the flatc on the PATH, or None when there is none that is recent enough."""
+    """The version of the flatc on the PATH, or None if there is no recent one."""
     if not shutil.which("flatc"):
         return None
     said = subprocess.run(["flatc", "--version"], capture_output=True, text=True, check=False).stdout
@@ -50,7 +50,7 @@ def sha256(data: bytes) -> str:
 
 
 def run_flatc() -> dict[Path, bytes]:
-    """What flatc makes of the schema: the classes and the reflection schema, by their path below generated/."""
+    """The output of flatc for the schema: the classes and the reflection schema, by their paths below generated/."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         for options in (["--python"], ["--binary", "--schema", "--bfbs-comments", "--bfbs-builtins"]):
@@ -67,10 +67,10 @@ def run_flatc() -> dict[Path, bytes]:
 
 
 def derive(bfbs: bytes, source: bytes) -> dict[Path, bytes]:
-    """What we make of the reflection schema."""
+    """The files that this program writes from the reflection schema."""
     schema = reflection.read(bfbs)
     texts = {
-        "__init__.py": '"""What the build makes of the schema. Private: use `batprotocol` and `batprotocol.fb`."""\n',
+        "__init__.py": '"""Written by the build from the schema. Private: use `batprotocol` and `batprotocol.fb`."""\n',
         "description.py": description.write(schema, source.decode(), sha256(source)),
         "codec.py": codec.write(schema),
         "native_schema.h": native.write(schema),
@@ -88,7 +88,7 @@ def manifest(files: dict[Path, bytes], source: bytes, flatc: str) -> bytes:
 
 
 def compile_schema(flatc: str) -> dict[Path, bytes]:
-    """All of generated/, made anew."""
+    """All files of generated/, compiled again."""
     source = SCHEMA.read_bytes()
     files = run_flatc()
     files |= derive(files[REFLECTION], source)
@@ -96,13 +96,13 @@ def compile_schema(flatc: str) -> dict[Path, bytes]:
 
 
 def kept() -> dict[Path, bytes]:
-    """All of generated/ as it lies there."""
+    """All existing files of generated/."""
     paths = (path for path in GENERATED.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(GENERATED): path.read_bytes() for path in paths if path.suffix not in (".so", ".pyd")}
 
 
 def check_kept() -> list[str]:
-    """What is wrong with generated/ as far as can be told without flatc: nothing, if it belongs to this schema."""
+    """The faults of generated/ that can be found without flatc: none if it belongs to this schema."""
     files, source = kept(), SCHEMA.read_bytes()
     if MANIFEST not in files or REFLECTION not in files:
         return ["generated/ is not there or not whole"]
@@ -125,7 +125,7 @@ def check_kept() -> list[str]:
 
 
 def check() -> list[str]:
-    """What has drifted in generated/. With the flatc that made it at hand, everything is made anew and compared."""
+    """The drift of generated/. If the flatc that made it is available, everything is compiled again and compared."""
     faults, flatc = check_kept(), flatc_version()
     if not faults and flatc and flatc == json.loads((GENERATED / MANIFEST).read_bytes())["flatc"]:
         made = compile_schema(flatc)
@@ -135,7 +135,7 @@ def check() -> list[str]:
 
 
 def write(files: dict[Path, bytes]) -> int:
-    """Make generated/ hold these files and no others; return how many changed."""
+    """Make generated/ hold exactly these files; return how many changed."""
     old = kept()
     for path in set(old) - set(files):
         (GENERATED / path).unlink()
@@ -147,7 +147,7 @@ def write(files: dict[Path, bytes]) -> int:
 
 
 def ensure() -> str:
-    """Make sure that generated/ belongs to the schema; the build of the package calls this. Says what was done."""
+    """Make sure that generated/ belongs to the schema, and describe the action. The build of the package calls this."""
     flatc = flatc_version()
     if flatc:
         return f"compiled with flatc {flatc}: {write(compile_schema(flatc))} files changed"

@@ -188,10 +188,10 @@ def test_every_message_of_other_protocols_is_on_its_page_once(source: Callable[[
 
 def test_an_older_event_tells_what_it_is_today() -> None:
     told = older.json_events("", "")
-    assert "Said by: the scheduler, before 3.0.  \n" in told.partition("### `SUBMIT_JOB`")[2]
+    assert "Sent by: the scheduler, before 3.0.  \n" in told.partition("### `SUBMIT_JOB`")[2]
     assert "Since 3.0: `REGISTER_JOB`.  \nToday: `RegisterJobEvent`." in told
     assert "`storage_mapping` object, since 3.0\n: For each storage" in told
-    assert "Behind it: `WLOAD!JOB_ID`.  \nIn Python: `text_events.JobRejection`." in older.text_events("", "")
+    assert "Content: `WLOAD!JOB_ID`.  \nIn Python: `text_events.JobRejection`." in older.text_events("", "")
 
 
 def test_a_message_of_fast_tells_its_keys() -> None:

@@ -1,4 +1,4 @@
-"""The events of the older protocols, of the tables that their codecs go by, and what each is today."""
+"""The events of the older protocols, from the tables of their codecs, with their current successors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAGE: Final = "reference/older-protocols"
 
 
 def names() -> Mapping[str, tuple[str, str]]:
-    """The places of events, by the names of their classes, and those of JSON also by what the wire calls them."""
+    """The places of events, by the names of their classes; those of JSON also by their names on the wire."""
     found = {row.type: (_PAGE, _anchor(row.type)) for row in EVENTS}
     found.update({_json_class(row): (_PAGE, _anchor(row.type)) for row in EVENTS})
     return {**found, **{_text_class(stamp): (_PAGE, _stamp_anchor(stamp)) for stamp in STAMPS}}
@@ -51,7 +51,7 @@ def json_events(page: str, argument: str) -> str:
 def _json_event(name: str, rows: list[EventRow]) -> str:
     last = rows[-1]
     parts = [f"{target(_anchor(name))}\n### {code(name)}", _sentence(title(last.value))]
-    facts = [("Said by", "; ".join(_said(row) for row in rows)), ("In Python", code(_json_class(last)))]
+    facts = [("Sent by", "; ".join(_said(row) for row in rows)), ("In Python", code(_json_class(last)))]
     if last.successor:
         facts.append((f"Since {written(last.until)}", code(last.successor)))
     facts.append(("Today", _today({name for name in TODAY for row in json_rows(name) if row.value is last.value})))
@@ -61,13 +61,13 @@ def _json_event(name: str, rows: list[EventRow]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """What an event is for, without who says it, which is told behind it."""
+    """The purpose of an event, without its sender: the facts below it show the sender."""
     said = text.partition(": ")[2] or text
     return prose(capitalised(said))
 
 
 def _said(row: EventRow) -> str:
-    """Who says it, in which versions."""
+    """The sides that send an event, and the versions."""
     return ", ".join(filter(None, (sides(row), when(row.since, row.until))))
 
 
@@ -80,7 +80,7 @@ def _fields(row: EventRow) -> str:
     if not found:
         return "No fields."
     if not found[0].name:
-        return f"Its one field is called as what is said: {prose(found[0].meaning)}"
+        return f"Its fields have the names of their content: {prose(found[0].meaning)}"
     return definitions(
         (
             f"{code(each.name)} {', '.join((each.kind, *filter(None, map(_worth_saying, each.notes))))}",
@@ -91,7 +91,7 @@ def _fields(row: EventRow) -> str:
 
 
 def _worth_saying(note: str) -> str:
-    """That something is there since the first version need not be said."""
+    """A note without "since" for fields that exist since the first version."""
     return note.removeprefix(f"since {written(FIRST)}").removeprefix(", ")
 
 
@@ -108,8 +108,8 @@ def _stamp_parts(stamp: Stamp) -> Iterator[str]:
     yield f"{target(_stamp_anchor(stamp))}\n### {code(stamp.letter)}"
     yield _sentence(title(stamp.value))
     since = f", since text-{stamp.since}" if stamp.since > VERSIONS[0] else ""
-    facts = [("Said by", f"{sides(stamp)}{since}{'' if stamp.is_sent else ', but no Batsim ever said it'}")]
-    facts.append(("Behind it", code(stamp.content) if stamp.content else "nothing"))
+    facts = [("Sent by", f"{sides(stamp)}{since}{'' if stamp.is_sent else ', but no Batsim sends it'}")]
+    facts.append(("Content", code(stamp.content) if stamp.content else "nothing"))
     facts.append(("In Python", code(_text_class(stamp))))
     facts.append(("Today", _today({name for name in TODAY if stamp in stamps(name)})))
     yield "  \n".join(f"{name}: {text}." for name, text in facts)

@@ -1,4 +1,4 @@
-"""The rules of all conversations, each at a place of its own: of the catalogues that judge, and nothing besides."""
+"""The rules of all conversations, from the catalogues of the judges alone. Each rule has its own place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, tuple[str, Catalogue | None, Mapping[str, Rule]]]] = {
     "fast": ("reference/fast", FAST, FAST.rules),
     "older": ("reference/older-rules", LEGACY, LEGACY.rules),
 }
-"""For each kind of rules its page, its catalogue, where there is one, and the rules."""
+"""For each kind of rules its page, its catalogue (or None) and the rules."""
 
 
 def anchor(kind: str, id: str) -> str:
@@ -34,7 +34,7 @@ def anchor(kind: str, id: str) -> str:
 
 
 def names() -> Mapping[str, tuple[str, str]]:
-    """All ids with their places. An id that several kinds have leads to the first of them."""
+    """All ids with their places. If several kinds have an id, it leads to the first of them."""
     found: dict[str, tuple[str, str]] = {}
     for kind, (page, _, having) in KINDS.items():
         for id in having:
@@ -59,7 +59,7 @@ def _rule(kind: str, rule: Rule, catalogue: Catalogue | None) -> str:
 
 
 def _about(id: str) -> str:
-    """The events that a rule of today is about."""
+    """The events to which a current rule applies."""
     named = [name for name, kind in EVENTS.items() if id in own(kind)]
     of_all = [side for side, kinds in SPEAKERS.items() if all(id in (*general(kind), *own(kind)) for kind in kinds)]
     if of_all:

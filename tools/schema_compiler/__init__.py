@@ -1,5 +1,5 @@
-"""What turns `schema/batprotocol.fbs` into `generated/`.
+"""The compiler of `schema/batprotocol.fbs` to `generated/`.
 
-`flatc` parses the schema; `reflection` reads what flatc says of it; `description` and `codec` write Python from that,
-and from nothing else. Nothing here is needed once the package is installed, and nothing but the standard library here.
+`flatc` parses the schema. `reflection` reads the output of flatc. `description` and `codec` write Python from this
+alone. The installed package does not need these modules, and they need only the standard library.
 """

@@ -1,8 +1,8 @@
 """Writes the pure-Python codec: for each table of the schema one function that reads it and one that writes it.
 
 A reading function looks up the table's vtable among those met before and gets all fields with one `struct` call. A
-writing function has one fixed layout for its table and all scalars in it; absent fields only differ in the vtable. What
-is not a table is in `batprotocol.wire.layout`.
+writing function has one fixed layout for its table and all scalars in it; absent fields only differ in the vtable. All
+functions that are not for a table are in `batprotocol.wire.layout`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Codec:
         return name in self._reachable(name)
 
     def _takes_depth(self, name: str) -> bool:
-        """Whether a table's functions are told its depth: it is recursive, or in a union with one that is."""
+        """Whether a table's functions take its depth: it is recursive, or in a union with a recursive one."""
         unions = (union.members for union in self.schema.unions.values() if name in union.members)
         return any(self._recursive(each) for each in {name}.union(*unions))
 
@@ -116,7 +116,7 @@ class _Codec:
         return count
 
     def _depth(self, name: str) -> int:
-        """How deep a table that is not recursive lies below the root (1); it must be one number where it is asked."""
+        """The depth below the root (1) of a table that is not recursive. `ValueError` if it has several depths."""
         depths = {
             1 if parent.name == self.schema.root and name == parent.name else self._depth(parent.name) + 1
             for parent in self.schema.tables.values()
@@ -127,13 +127,13 @@ class _Codec:
         return depths.pop()
 
     def _deeper(self, table: Table, child_names: set[str]) -> str:
-        """What to hand a child for its depth: nothing unless it is recursive."""
+        """The argument for the depth of a child: none unless it is recursive."""
         if not any(self._takes_depth(child) for child in child_names):
             return ""
         return ", depth + 1" if self._takes_depth(table.name) else f", {self._depth(table.name) + 1}"
 
     def _constants(self, table: Table) -> str:
-        """What reading and writing a table need: its class, its fields, the vtables met so far, its layout."""
+        """The objects for reading and writing a table: its class, its fields, the vtables found so far, its layout."""
         name = table.name
         lines = [f"_PLANS_{name} = {{}}", f"_PACK_{name} = Struct({self.layouts.tables[name].code!r}).pack"]
         if not is_wrapper(table) and name != ENVELOPE:

@@ -1,4 +1,4 @@
-"""Where the writers put things: the one layout that each table has in what we write, shared by both engines.
+"""The places of fields in written messages: one layout for each table, shared by both engines.
 
 All scalars are written; absent fields differ only in the vtable. Smaller fields come first, then by number, as in the
 C++ library.
@@ -19,7 +19,7 @@ SCALARS = {
 }  # fmt: skip
 """Size and `struct` code of what lies inside a table."""
 OFFSET = (4, "I")
-"""The same for what a table only leads to."""
+"""The same for values outside of a table, to which it has an offset."""
 ENVELOPE = "EventAndTimestamp"
 """The table around each event."""
 
@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def wide(self) -> int | None:
-        """What the size so far must be modulo 8, so that the fields of eight bytes are aligned; None if there are none.
+        """The size so far modulo 8 that aligns the fields of eight bytes; None if there are no such fields.
 
         The whole message ends on a multiple of 8, and places are counted from its end.
         """

@@ -1,1 +1,1 @@
-"""For a Batsim of version 1 to 4: what is remembered, told of it and wanted; `translation` puts it together."""
+"""For a Batsim of version 1 to 4: the state, its reports, and the wishes of the component; `translation` uses them."""

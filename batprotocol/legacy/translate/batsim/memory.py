@@ -1,6 +1,6 @@
-"""What the translation for an older Batsim remembers: jobs, calls, probes, switches, and what is lost.
+"""The state of the translation for an older Batsim: jobs, calls, probes, switches, and losses.
 
-It must not know of any single event.
+This module must not know any single event.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["Memory"]
 
 
 class Memory:
-    """What one side tells once and the other one again.
+    """Information that one side sends once, and the other side needs again.
 
     Args:
-        version: the version of Batsim that speaks.
-        store: where jobs are kept if they are not told in messages.
+        version: the version of Batsim.
+        store: the store of the jobs, if messages do not describe them.
     """
 
     def __init__(self, version: str | Version, store: JobStore | None) -> None:
@@ -33,18 +33,18 @@ class Memory:
         self.now = 0.0
         self.res: dict[str, int] = {}
         self.jobs: dict[str, str] = {}
-        """What has become of each job: "submitted", "running", "ended"."""
+        """The state of each job: "submitted", "running", "ended"."""
         self.calls: list[tuple[float, int, str]] = []
-        """The calls that were asked for, the next one first: when, in which order, and whose."""
+        """The requested calls, the next one first: the time, the order, and the owner."""
         self.periods: dict[str, tuple[float, int | None]] = {}
-        """The period of each periodic call and probe, and how often it still comes; None is for ever."""
+        """The period of each periodic call and probe, and how many calls remain; None: without limit."""
         self.probes: dict[str, model.CreateProbeEvent] = {}
         self.asked: list[str] = []
         """The probes that wait for an answer."""
         self.due: list[str] = []
-        """The periodic calls and probes whose next call is to be asked for."""
+        """The periodic calls and probes whose next call the translation must request."""
         self.measure: list[str] = []
-        """The probes that are to measure now."""
+        """The probes that must measure now."""
         self.switching: list[tuple[frozenset[int], int]] = []
         self.profiles: dict[str, JobProfile] = {}
         self.names: dict[str, str] = {}
@@ -63,7 +63,7 @@ class Memory:
         self.order = 0
 
     def call(self, whose: str, when: float, time: float) -> e.Event:
-        """A call at that time, and not in the past, with which an older Batsim aborts."""
+        """Request a call at that time, but not in the past: an older Batsim aborts on that."""
         at = when
         if at <= max(time, self.now) + 1e-4:
             at = max(time, self.now) + 0.001

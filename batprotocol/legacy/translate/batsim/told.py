@@ -1,6 +1,6 @@
-"""What a Batsim of version 1 to 4 says, in the words of today: a function for each event, and the table of them.
+"""The events of a Batsim of version 1 to 4, as current events: a function for each event, and a table of them.
 
-Each takes what is remembered, which it reads and changes, and the event.
+Each function takes the state, which it reads and changes, and the event.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from batprotocol.model import parse_hosts
 __all__ = ["TOLD"]
 
 _SLACK: Final = 1e-6
-"""Seconds by which a time that was printed with six decimals may be earlier than the one that was asked for."""
+"""Seconds by which a time that was printed with six decimals may be earlier than the requested time."""
 
 
 def _begins(to: Memory, event: e.SimulationBegins) -> Iterable[model.Event]:
@@ -35,18 +35,18 @@ def _begins(to: Memory, event: e.SimulationBegins) -> Iterable[model.Event]:
         to.dynamic_enabled = isinstance(given, dict) and given.get("enabled") is True
         to.acknowledged = isinstance(given, dict) and given.get("acknowledge") is not False
     if to.features.dynamic_registration and not to.dynamic_enabled:
-        to.report.add("EDCHelloEvent", "dynamic_registration", "Batsim was started without: it will refuse jobs")
+        to.report.add("EDCHelloEvent", "dynamic_registration", "Batsim was started without it: it will refuse jobs")
     computing = [each for each in event.hosts if each.id >= 0]
     storing = [each for each in event.storage_resources or () if each.id >= 0]
     if event.hpst_host is not None or event.lcst_host is not None:
-        to.report.add("SIMULATION_BEGINS", "hpst_host, lcst_host", "hosts without a number are not told")
+        to.report.add("SIMULATION_BEGINS", "hpst_host, lcst_host", "hosts without a number are left out")
     to.hosts = frozenset(each.id for each in computing)
     for each in computing:
         to.sleeping[each.id] = words.sleep_states(each.properties or {})
-    to.report.add("SIMULATION_BEGINS", "compute_resources", "the speeds of hosts were not told")
+    to.report.add("SIMULATION_BEGINS", "compute_resources", "the speeds of hosts are unknown")
     workloads = event.workloads
     if workloads is None:
-        to.report.add("SIMULATION_BEGINS", "workloads", "this version did not tell them: there is one, unnamed")
+        to.report.add("SIMULATION_BEGINS", "workloads", "this version does not give them: there is one, unnamed")
         workloads = {"": ""}
     profiles: list[model.ProfileAndId] = []
     for workload, found in (event.profiles or {}).items():
@@ -80,10 +80,10 @@ def _submitted(to: Memory, event: e.JobSubmitted) -> Iterable[model.Event]:
     if job is None and to.store is not None:
         job = to.store.job(event.job_id)
     if job is None:
-        to.report.add("JOB_SUBMITTED", "job", "what it asks for is not said, nor kept in Redis: it is left out")
+        to.report.add("JOB_SUBMITTED", "job", "its requests are neither in the message nor in Redis: it is left out")
         return
     if job_id in to.dynamic and not to.features.acknowledge_dynamic_jobs:
-        return  # it was not asked for
+        return  # the component did not request it
     if job_id in to.dynamic:
         to.pending = [
             each for each in to.pending if not (isinstance(each, model.JobSubmittedEvent) and each.job_id == job_id)
@@ -106,7 +106,11 @@ def _profile_of(to: Memory, event: e.JobSubmitted, job: model.Job) -> model.Prof
         found = to.store.profile(job.profile_id)
     value = None if found is None else found.value
     if value is None:
-        to.report.add("JOB_SUBMITTED", "profile", "it was asked for, and is not told, or has no successor")
+        to.report.add(
+            "JOB_SUBMITTED",
+            "profile",
+            "the component requested it, but Batsim does not give it, or it has no successor",
+        )
         return None
     workload = job.profile_id.partition("!")[0]
     return model.ProfileAndId(job.profile_id, words.full_profile(workload, value))
@@ -118,10 +122,10 @@ def _completed(to: Memory, event: e.JobCompleted) -> Iterable[model.Event]:
     states = model.FinalJobState.__members__
     by_status = {"SUCCESS": "COMPLETED_SUCCESSFULLY", "TIMEOUT": "COMPLETED_WALLTIME_REACHED"}
     name = event.job_state or by_status.get(event.status or "", "COMPLETED_FAILED")
-    if event.status == "TIMEOUT" and name == "COMPLETED_KILLED":  # as Batsim 1.0 calls a walltime
+    if event.status == "TIMEOUT" and name == "COMPLETED_KILLED":  # the name of a walltime in Batsim 1.0
         name = "COMPLETED_WALLTIME_REACHED"
     if name not in states:
-        to.report.add("JOB_COMPLETED", "job_state", f"{name} is told as COMPLETED_FAILED")
+        to.report.add("JOB_COMPLETED", "job_state", f"{name} is reported as COMPLETED_FAILED")
         name = "COMPLETED_FAILED"
     code = event.return_code if event.return_code is not None else int(name != "COMPLETED_SUCCESSFULLY")
     yield model.JobCompletedEvent(timestamp=event.timestamp, job_id=job_id, state=states[name], return_code=code)
@@ -131,7 +135,7 @@ def _killed(to: Memory, event: e.JobKilled) -> Iterable[model.Event]:
     ids = tuple(to.told_names.get(job_id, job_id) for job_id in event.job_ids)
     progress = {to.told_names.get(job_id, job_id): each for job_id, each in (event.job_progress or {}).items()}
     for job_id in ids:
-        if to.jobs.get(job_id) == "running":  # before 2.0, nothing else tells of its end
+        if to.jobs.get(job_id) == "running":  # before 2.0, no other event reports its end
             to.jobs[job_id] = "ended"
             yield model.JobCompletedEvent(
                 timestamp=event.timestamp,
@@ -140,7 +144,7 @@ def _killed(to: Memory, event: e.JobKilled) -> Iterable[model.Event]:
                 return_code=-1,
             )
     if not ids:
-        to.report.add("JOB_KILLED", "job_ids", "it names no job, and is left out")
+        to.report.add("JOB_KILLED", "job_ids", "it names no job: it is left out")
         return
     yield model.JobsKilledEvent(
         timestamp=event.timestamp,
@@ -156,7 +160,7 @@ def _states(to: Memory, event: e.ResourceStateChanged) -> Iterable[model.Event]:
     try:
         hosts = frozenset(parse_hosts(event.resources))
     except HostSetError:
-        to.report.add("RESOURCE_STATE_CHANGED", "resources", "it is no set of hosts, and is left out")
+        to.report.add("RESOURCE_STATE_CHANGED", "resources", "it is not a set of hosts: it is left out")
         return
     state = int(event.state) if event.state.isdecimal() and len(event.state) < 9 else 0
     to.pstates.update(dict.fromkeys(hosts, state))
@@ -169,7 +173,7 @@ def _states(to: Memory, event: e.ResourceStateChanged) -> Iterable[model.Event]:
 
 def _called(to: Memory, event: e.RequestedCall) -> Iterable[model.Event]:
     if not to.calls or to.calls[0][0] > event.timestamp + _SLACK:
-        return  # one that nobody waits for any more, or that was our own
+        return  # no longer expected, or of the translation itself
     _, _, whose = heapq.heappop(to.calls)
     kind, _, name = whose.partition(":")
     if kind == "once":
@@ -194,7 +198,7 @@ def _called(to: Memory, event: e.RequestedCall) -> Iterable[model.Event]:
 def _answered(to: Memory, event: e.Answer | e.QueryReply) -> Iterable[model.Event]:
     joules = event.consumed_energy
     if joules is None or not to.asked:
-        to.report.add("ANSWER", "", "nobody asked this: it is left out")
+        to.report.add("ANSWER", "", "the component did not ask this: it is left out")
         return
     asked, to.asked = to.asked, []
     for name in asked:
@@ -225,7 +229,7 @@ def _notified(to: Memory, event: e.Notify) -> Iterable[model.Event]:
 
 
 def _queried(to: Memory, event: e.Query) -> Iterable[model.Event]:
-    to.report.add("QUERY", "requests", "no decision component of today is asked: it stays without an answer")
+    to.report.add("QUERY", "requests", "a current decision component cannot be asked: it gets no answer")
     return ()
 
 
@@ -246,4 +250,4 @@ TOLD: Final[Mapping[type[e.Event], Callable[[Memory, Any], Iterable[model.Event]
     e.Query: _queried,
     e.SimulationEnds: _ends,
 }
-"""How the component is told of each event. FROM_JOB_MSG has no successor."""
+"""The function for each event of Batsim. FROM_JOB_MSG has no successor."""

@@ -1,7 +1,7 @@
-"""ToOldBatsim: what a Batsim of version 1 to 4 says, for today's decision components, and what these answer. No I/O.
+"""ToOldBatsim: it translates between a Batsim of version 1 to 4 and a current decision component. No I/O.
 
-It puts together what is remembered (`memory`), what the component is told (`told`) and what it wants (`wishes`). What
-today's Batsim would say and the older one does not, it says itself.
+It uses the state (`memory`), the events for the component (`told`) and the events for Batsim (`wishes`). It adds the
+events that the current Batsim would send and the older one does not.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["ToOldBatsim"]
 
 
 class ToOldBatsim:
-    """Translates for a decision component of today.
+    """Translates for a current decision component.
 
     Args:
-        version: the version of Batsim that speaks.
-        store: where jobs are kept if they are not told in messages.
+        version: the version of Batsim.
+        store: the store of the jobs, if messages do not describe them.
 
     `init` gives the initialization data from Batsim's first message, and `begin` takes the hello that answers them.
-    Then, in turns, `hear` takes what Batsim says (the first message, too) and gives what the component is told, and
-    `say` takes its reply and gives the one for Batsim.
+    Then, in turns, `hear` takes a message of Batsim (also the first one) and returns the message for the component, and
+    `say` takes the reply of the component and returns the reply for Batsim.
     """
 
     def __init__(self, version: str | Version = "4.2", store: JobStore | None = None) -> None:
@@ -42,16 +42,16 @@ class ToOldBatsim:
 
     @property
     def version(self) -> Version:
-        """The version of Batsim that speaks."""
+        """The version of Batsim."""
         return self._memory.version
 
     @property
     def report(self) -> Report:
-        """What could not be carried."""
+        """The losses of the translation."""
         return self._memory.report
 
     def init(self, first: e.Message) -> str:
-        """The initialization data: what the scheduler's configuration is in Batsim's first message, or ""."""
+        """The initialization data: the scheduler's configuration in Batsim's first message, or ""."""
         begins = next((event for event in first.events if isinstance(event, e.SimulationBegins)), None)
         if begins is None:
             raise DecodeError("the first message of a Batsim has SIMULATION_BEGINS", "events")
@@ -59,7 +59,7 @@ class ToOldBatsim:
         return config if isinstance(config, str) else json.dumps(config)
 
     def begin(self, hello: model.Message) -> None:
-        """Take the hello: what the component asks of the simulation, an older Batsim's command line has decided."""
+        """Take the hello. It cannot change the simulation: the command line of an older Batsim sets its options."""
         memory = self._memory
         for event in hello.events:
             if isinstance(event, model.EDCHelloEvent):
@@ -68,7 +68,7 @@ class ToOldBatsim:
     # From Batsim
 
     def hear(self, message: e.Message) -> model.Message:
-        """What the component is told of this message."""
+        """The message for the component, from a message of Batsim."""
         memory = self._memory
         memory.now = message.now
         memory.wakes = False
@@ -78,13 +78,13 @@ class ToOldBatsim:
             tell = TOLD.get(type(event))
             if tell is None:
                 kind = event.type if isinstance(event, e.OtherEvent) else type(event).__name__
-                memory.report.add(kind, "", "there is no such thing today: it is left out")
+                memory.report.add(kind, "", "the current protocol has no such event: it is left out")
                 continue
             for told in tell(memory, event):
                 (ends if isinstance(told, model.SimulationEndsEvent) else said).append(told)
-        if ends and not memory.all_submitted and memory.version < (3,):  # nobody said so, but now it is certain
+        if ends and not memory.all_submitted and memory.version < (3,):  # no event reported this, but now it is certain
             said.append(model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=message.now))
-        # Once, it was not the last event of its message; today it is.
+        # In older versions, it need not be the last event of its message. Now it is.
         ended = said + [replace(each, timestamp=message.now) for each in ends[:1]]
         memory.is_over = memory.is_over or bool(ends)
         last = 0.0
@@ -94,14 +94,14 @@ class ToOldBatsim:
         return model.Message(message.now, tuple(ended))
 
     def say(self, message: model.Message) -> e.Message:
-        """The reply for Batsim: what the component answered."""
+        """The reply for Batsim, from the reply of the component."""
         memory = self._memory
         now = max(message.now, memory.now)
         replies: list[e.Event] = []
         for event in message.events:
             wish = WISHES.get(type(event))
             if wish is None:
-                memory.report.add(type(event).__name__, "", "an older Batsim has no such thing: it is left out")
+                memory.report.add(type(event).__name__, "", "an older Batsim has no such event: it is left out")
             else:
                 replies.extend(wish(memory, event, min(max(event.timestamp, 0.0), now)))
         replies[:0] = self._go_on(now)
@@ -115,7 +115,7 @@ class ToOldBatsim:
         return e.Message(now, tuple(replies))
 
     def _go_on(self, now: float) -> Iterable[e.Event]:
-        """Ask for what comes again, and for what probes measure now."""
+        """Request the next periodic calls, and the values that probes must measure now."""
         memory = self._memory
         due, memory.due = memory.due, []
         for whose in due:

@@ -1,6 +1,6 @@
-"""What a decision component of today wants, in the words of Batsim 1 to 4: a function for each event, and the table.
+"""The events of a current decision component, as events of Batsim 1 to 4: a function for each event, and the table.
 
-Each takes what is remembered, which it reads and changes, the event, and the time at which it happens.
+Each function takes the state, which it reads and changes, the event, and its time.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ def _execute(to: Memory, event: model.ExecuteJobEvent, time: float) -> Iterable[
     elif asked is not None and hosts and asked != len(hosts):
         mapping = {str(number): str(number % len(hosts)) for number in range(asked)}
         to.report.add(
-            "ExecuteJobEvent", "allocation", "with another number of hosts than asked for, executors are mapped"
+            "ExecuteJobEvent", "allocation", "the number of hosts differs from the request: executors are mapped"
         )
     if placement == _FILL:
-        to.report.add("ExecuteJobEvent", "executor_placement", "cores were not known: executors are spread over hosts")
+        to.report.add(
+            "ExecuteJobEvent", "executor_placement", "the older version has no cores: executors are spread over hosts"
+        )
     if event.profile_allocation_override:
         to.report.add("ExecuteJobEvent", "profile_allocation_override", "all tasks run on the hosts of the job")
     storages: dict[str, Any] | None = None
@@ -51,7 +53,9 @@ def _execute(to: Memory, event: model.ExecuteJobEvent, time: float) -> Iterable[
         if to.version < (3,):
             to.report.add("ExecuteJobEvent", "storage_placement", "storages cannot be placed: it is left out")
         elif mapping is not None:
-            to.report.add("ExecuteJobEvent", "storage_placement", "there cannot be a mapping, too: it is left out")
+            to.report.add(
+                "ExecuteJobEvent", "storage_placement", "it cannot be combined with a mapping: it is left out"
+            )
         else:
             storages = {each.storage_name: each.host_id for each in event.storage_placement}
     to.jobs[event.job_id] = "running"
@@ -80,11 +84,11 @@ def _register_profile(to: Memory, event: model.RegisterProfileEvent, time: float
         return
     to.profiles[event.profile.id] = profile
     if event.profile.extra_data:
-        to.report.add("RegisterProfileEvent", "profile.extra_data", "nobody would carry it: it is left out")
+        to.report.add("RegisterProfileEvent", "profile.extra_data", "no message can carry it: it is left out")
     if to.store is not None and to.version < (3,):
         to.store.put_profile(event.profile.id, profile)
     elif to.version < (1, 4):
-        to.report.add("RegisterProfileEvent", "", "it is said with the job that has it")
+        to.report.add("RegisterProfileEvent", "", "it is sent with the job that has it")
     elif to.version < (3,):
         yield e.SubmitProfile(time, workload, name, profile)
     else:
@@ -122,12 +126,12 @@ def _register(to: Memory, event: model.RegisterJobEvent, time: float) -> Iterabl
 
 
 def _named(to: Memory, job_id: str) -> str:
-    """The name that Batsim is told: Batsim 1 takes numbers only."""
+    """The name of a job for Batsim: Batsim 1 accepts only numbers."""
     workload, _, name = job_id.partition("!")
     if to.version >= (2,) or (name.isdecimal() and name.isascii() and len(name) < 9):
         return job_id
     number = 1_000_000 + len(to.names)
-    to.report.add("RegisterJobEvent", "job_id", "this Batsim takes numbers only: jobs are numbered from 1000000 on")
+    to.report.add("RegisterJobEvent", "job_id", "this Batsim accepts only numbers: jobs are numbered from 1000000 on")
     to.names[job_id] = f"{workload}!{number}"
     to.told_names[to.names[job_id]] = job_id
     return to.names[job_id]
@@ -180,7 +184,7 @@ def _create_probe(to: Memory, event: model.CreateProbeEvent, time: float) -> Ite
     except HostSetError:
         fits = False
     if not fits or not isinstance(when, model.Periodic):
-        to.report.add("CreateProbeEvent", "", "only the energy of all hosts can be asked for: it never emits data")
+        to.report.add("CreateProbeEvent", "", "an older Batsim gives only the energy of all hosts: it never emits data")
         return
     to.probes[event.probe_id] = event
     yield _periodic(to, f"probe:{event.probe_id}", when, time)
@@ -205,7 +209,7 @@ def _switch(to: Memory, event: model.TurnOnOffHostsEvent, time: float) -> Iterab
 
 
 def _force_stop(to: Memory, event: model.ForceSimulationStopEvent, time: float) -> Iterable[e.Event]:
-    to.report.add("ForceSimulationStopEvent", "", "all jobs are killed or rejected, and those that still come")
+    to.report.add("ForceSimulationStopEvent", "", "all jobs are killed or rejected, also later ones")
     to.stopping = True
     to.periods.clear()
     running = tuple(job_id for job_id, state in to.jobs.items() if state == "running")
@@ -234,4 +238,4 @@ WISHES: Final[Mapping[type[model.Event], Callable[[Memory, Any, float], Iterable
     model.TurnOnOffHostsEvent: _switch,
     model.ForceSimulationStopEvent: _force_stop,
 }
-"""How Batsim is told of each event. Probes cannot be triggered or reset."""
+"""The function for each event of the component. Probes cannot be triggered or reset."""

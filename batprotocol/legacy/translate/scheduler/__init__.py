@@ -1,1 +1,1 @@
-"""For a scheduler of Batsim 1 to 4: what is remembered, told and decided; `translation` puts it together."""
+"""For a scheduler of Batsim 1 to 4: the state, the events for it, and its decisions; `translation` uses them."""

@@ -1,6 +1,6 @@
-"""What a scheduler of Batsim 1 to 4 decides, in the words of today: a function for each event, and the table of them.
+"""The events of a scheduler of Batsim 1 to 4, as current events: a function for each event, and a table of them.
 
-Each takes what is remembered, which it reads and changes, the event, and the time at which it happens.
+Each function takes the state, which it reads and changes, the event, and its time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from batprotocol.model import format_hosts, parse_hosts
 __all__ = ["DECISIONS"]
 
 _SOON: Final = 5e-4
-"""Seconds in which Batsim has surely not come to a call that is asked for."""
+"""Seconds in which Batsim has certainly not yet made a requested call."""
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
@@ -40,7 +40,9 @@ def _execute(to: Memory, event: e.ExecuteJob, time: float) -> Iterable[model.Eve
     if hosts is None:
         return ()
     if event.additional_io_job is not None:
-        to.report.add("EXECUTE_JOB", "additional_io_job", "nothing can be merged into a job today: it is left out")
+        to.report.add(
+            "EXECUTE_JOB", "additional_io_job", "the current protocol cannot merge transfers into a job: it is left out"
+        )
     placement: model.ExecutorPlacement = _SPREAD
     if event.mapping is not None:
         places = _mapping(event.mapping)
@@ -61,7 +63,7 @@ def _execute(to: Memory, event: e.ExecuteJob, time: float) -> Iterable[model.Eve
 
 
 def _mapping(mapping: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """The places of the executors 0, 1, 2..., None if this is something else."""
+    """The places of the executors 0, 1, 2..., None if this has another form."""
     places: dict[int, int] = {}
     for executor, place in mapping.items():
         number, where = integer(executor), place if type(place) is int else integer(str(place))
@@ -79,12 +81,14 @@ def _reject(to: Memory, event: e.RejectJob, time: float) -> Iterable[model.Event
 def _kill(to: Memory, event: e.KillJob, time: float) -> Iterable[model.Event]:
     ids = tuple(dict.fromkeys(event.job_ids))
     alive = tuple(job_id for job_id in ids if to.jobs.get(job_id, "running") == "running" and job_id not in to.killing)
-    if not alive:  # once, Batsim acknowledged kills of jobs that had ended, or were being killed
-        to.report.add("KILL_JOB", "job_ids", "no such job runs: it is acknowledged, and Batsim is not asked")
+    if not alive:  # older Batsims acknowledge kills of jobs that have ended, or are being killed
+        to.report.add(
+            "KILL_JOB", "job_ids", "no such job runs: the bridge acknowledges it, and does not send it to Batsim"
+        )
         to.pending.append(e.JobKilled(to.now, ids, {} if to.version >= (1, 2) else None))
         return
     if alive != ids:
-        to.report.add("KILL_JOB", "job_ids", "only those that run are killed")
+        to.report.add("KILL_JOB", "job_ids", "only running jobs are killed")
     to.killing.update(dict.fromkeys(alive, 1))
     yield model.KillJobsEvent(timestamp=time, job_ids=alive)
 
@@ -94,10 +98,10 @@ def _change(to: Memory, event: e.ChangeJobState, time: float) -> Iterable[model.
     known = to.jobs.get(job_id)
     if state == "RUNNING" and known == "submitted":
         to.jobs[job_id] = "faked"
-        to.report.add("CHANGE_JOB_STATE", "job_state", "RUNNING is remembered: Batsim is told when the job ends")
+        to.report.add("CHANGE_JOB_STATE", "job_state", "RUNNING is kept: Batsim gets an event only when the job ends")
     elif known == "faked" and state.startswith("COMPLETED"):
         to.jobs[job_id] = "ended"
-        to.report.add("CHANGE_JOB_STATE", "job_state", f"{state}: Batsim is told that the job is rejected")
+        to.report.add("CHANGE_JOB_STATE", "job_state", f"{state}: the job is rejected")
         yield model.RejectJobEvent(timestamp=time, job_id=job_id)
     elif known == "submitted" and state == "REJECTED":
         to.jobs[job_id] = "ended"
@@ -108,7 +112,9 @@ def _change(to: Memory, event: e.ChangeJobState, time: float) -> Iterable[model.
             to.killing[job_id] = 1
             yield model.KillJobsEvent(timestamp=time, job_ids=(job_id,))
     else:
-        to.report.add("CHANGE_JOB_STATE", "job_state", f"{state} cannot be had today: it is left out")
+        to.report.add(
+            "CHANGE_JOB_STATE", "job_state", f"{state} does not exist in the current protocol: it is left out"
+        )
 
 
 # Registration
@@ -124,7 +130,7 @@ def _register(to: Memory, event: e.SubmitJob | e.RegisterJob, time: float) -> It
             if found is not None:
                 yield from _profile(to, workload, job.profile, found, time)
     if job is None:
-        to.report.add("REGISTER_JOB", "job", "what it asks for is not said, nor kept in Redis: it is left out")
+        to.report.add("REGISTER_JOB", "job", "its requests are neither in the message nor in Redis: it is left out")
         return
     inline = event.profile if isinstance(event, e.SubmitJob) else None
     if inline is not None and job.profile is not None:
@@ -141,7 +147,11 @@ def _profile(to: Memory, workload: str, name: str, profile: JobProfile, time: fl
     value = profile.value
     profile_id = f"{workload}!{name}"
     if value is None:
-        to.report.add("REGISTER_PROFILE", "profile", f"{shown(profile.type)} is no type of today: it is left out")
+        to.report.add(
+            "REGISTER_PROFILE",
+            "profile",
+            f"{shown(profile.type)} is not a type of the current protocol: it is left out",
+        )
         return
     if profile.return_code:
         to.report.add("REGISTER_PROFILE", "profile.ret", "jobs return 0")
@@ -159,9 +169,9 @@ def _notify(to: Memory, event: e.Notify, time: float) -> Iterable[model.Event]:
             yield model.FinishRegistrationEvent(timestamp=time)
     elif event.type in ("continue_submission", "continue_registration"):
         if to.finished:
-            to.report.add("NOTIFY", "type", f"{event.type}: the end of registration cannot be taken back")
+            to.report.add("NOTIFY", "type", f"{event.type}: the end of registration cannot be undone")
     else:
-        to.report.add("NOTIFY", "type", f"Batsim is not told of {shown(event.type)}")
+        to.report.add("NOTIFY", "type", f"{shown(event.type)} does not exist in the current protocol: it is left out")
 
 
 # Calls, hosts, energy
@@ -170,7 +180,7 @@ def _notify(to: Memory, event: e.Notify, time: float) -> Iterable[model.Event]:
 def _call(to: Memory, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
     name, when = to.name("call"), int(event.time * 1000 + 1e-6)
     if when / 1000 > max(to.now, time) + _SOON:
-        to.calls[name] = event.time  # it comes at the millisecond before, and is told as if it came then
+        to.calls[name] = event.time  # it comes at the millisecond before, and is reported as if it came then
     else:
         when = words.milliseconds(event.time)
         if abs(when / 1000 - event.time) > 1e-9:
@@ -186,18 +196,20 @@ def _set_state(to: Memory, event: e.SetResourceState, time: float) -> Iterable[m
     if hosts is None:
         return
     if state is None or state < 0:
-        to.report.add("SET_RESOURCE_STATE", "state", f"{shown(event.state)} is no power state: it is left out")
+        to.report.add("SET_RESOURCE_STATE", "state", f"{shown(event.state)} is not a power state: it is left out")
         return
     groups: dict[bool, list[int]] = {}
     for host in parse_hosts(hosts):
         if state in to.passing.get(host, ()):
-            to.report.add("SET_RESOURCE_STATE", "state", "a host is on its way in this state only: nothing is done")
+            to.report.add("SET_RESOURCE_STATE", "state", "a host has this state only while it changes: nothing is done")
             continue
         sleeps = to.asleep.get(host, frozenset())
         groups.setdefault((to.pstates.get(host, 0) in sleeps) != (state in sleeps), []).append(host)
         to.pstates[host] = state
     if len(groups) > 1:
-        to.report.add("SET_RESOURCE_STATE", "resources", "some are switched, some are not: it is said and told in two")
+        to.report.add(
+            "SET_RESOURCE_STATE", "resources", "some are switched, some are not: it is sent and reported in two events"
+        )
     for switches, members in groups.items():
         if switches:
             yield model.TurnOnOffHostsEvent(timestamp=time, host_ids=members, state=state)
@@ -210,7 +222,7 @@ def _query(to: Memory, event: e.Query | e.QueryRequest, time: float) -> Iterable
     wrapped = requests.get("requests")
     for name in wrapped if isinstance(wrapped, dict) else requests:
         if name != "consumed_energy":
-            to.report.add("QUERY", f"requests.{name}", "it cannot be asked today: it is left out")
+            to.report.add("QUERY", f"requests.{name}", "the current protocol has no such question: it is left out")
             continue
         to.report.add("QUERY", "requests.consumed_energy", "a probe measures it, and answers some milliseconds later")
         yield model.CreateProbeEvent(
@@ -240,4 +252,4 @@ DECISIONS: Final[Mapping[type[e.Event], Callable[[Memory, Any, float], Iterable[
     e.Query: _query,
     e.QueryRequest: _query,
 }
-"""How Batsim is told of each event. The others have no successor: metadata, messages to jobs, answers."""
+"""The function for each event of the scheduler. The others have no successor: metadata, messages to jobs, answers."""

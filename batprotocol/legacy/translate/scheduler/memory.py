@@ -1,6 +1,6 @@
-"""What the translation for an older scheduler remembers: hosts, jobs, calls of its own, and what is lost.
+"""The state of the translation for an older scheduler: hosts, jobs, its own calls, and losses.
 
-It must not know of any single event.
+This module must not know any single event.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from batprotocol.legacy.translate.report import Report
 __all__ = ["NO_OPTIONS", "OURS", "Memory", "Options"]
 
 OURS: Final = "legacy!"
-"""What the names of our own calls and probes begin with."""
+"""The beginning of the names of the translation's own calls and probes."""
 
 
 class Options(NamedTuple):
-    """What the command line of an older Batsim decided on.
+    """Options of the command line of an older Batsim.
 
     Attributes:
         dynamic: whether jobs can be registered.
         acknowledge: whether registered jobs come back in a JOB_SUBMITTED.
-        forward_profiles: whether a JOB_SUBMITTED tells the profile.
+        forward_profiles: whether a JOB_SUBMITTED has the profile.
         sharing: whether several jobs may share a host.
-        config: what else is in the configuration that the scheduler is told.
-        redis: host, port and prefix of the Redis server, or None if jobs are told in messages.
+        config: other keys of the configuration that the scheduler gets.
+        redis: host, port and prefix of the Redis server, or None if messages describe the jobs.
     """
 
     dynamic: bool = False
@@ -44,12 +44,12 @@ NO_OPTIONS: Final = Options()
 
 
 class Memory:
-    """What one side tells once and the other one again.
+    """Information that one side sends once, and the other side needs again.
 
     Args:
         version: the version of Batsim that the scheduler was made for.
-        options: what that Batsim's command line decided on.
-        store: where jobs are kept if they are not told in messages.
+        options: the options that this Batsim would get on its command line.
+        store: the store of the jobs, if messages do not describe them.
     """
 
     def __init__(self, version: str | Version, options: Options, store: JobStore | None) -> None:
@@ -59,30 +59,30 @@ class Memory:
         self.report = Report()
         self.now = 0.0
         self.jobs: dict[str, str] = {}
-        """What has become of each job: "submitted", "running", "faked", "ended"."""
+        """The state of each job: "submitted", "running", "faked", "ended"."""
         self.allocations: dict[str, str] = {}
         self.profiles: dict[str, model.Profile] = {}
         self.registered: set[str] = set()
         self.asleep: dict[int, frozenset[int]] = {}
         self.passing: dict[int, frozenset[int]] = {}
-        """The power states that a host has on its way from one to another only."""
+        """The power states that a host has only while it changes from one to another."""
         self.pstates: dict[int, int] = {}
         self.killing: dict[str, int] = {}
         self.calls: dict[str, float] = {}
-        """When calls are wanted that today's Batsim can only give at the millisecond before."""
+        """The times of requested calls that the current Batsim can only make at the millisecond before."""
         self.hosts = ""
         self.finished = False
         self.pending: list[e.Event] = []
-        """What the scheduler is told with the next message, because today's Batsim does not."""
+        """Events for the next message to the scheduler that the current Batsim does not send."""
         self._number = 0
         self.wakes = False
 
     def name(self, kind: str) -> str:
-        """A new name of our own."""
+        """A new name of the translation's own."""
         self._number += 1
         return f"{OURS}{kind}!{self._number}"
 
     def call_at(self, when: int, time: float) -> model.Event:
-        """A call that only we are concerned with, as soon as possible."""
+        """Request a call for the translation alone, as soon as possible."""
         trigger = model.OneShot(when, model.TimeUnit.Millisecond)
         return model.CallMeLaterEvent(timestamp=time, call_me_later_id=self.name("wake"), when=trigger)

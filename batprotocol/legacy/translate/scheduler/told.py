@@ -1,6 +1,6 @@
-"""What today's Batsim says, in the words of Batsim 1 to 4: a function for each event, and the table of them.
+"""The events of the current Batsim, as events of Batsim 1 to 4: a function for each event, and a table of them.
 
-Each takes what is remembered, which it reads and changes, and the event.
+Each function takes the state, which it reads and changes, and the event.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def _begins(to: Memory, event: model.SimulationBeginsEvent) -> Iterable[e.Event]
         to.profiles[each.id] = each.profile
         fields = JobProfile.of(each.profile, version)
         if fields is None:
-            to.report.add("SimulationBeginsEvent", "profiles", f"{type(each.profile).__name__} has no older words")
+            to.report.add("SimulationBeginsEvent", "profiles", f"{type(each.profile).__name__} has no older form")
         else:
             profiles.setdefault(workload, {})[name] = fields
     if to.store is not None:
         to.store.nb_res = len(computing)
     if before and storing:
-        to.report.add("SimulationBeginsEvent", "storage_hosts", "they are not told")
+        to.report.add("SimulationBeginsEvent", "storage_hosts", "they are left out")
     if before:
         yield e.SimulationBegins(
             event.timestamp,
@@ -113,7 +113,7 @@ def _submitted(to: Memory, event: model.JobSubmittedEvent) -> Iterable[e.Event]:
         to.profiles[event.profile.id] = event.profile.profile
         profile = JobProfile.of(event.profile.profile, to.version)
         if profile is None:
-            to.report.add("JobSubmittedEvent", "profile", "it has no older words, and is not told")
+            to.report.add("JobSubmittedEvent", "profile", "it has no older form: it is left out")
     options = to.options
     if to.store is not None:
         _keep(to.store, job, profile)
@@ -136,7 +136,7 @@ def _completed(to: Memory, event: model.JobCompletedEvent) -> Iterable[e.Event]:
     if version >= (3,):  # by far the most frequent
         return (e.JobCompleted(event.timestamp, job_id, None, _STATES[state], event.return_code, None, alloc),)
     killed = state == model.FinalJobState.COMPLETED_KILLED
-    if killed and version < (2,):  # JOB_KILLED tells of it
+    if killed and version < (2,):  # JOB_KILLED reports it
         return ()
     reason, name = "Killed, as asked" if killed else "", _STATES[state]
     if version < (1, 2) and state == model.FinalJobState.COMPLETED_WALLTIME_REACHED:
@@ -188,7 +188,7 @@ def _ends(to: Memory, event: model.SimulationEndsEvent) -> Iterable[e.Event]:
 
 
 def _failed(to: Memory, event: model.SimulationErrorEvent) -> Iterable[e.Event]:
-    to.report.add("SimulationErrorEvent", "error", "the scheduler is told that the simulation ends")
+    to.report.add("SimulationErrorEvent", "error", "the scheduler gets the end of the simulation instead")
     yield e.SimulationEnds(event.timestamp)
 
 
@@ -202,7 +202,7 @@ def _all_injected(to: Memory, event: model.AllStaticExternalEventsHaveBeenInject
 
 def _notify(to: Memory, event: model.Event, kind: str, since: Version) -> Iterable[e.Event]:
     if to.version < since:
-        to.report.add(type(event).__name__, "", "this version was not told: it is left out")
+        to.report.add(type(event).__name__, "", "this version has no such event: it is left out")
         return []
     return [e.Notify(event.timestamp, kind)]
 
@@ -212,7 +212,7 @@ def _states(to: Memory, event: model.HostsPStateChangedEvent | model.HostsTurned
     try:
         to.pstates.update(dict.fromkeys(parse_hosts(event.host_ids), state))
     except HostSetError:
-        to.report.add(type(event).__name__, "host_ids", "it is no set of hosts, and is told as it is")
+        to.report.add(type(event).__name__, "host_ids", "it is not a set of hosts: it is sent unchanged")
     yield e.ResourceStateChanged(event.timestamp, event.host_ids, str(state))
 
 
@@ -225,7 +225,7 @@ def _occurred(to: Memory, event: model.ExternalEventOccurredEvent) -> Iterable[e
     fields = found if isinstance(found, dict) else {"data": text}
     kind = fields.pop("type", None)
     if to.version < (3,):
-        to.report.add("ExternalEventOccurredEvent", "", "this version was not told: it is left out")
+        to.report.add("ExternalEventOccurredEvent", "", "this version has no such event: it is left out")
         return
     yield e.Notify(event.timestamp, kind if isinstance(kind, str) else "external_event", extra=fields)
 
@@ -245,4 +245,4 @@ TOLD: Final[Mapping[type[model.Event], Callable[[Memory, Any], Iterable[e.Event]
     model.HostsTurnedOnOffEvent: _states,
     model.ExternalEventOccurredEvent: _occurred,
 }
-"""How the scheduler is told of each event."""
+"""The function for each event of Batsim."""

@@ -1,7 +1,7 @@
-"""ToOldScheduler: what today's Batsim says, for a scheduler of Batsim 1 to 4, and what that answers. No I/O.
+"""ToOldScheduler: it translates between the current Batsim and a scheduler of Batsim 1 to 4. No I/O.
 
-It puts together what is remembered (`memory`), what the scheduler is told (`told`) and what it decides (`decisions`).
-What only the translation is concerned with, no scheduler is asked.
+It uses the state (`memory`), the events for the scheduler (`told`) and the events for Batsim (`decisions`). It does not
+ask the scheduler about events that concern only the translation.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class ToOldScheduler:
 
     Args:
         version: the version of Batsim that it was made for.
-        options: what that Batsim's command line decided on.
-        store: where jobs are kept if they are not told in messages.
+        options: the options that this Batsim would get on its command line.
+        store: the store of the jobs, if messages do not describe them.
 
-    `hello` gives the first message for Batsim. Then, in turns, `hear` takes what Batsim says and gives what the
-    scheduler is told, or None if it is not concerned, and `say` takes what it answers (None then) and gives the reply.
+    `hello` gives the first message for Batsim. Then, in turns, `hear` takes a message of Batsim and returns the
+    message for the scheduler, or None if there is none, and `say` takes its answer (None then) and returns the reply.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class ToOldScheduler:
 
     @property
     def report(self) -> Report:
-        """What could not be carried."""
+        """The losses of the translation."""
         return self._memory.report
 
     def hello(self, text: str = "") -> model.Message:
-        """The first message for Batsim: that of a decision component that asks for what the scheduler expects."""
+        """The first message for Batsim: the hello of a decision component with the requests of the scheduler."""
         memory = self._memory
         options = memory.options
         builder = MessageBuilder()
@@ -72,7 +72,7 @@ class ToOldScheduler:
     # From Batsim
 
     def hear(self, message: model.Message) -> e.Message | None:
-        """What the scheduler is told of this message, None if nothing concerns it."""
+        """The message for the scheduler, from a message of Batsim; None if nothing in it concerns the scheduler."""
         memory = self._memory
         memory.now = message.now
         memory.wakes = False
@@ -80,13 +80,13 @@ class ToOldScheduler:
         for event in message.events:
             tell = TOLD.get(type(event))
             if tell is None:
-                memory.report.add(type(event).__name__, "", "the scheduler is not told")
+                memory.report.add(type(event).__name__, "", "it is not sent to the scheduler")
             else:
                 said.extend(tell(memory, event))
         if not said:
             return None
         last = 0.0
-        for index, each in enumerate(said):  # today's Batsim tells some things late
+        for index, each in enumerate(said):  # the current Batsim reports some events late
             time = each.timestamp
             if not last <= time <= memory.now:
                 time = min(max(time, last), memory.now)
@@ -95,7 +95,7 @@ class ToOldScheduler:
         return e.Message(memory.now, tuple(said))
 
     def say(self, message: e.Message | None) -> model.Message:
-        """The reply for Batsim: what the scheduler answered, None if it was not asked."""
+        """The reply for Batsim, from the answer of the scheduler, which is None if it was not asked."""
         memory = self._memory
         now = memory.now if message is None else max(message.now, memory.now)
         replies: list[model.Event] = []
@@ -103,11 +103,11 @@ class ToOldScheduler:
             decide = DECISIONS.get(type(event))
             if decide is None:
                 kind = event.type if isinstance(event, e.OtherEvent) else type(event).__name__
-                memory.report.add(kind, "", "there is no such thing today: it is left out")
+                memory.report.add(kind, "", "the current protocol has no such event: it is left out")
             else:
                 time = event.timestamp
                 replies.extend(decide(memory, event, time if 0 <= time <= now else min(max(time, 0.0), now)))
-        if memory.pending and not memory.wakes:  # nobody else would call us for it
+        if memory.pending and not memory.wakes:  # no other event would cause a message for it
             replies.append(memory.call_at(0, now))
             memory.wakes = True
         if len(replies) > 1:
