@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Feed the library recorded messages with random changes, for as long as told.
+"""Feed the library recorded messages with random changes, for a given time or number.
 
-Whatever the bytes, reading them gives a message, which can be written again and is then read the same, or a
-`DecodeError`; all engines and the careful reader agree on it. Anything else is a finding: the input is saved, and the
-exit status is 1. The input at hand always lies in a file too, so that it is there when the process dies with it.
+For any bytes, reading gives a message, which can be written and read again, or a `DecodeError`; all engines and the
+careful reader agree. Any other outcome is a finding: the input is saved, and the exit status is 1. The current input is
+always in a file, too, so that it remains if the process dies.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def set_word(data: bytearray, random: Random, other: bytes) -> None:
 
 
 def special_words(at: int, size: int) -> tuple[int, ...]:
-    """What a word at this place of a message of that size can be: among others, what leads just beyond both ends."""
+    """The values for a word at this place of a message of that size, some of which point just beyond both ends."""
     return (*BOUNDARIES, *(end + step for end in (at, size, size - at, -at) for step in (-4, -1, 0, 1, 4)), size // 4)
 
 
@@ -306,7 +306,7 @@ def mutated(format: str, random: Random, sources: Sources) -> bytes:
 
 
 def outcome(format: str, data: bytes) -> tuple[str, Any]:
-    """What the engine at work makes of an input: what it is, and something to compare."""
+    """The outcome of an input with the current engine: its kind, and a value to compare."""
     decode, encode = FORMATS[format].decode, FORMATS[format].encode
     try:
         message: Message = decode(data)
@@ -351,7 +351,7 @@ def check(format: str, data: bytes, engines: tuple[str, ...] = binary.ENGINES, c
 
 @dataclass
 class Tally:
-    """What has come of the inputs so far."""
+    """The outcomes of the inputs so far."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     slowest: float = 0.0
@@ -384,7 +384,7 @@ def run(
 
 
 def inputs(formats: tuple[str, ...], seed: int, count: int | None = None, seconds: float | None = None) -> Any:
-    """Changed messages of each format in turn: so many, or for so many seconds."""
+    """Changed messages of each format in turn: a given number, or for a given time."""
     random, sources = Random(seed), {format: recordings(format) for format in formats}
     end = time.monotonic() + (seconds or 0.0)
     number = 0
@@ -423,12 +423,12 @@ class AtHand:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--seconds", type=float, help="how long to go on (60 unless told otherwise)")
-    length.add_argument("--count", type=int, help="how many inputs to try")
+    length.add_argument("--seconds", type=float, help="the time of the run (60 by default)")
+    length.add_argument("--count", type=int, help="the number of inputs")
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other inputs")
     parser.add_argument("--format", choices=("binary", "json", "both"), default="both")
     parser.add_argument("--engine", choices=(*binary.ENGINES, "all"), default="all")
-    parser.add_argument("--sanitize", action="store_true", help="compile the native engine anew, with sanitizers in it")
+    parser.add_argument("--sanitize", action="store_true", help="compile the native engine with sanitizers")
     parser.add_argument("--out", type=Path, default=Path(), help="the folder where findings are saved")
     given = parser.parse_args()
     if given.seconds is None and given.count is None:

@@ -1,24 +1,24 @@
-"""Bytes to messages and back: one module for each format, the handshake frames, and finding out which one it is.
+"""Bytes to messages and back: one module for each format, the handshake frames, and the detection of the format.
 
-A format is a module with `decode(bytes) -> Message` and `encode(Message) -> bytes`, listed in `FORMATS`. Nothing here
-knows what may be said when, nor opens a socket or a file.
+A format is a module with `decode(bytes) -> Message` and `encode(Message) -> bytes`, listed in `FORMATS`. This package
+does not know the rules of the conversation, and opens no socket or file.
 
-The way in: `detect` looks at the first bytes; `frames` takes the handshake's words off messages 0 and 1.
+Reading: `detect` reads the first bytes; `frames` removes the handshake's words from messages 0 and 1.
 
-- `binary` hands a message to the engine in use: `_native`, in C (its rooms are in `native/`), or `engine`, a generated
-  codec on `layout`. Either makes the values at once. What it stumbles over goes to `reader`, which makes every check
-  that the C++ verifier makes: the outcome is a wire tree (`tree`) and from it the message, or a `DecodeError`.
-- `json` hands a text to the same engine: `_native` reads plain JSON by itself, the Python engine by `plain`, which
-  stands on the standard library's parser. What is not plain goes to `dialect`, which makes the same wire tree.
+- `binary` passes a message to the current engine: `_native`, in C (its source is in `native/`), or `engine`, a
+  generated codec on `layout`. Either makes the values at once. Messages that it refuses go to `reader`, which makes
+  every check of the C++ verifier. The outcome is a wire tree (`tree`) and from it the message, or a `DecodeError`.
+- `json` passes a text to the same engine. `_native` reads plain JSON itself; the Python engine uses `plain`, which uses
+  the standard library's parser. JSON that is not plain goes to `dialect`, which makes the same wire tree.
 
-The way out: `binary` has `_native` or the codec write the message, and `json` has `_native` write it, or makes a wire
-tree, which the standard library writes. What cannot be written ends in `check`, which names the field.
+Writing: in `binary`, `_native` or the codec writes the message. In `json`, `_native` writes it, or the standard library
+writes its wire tree. If a message cannot be written, `check` names the wrong field.
 
-`glance` tells the time of a message without reading the rest of it, for those who keep messages by their time.
+`glance` finds the time of a message without reading the rest of it, for code that keeps messages by their time.
 
-`making` makes values of fields that are known to be right, for those who make them again and again.
+`making` makes values of fields that are known to be valid, for code that makes many of them.
 
-`binding` says, for all of them, which value stands for which table of the schema.
+`binding` defines, for all of them, the value of each table of the schema.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def detect(data: str | bytes | bytearray | memoryview) -> str:
-    """What these bytes are: "binary" or "json" (a bare message), "init" or "hello" (the frame of message 0 or 1).
+    """The kind of these bytes: "binary" or "json" (a bare message), "init" or "hello" (the frame of message 0 or 1).
 
-    It looks at the first bytes only, and always decides; decoding then tells whether they are what they look like. Text
-    is JSON. `DecodeError` if this is neither bytes nor text.
+    It reads the first bytes only, and always decides; decoding then shows whether the bytes are valid. Text is JSON.
+    `DecodeError` if this is neither bytes nor text.
 
     >>> detect(b'{"now": 1, "events": []}'), detect(b"\\x02\\x00\\x00\\x00hi")
     ('json', 'init')
@@ -66,14 +66,14 @@ def detect(data: str | bytes | bytearray | memoryview) -> str:
 
 
 def decode(data: str | bytes | bytearray | memoryview, *, strict: bool = True) -> Message:
-    """Read a message, whichever format it is in; also the message in a hello frame.
+    """Read a message in any format, also the message in a hello frame.
 
     Args:
         data: the bytes of one message. Text (`str`) is read as `Message.from_json` does.
         strict: refuse fields of JSON that the schema does not have, as Batsim does.
 
     Raises:
-        DecodeError: this is no message.
+        DecodeError: this is not a message.
     """
     kind = detect(data)
     if kind == "json" or isinstance(data, str):
@@ -86,7 +86,7 @@ def decode(data: str | bytes | bytearray | memoryview, *, strict: bool = True) -
 
 
 def decode_binary(data: bytes | bytearray | memoryview) -> Message:
-    """Read what `detect` calls binary, as all that it does not know. Of text in disguise, `DecodeError` says so."""
+    """Read bytes that `detect` calls binary, as all unknown bytes. If they are text, the `DecodeError` says so."""
     try:
         return binary.decode(data)
     except DecodeError:
@@ -97,7 +97,7 @@ def decode_binary(data: bytes | bytearray | memoryview) -> Message:
 
 
 def _text_in(head: bytes) -> str | None:
-    """What text these bytes that are no message begin with, in a few words, or None if they are not text."""
+    """A short description of the text in bytes that are not a message, or None if they are not text."""
     halves = head[: len(head) // 2 * 2]
     little, big = halves[1::2], halves[::2]
     for order, zeros, letters in (("le", little, big), ("be", big, little)):

@@ -1,7 +1,7 @@
 """The binary format: flatbuffers.
 
-Two engines read and write it: one in C, if it was compiled when the package was installed, and one in Python. Both take
-the same bytes and give the same values and errors. What only unusual messages need is imported when one is met.
+Two engines read and write it: one in C, if it was compiled when the package was installed, and one in Python. Both read
+the same bytes and give the same values and errors. Modules for unusual messages are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ decode: Callable[[bytes | bytearray | memoryview], Message]
 """Read a message from a flatbuffer.
 
 Its argument are the bytes; what follows the flatbuffer, and fields that only a newer schema has, are ignored. It raises
-`DecodeError` if they are no message: `path` and `offset` say where, `partial` holds what could be read.
+`DecodeError` if they are not a message: `path` and `offset` say where, `partial` holds what could be read.
 """
 
 encode: Callable[[Message], bytes]

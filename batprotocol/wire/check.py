@@ -1,7 +1,7 @@
 """Whether a value can be written: types, ranges, required fields, union members, text, depth.
 
-The binary encoder writes first and asks here only when something goes wrong; `MessageBuilder` asks here before it takes
-a value. The answer names the field. What may be *said* when is not known here.
+The binary encoder writes first, and calls this module only after an error; `MessageBuilder` calls it before it takes a
+value. The error names the field. This module does not know the rules of the conversation.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _optional(field: Field) -> _Check:
 
 
 def check_for(type_: Type) -> _Check:
-    """What checks a value of this type, None excepted. It takes the value, and how deep the table is that has it."""
+    """The check for values of this type, except None. Its arguments are the value, and the depth of its table."""
     if type_.kind in ("string", "bool", "float64"):
         return {"string": _text, "bool": _flag, "float64": _double}[type_.kind]
     if type_.kind == "enum":

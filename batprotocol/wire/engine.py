@@ -1,7 +1,8 @@
-"""The Python engine, and what both engines fall back on.
+"""The Python engine, and the fallback of both engines.
 
-It reads and writes with the generated codec. What that stumbles over goes to the careful reader (or, when writing, to
-the checks), which either reads it after all or says what is wrong. The native engine falls back on the same functions.
+It reads and writes with the generated codec. Messages that the codec refuses go to the careful reader (or, when
+writing, to the checks), which either reads them or reports the error. The native engine falls back on the same
+functions.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def as_bytes(data: bytes | bytearray | memoryview) -> bytes:
 
 
 def read_carefully(data: bytes) -> Message:
-    """Read a message with every check, or say what is wrong with it."""
+    """Read a message with every check, or report its error."""
     return tree.to_message(reader.read(data))
 
 

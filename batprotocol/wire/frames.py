@@ -1,8 +1,8 @@
 """The two frames of the handshake, which are not bare messages.
 
 Message 0, from Batsim: a uint32 size, then that many bytes of initialization data. Message 1, from the decision
-component: a uint32 of flags, then a message, whose format the flags tell: bit 2 (value 2) set means that the whole
-conversation is JSON, clear that it is binary. All others are bare messages.
+component: a uint32 of flags, then a message, whose format the flags define: if bit 2 (value 2) is set, the whole
+conversation is JSON, else binary. All others are bare messages.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 FLAGS = {"binary": 1, "json": 2}
-"""The documented value of the flags for each format. Batsim itself only looks at the bit of value 2."""
+"""The documented value of the flags for each format. Batsim itself only reads the bit of value 2."""
 
 _U32 = struct.Struct("<I")
 
 
 class Hello(NamedTuple):
-    """What the frame of message 1 holds: the flags word, the format it asks for, and the message."""
+    """The content of the frame of message 1: the flags word, the format that it selects, and the message."""
 
     flags: int
     format: str
@@ -78,19 +78,19 @@ def decode_init(frame: bytes | bytearray | memoryview) -> str:
 
 
 def format_of(frame: bytes | bytearray | memoryview) -> str:
-    """The format that the flags in the frame of message 1 ask for. `DecodeError` if it is too short to have any."""
+    """The format that the flags in the frame of message 1 select. `DecodeError` if it is too short for flags."""
     if len(frame) < _U32.size:
         raise DecodeError(f"expected a flags word of 4 bytes, found {len(frame)} bytes", "", len(frame))
     return "json" if frame[0] & FLAGS["json"] else "binary"
 
 
 def flagged(data: bytes, format: str) -> bytes:
-    """The frame of message 1, of the bytes of a message in the format of the conversation."""
+    """The frame of message 1 with the bytes of a message, which have the format of the conversation."""
     return _U32.pack(FLAGS[format]) + data
 
 
 def behind_flags(fault: DecodeError) -> DecodeError:
-    """A fault of the message in the frame of message 1 as one of the frame, from whose start its offset counts."""
+    """An error in the message of message 1 as an error in the frame, with an offset from the start of the frame."""
     offset = None if fault.offset is None else fault.offset + _U32.size
     return DecodeError(fault.reason, fault.path, offset, fault.partial)
 
@@ -103,7 +103,7 @@ def encode_hello(message: Message, format: str = "binary") -> bytes:
         format: "binary" or "json": the format of the whole conversation.
 
     Raises:
-        EncodeError: the message is something else, or cannot be written, or there is no such format.
+        EncodeError: this is another message, it cannot be written, or the format is unknown.
     """
     if format not in FLAGS:
         raise EncodeError(f"expected 'binary' or 'json', got {format!r}", "format")
@@ -116,11 +116,11 @@ def decode_hello(frame: bytes | bytearray | memoryview, *, strict: bool = True) 
     """The flags, the format and the message in the frame of message 1.
 
     Args:
-        frame: the bytes. What the message says is not judged here; it may hold other events.
+        frame: the bytes. The events of the message are not checked; it may have other events.
         strict: refuse fields of JSON that the schema does not have.
 
     Raises:
-        DecodeError: the frame is too short or the message is none; its offset counts from the start of the frame.
+        DecodeError: the frame is too short, or the message is invalid; the offset counts from the start of the frame.
     """
     data, format = bytes(frame), format_of(frame)
     try:
@@ -131,14 +131,14 @@ def decode_hello(frame: bytes | bytearray | memoryview, *, strict: bool = True) 
 
 
 def encode_refusal(heard: bytes, reason: str) -> bytes:
-    """An answer that Batsim does not survive: it aborts, and a script can tell that there was no simulation.
+    """An answer that makes Batsim abort, so that scripts notice that there was no simulation.
 
-    In JSON, it is an object with a member that the schema does not have: Batsim's parser names it as it gives up, so
-    the reason is in Batsim's log. In binary, it is an event that only Batsim itself may say.
+    In JSON, it is an object with a member that the schema does not have: Batsim's parser prints the member when it
+    aborts, so the reason is in Batsim's log. In binary, it is an event that only Batsim itself may send.
 
     Args:
-        heard: what Batsim has said, which tells where in the conversation it is.
-        reason: what its user should know, as a sentence.
+        heard: the message from Batsim, which shows the state of the conversation.
+        reason: a sentence for Batsim's user.
     """
     size = _U32.unpack_from(heard)[0] if len(heard) >= 4 else None
     begins = size == len(heard) - 4

@@ -1,6 +1,6 @@
 """The time of a message, at a glance: without reading the rest of it, which may be large or broken.
 
-What keeps or looks for messages by their time asks here. It must not know what else a message holds.
+Code that keeps messages by their time, or searches for them, uses it. It must not know the other content of a message.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class _Timed(msgspec.Struct):
 
 
 def time_of(data: bytes) -> float | None:
-    """The `now` of a message, in simulated seconds; None for the frames of the handshake and for what is no message.
+    """The `now` of a message, in simulated seconds; None for frames of the handshake and for bytes without a message.
 
-    That the rest of the message can be read, it does not promise. JSON of Batsim 1 to 4 has its time at the same place.
+    The rest of the message may be invalid. JSON of Batsim 1 to 4 has its time at the same place.
 
     Args:
         data: the bytes as they are on the wire, in either format.
@@ -73,7 +73,7 @@ def _finite(time: float) -> float | None:
 
 
 def _anywhere(data: bytes) -> float | None:
-    """The time of a message in JSON, wherever in it that is."""
+    """The time of a message in JSON, at any place in it."""
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         return _finite(msgspec.json.decode(data.partition(b"\0")[0], type=_Timed).now)
     with suppress(DecodeError):

@@ -15,10 +15,10 @@ from batprotocol.wire import binary
 __all__ = ["MAX_TEXT", "as_bytes", "decode", "dumps", "encode"]
 
 MAX_TEXT = 2**28
-"""About how many characters the JSON text of a message may have.
+"""The approximate maximum number of characters of the JSON text of a message.
 
-A small flatbuffer may let thousands of its tables share one long string or vector, and JSON has to repeat it each time.
-Where the text would be longer than this even with each escape and each number at its shortest, it is not written.
+In a small flatbuffer, thousands of tables may share one long string or vector, which JSON repeats each time. A text
+that would be longer than this, even with the shortest form of each escape and each number, is not written.
 """
 
 
@@ -81,8 +81,8 @@ def dumps(message: Message, indent: int | None = None) -> str:
     Non-ASCII characters are escaped; NaN and infinities are written as `NaN`, `Infinity` and `-Infinity`.
 
     Raises:
-        EncodeError: a field holds what the wire cannot carry, and `path` names it; or the text would be longer than
-            `MAX_TEXT`; or `indent` is no number of spaces.
+        EncodeError: a field has an invalid value, and `path` names the field; or the text would be longer than
+            `MAX_TEXT`; or `indent` is not a number of spaces.
     """
     if not isinstance(message, Message):
         raise EncodeError(f"expected a Message, got {an(type(message).__name__)}")
@@ -126,16 +126,16 @@ def _text(tree: dict[str, Any], indent: int | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What `json` does not know: vectors of doubles, and the numbers of other libraries."""
+    """Values that `json` does not know: vectors of doubles, and the numbers of other libraries."""
     if isinstance(value, Doubles):
         return list(value)
     return value.__index__() if hasattr(value, "__index__") else float(value)
 
 
 def _least_size(value: Any, indent: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """How many characters a value takes at least as JSON, and on how many lines of their own its parts are.
+    """The minimum number of characters of a value in JSON, and the number of lines of its parts.
 
-    What several parts of a tree share is measured once, so this takes no more time than there is in memory.
+    Values that several parts of a tree share are measured once, so the time is limited by the size in memory.
     """
     kind = type(value)
     if kind is str:

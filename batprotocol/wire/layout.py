@@ -1,8 +1,8 @@
-"""What the generated codec stands on: how a table's vtable becomes one read, and the pieces that are not tables.
+"""The base of the generated codec: one read for each vtable of a table, and the pieces that are not tables.
 
-The codec knows only the right. Whatever it stumbles over ends in one of `STUMBLES`, and the message is then read again
-by `batprotocol.wire.reader`, which says where and why. So nothing here says more than "not like this" (`Doubt`); but
-whatever passes here, the careful reader must accept too, and read the same.
+The codec reads valid messages only. Any error ends in one of `STUMBLES`. `batprotocol.wire.reader` then reads the
+message again, and reports the place and the reason. So errors here have no details (`Doubt`). The careful reader must
+accept everything that passes here, and read the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The values that are made again and again, of fields that are as they should be: not looked at, where possible.
+"""Fast creation of frequent values from fields that are known to be valid, without checks where possible.
 
-What a class does with its fields when a value is made of them, it does for people, who may give a list for a tuple. In
-a turn of a scheduler, that is a good part of what a value costs.
+A class converts its fields for its users, who may pass a list for a tuple. In a turn of a scheduler, this conversion is
+a good part of the time of a value.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Plain JSON for the Python engine: what Batsim and most writers write, read with the standard library's parser.
+"""Plain JSON for the Python engine: the form of Batsim and most writers, read with the standard library's parser.
 
-It makes values straight from the parser's dicts, and gives None for whatever is not plain or is wrong: the reader of
-the whole dialect (`batprotocol.wire.dialect`) then reads it after all, or says why not. So all that is accepted here
-must be accepted there, and mean the same.
+It makes values straight from the parser's dicts, and gives None for text that is not plain or is wrong. The reader of
+the whole dialect (`batprotocol.wire.dialect`) then reads the text, or reports the error. That reader must accept all
+text that is accepted here, with the same meaning.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @cache
 def _table(name: str) -> _Read:
-    """What makes the value of a table from its dict."""
+    """The function that makes the value of a table from its dict."""
     every = TABLES[name].fields
     fields = [(field.name, _field(field), _absent(field)) for field in every if field.type.kind != "utype"]
     names = frozenset(field.name for field in every)
@@ -70,7 +70,7 @@ def _table(name: str) -> _Read:
 
 
 def _maker(name: str) -> Callable[[dict[str, Any]], Any]:
-    """What makes a value from the values of a table's fields."""
+    """The function that makes a value from the values of a table's fields."""
     if name == ENVELOPE:
         return lambda values: values["event"][0](timestamp=values["timestamp"], **values["event"][1])
     if wrapped(name):
@@ -93,7 +93,7 @@ def _refuse() -> Any:
 
 
 def _field(field: Field) -> _Read:
-    """What makes the value of a field from the dict of its table."""
+    """The function that makes the value of a field from the dict of its table."""
     name = field.name
     if field.type.kind == "union":
         members, tag = frozenset(UNIONS[field.type.name].members), f"{name}_type"

@@ -1,8 +1,8 @@
-"""The careful reader of flatbuffers: every check of the C++ library's verifier, with the place of the first fault.
+"""The careful reader of flatbuffers: every check of the C++ library's verifier, with the place of the first error.
 
-It walks a schema's description and makes a wire tree. The generated codec reads the usual message ten times faster;
-this one reads what the codec stumbled over, and has the last word on it. Messages of other schemas it reads alone.
-Whatever the bytes, it takes time and memory in proportion to their number: what several tables share is read once.
+It follows a schema's description and makes a wire tree. The generated codec reads the usual message ten times faster.
+This reader reads messages that the codec refuses, and decides whether they are valid. It reads all messages of other
+schemas. For any bytes, it takes time and memory in proportion to their number: it reads shared parts of tables once.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def read(data: bytes, schema: Schema = SCHEMA) -> Tree:
 
 
 class Reader:
-    """One reading: `path` is where it stands, `known` what has been read, by type and place.
+    """One reading: `path` is the current place, `known` has the parts that have been read, by type and place.
 
-    What is known is a tree or text or vector, how many tables are in it, and how many levels of them.
+    A known part is a tree or text or vector, the number of tables in it, and the number of their levels.
     """
 
     def __init__(self, data: bytes, schema: Schema) -> None:

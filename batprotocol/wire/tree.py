@@ -64,7 +64,7 @@ def _readers(name: str) -> list[tuple[str, Callable[[Tree, dict[int, Any]], Any]
 
 
 def _reader(field: Field) -> Callable[[Tree, dict[int, Any]], Any]:
-    """What makes the value of one field, from the tree of its table."""
+    """The function that makes the value of one field from the tree of its table."""
     name, type_ = field.name, field.type
     element = type_.element
     if type_.kind == "union":
@@ -83,9 +83,9 @@ def _reader(field: Field) -> Callable[[Tree, dict[int, Any]], Any]:
 
 
 def from_message(message: Message, done: Done | None = None) -> Tree:
-    """The wire tree of a message that can be written (`batprotocol.wire.check`). What values share, it shares too.
+    """The wire tree of a message that can be written (`batprotocol.wire.check`). It shares parts as the message does.
 
-    `done`, if it is given, has `LARGE` when something in the message may recur that is longer than what refers to it.
+    `done`, if it is given, has `LARGE` if a part of the message may recur that is longer than its references.
     """
     done = {} if done is None else done
     return {

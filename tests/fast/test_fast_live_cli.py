@@ -118,7 +118,7 @@ def test_a_closed_pipe_ends_watching(mosquitto: Mosquitto) -> None:
     ("arguments", "sentence"),
     [
         ("send fast/a quit", "'fast/a' is not a topic of FaST"),
-        ("send fast/migfra/a/task quit", "there is no 'task' that tells what this is"),
+        ("send fast/migfra/a/task quit", "expected a key 'task' with the kind of the message"),
         ("send fast/migfra/a/task", "give either PAYLOAD or --file"),
         (
             "send fast/agent/a/status '{task: init, hostname: a}' --wait 1",

@@ -213,7 +213,7 @@ def test_evacuating() -> None:
 
 def test_evacuating_without_a_place_to_go() -> None:
     result, _ = results_of(["{task: evacuate node, destinations: [node-a, gone]}"], hypervisors=cluster("vm1"))
-    assert told(result) == [("vm1", "no destination has room for 'vm1'")]
+    assert told(result) == [("vm1", "no destination has enough free cores for 'vm1'")]
 
 
 MIGRATE = "{task: migrate vm, vm-name: vm1, destination: node-b, parameter: {pscom-hook-procs: %s, swap-with: %s}}"

@@ -146,15 +146,15 @@ def test_json_shows_which_message_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "line 1, column 2: this is no JSON: Expecting property name"),
+        ("{", "line 1, column 2: this is not JSON: Expecting property name"),
         ("[]", "message: expected the name of a message, found None"),
         ('{"message": "StartVMs"}', "message: expected the name of a message, found 'StartVMs'"),
         ('{"message": ["Quit"]}', "message: expected the name of a message"),
         ('{"message": "Quit", "id": 7}', "id: Expected `str | null`, got `int`"),
         ('{"message": "Quit", "ids": "7"}', "Object contains unknown field `ids`"),
         ('{"message": "MmbwmonRequest", "cores": [1, -1]}', "cores[1]: Expected `int` >= 0"),
-        ("[" * 100_000, "this is no JSON"),
-        ("9" * 10_000, "this is no JSON"),
+        ("[" * 100_000, "this is not JSON"),
+        ("9" * 10_000, "this is not JSON"),
     ],
 )
 def test_json_that_is_wrong_is_told_where(text: str, said: str) -> None:
@@ -187,7 +187,7 @@ def test_json_that_is_wrong_is_told_where(text: str, said: str) -> None:
             "expected a number in [0, 4294967295], found 'x'",
         ),
         (b"task: fly vm\n", "task", 1, 1, "there is no such task as 'fly vm'"),
-        (b"hello", "", 1, 1, "there is no 'task' that tells what this is"),
+        (b"hello", "", 1, 1, "expected a key 'task' with the kind of the message"),
         (b"task: quit: x\n", "", 1, 11, "mapping values are not allowed in this context"),
         (b"a: [b\n", "", 2, 1, "while parsing a flow sequence: did not find expected ',' or ']'"),
         (b"task: \x00\n", "", 1, 7, "expected a text, found the character '\\x00'"),
@@ -309,7 +309,7 @@ def test_requests_to_pscom_are_words_or_yaml() -> None:
 def test_every_message_has_a_way() -> None:
     for cls in MESSAGES.values():
         if cls is v.SystemInfo:
-            with pytest.raises(EncodeError, match="no message that travels on a topic"):
+            with pytest.raises(EncodeError, match="not a message with a topic"):
                 route_of(cls)
         else:
             assert isinstance(topic_for(cls, "node-a", "1"), Topic)

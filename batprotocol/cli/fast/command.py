@@ -16,8 +16,8 @@ __all__ = ["fast"]
 
 _OVERVIEW = {
     "Over a broker": {
-        "node": "Be nodes, to test a scheduler with; nothing is started.",
-        "watch": "Show what is said, until Ctrl-C, and record it.",
+        "node": "Run simulated nodes to test a scheduler with.",
+        "watch": "Show and record all messages, until Ctrl-C.",
         "send": "Send one message by hand.",
     },
     "Afterwards": {"check": "Check that a recording follows the rules."},
@@ -26,7 +26,7 @@ _OVERVIEW = {
 
 @click.group(cls=Family, overview=_OVERVIEW)
 def fast() -> None:
-    """Talk with FaST's schedulers, nodes and agents over MQTT, and check what they said."""
+    """Exchange messages with FaST's schedulers, nodes and agents over MQTT, and check recordings."""
 
 
 for _command in LIVE:
@@ -54,17 +54,17 @@ def _complete_rule_set(context: click.Context, parameter: click.Parameter, start
     metavar="NAME",
     callback=_rule_set,
     shell_complete=_complete_rule_set,
-    help="The rule set: protocol (either spelling will do, the default), or fast-lib (what fast-lib refuses is wrong).",
+    help="The rule set: protocol (both spellings, the default), or fast-lib (only the spelling that fast-lib accepts).",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Print violations only.")
 @click.pass_context
 def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: bool) -> None:
-    """Check that what was said follows the rules: each task has its result, a machine is started before it is used...
+    """Check that a recording follows the rules: each task has its result, a machine is started before it is used...
 
     FILE is a recording, a line of JSON for each message, as "batproto fast watch -o" and "mosquitto_sub -F %j" write
     them, or - for standard input. Each is a conversation of its own. Prints each violation with its line, path,
-    severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if there is an error (somebody
-    aborts) or a deadlock (somebody waits for ever), or if a recording cannot be read.
+    severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if there is an error (a program
+    aborts) or a deadlock (a program waits without end), or if a recording cannot be read.
     """
     from batprotocol.cli.messages import check as work
     from batprotocol.cli.protocols.fast import FAST

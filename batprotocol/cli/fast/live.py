@@ -21,11 +21,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 DEFAULT_BROKER = "127.0.0.1:1883"
 DEEDS = ("start", "stop", "suspend", "resume", "migrate", "repin", "mmbwmon", "pscom")
-"""What nodes do; a test compares it with what the library says, which is not imported for the help."""
+"""The actions of nodes; a test compares them with those of the library, which is not imported for the help."""
 
 
 def _at_broker(command: _Command) -> _Command:
-    """The options that say where the broker is, and how one gets in."""
+    """The options for the address of the broker, and for the login."""
     file = click.Path(exists=True, dir_okay=False, path_type=str)
     for option in reversed(
         (
@@ -39,7 +39,7 @@ def _at_broker(command: _Command) -> _Command:
             click.option("--username", metavar="NAME", help="The name to log in with."),
             click.option("--password", metavar="WORD", envvar="BATPROTO_MQTT_PASSWORD", help="... and its password."),
             click.option("--cafile", metavar="FILE", type=file, help="Encrypt, and trust these certificates."),
-            click.option("--cert", metavar="FILE", type=file, help="Our own certificate, if the broker wants one."),
+            click.option("--cert", metavar="FILE", type=file, help="Your own certificate, if the broker requires one."),
             click.option("--key", metavar="FILE", type=file, help="... and its key."),
         )
     ):
@@ -48,7 +48,7 @@ def _at_broker(command: _Command) -> _Command:
 
 
 def _broker(options: dict[str, Any]) -> Broker:
-    """The broker that the options name; they are taken out."""
+    """The broker of the options, which are removed from the dictionary."""
     import dataclasses
     import ssl
 
@@ -117,7 +117,7 @@ def _range(context: click.Context, parameter: click.Parameter, value: str | None
 
 def _times(command: _Command) -> _Command:
     for deed in reversed(DEEDS):
-        text = f"How long it takes to {deed}." if deed not in DEEDS[-2:] else f"How long {deed} takes."
+        text = f"The time to {deed}." if deed not in DEEDS[-2:] else f"The time of {deed}."
         command = click.option(f"--{deed}-time", metavar="SECONDS|FROM-TO", callback=_range, help=text)(command)
     return command
 
@@ -131,17 +131,17 @@ def _times(command: _Command) -> _Command:
     metavar="DEED:PROBABILITY",
     multiple=True,
     callback=_chances,
-    help="How probably this fails, 0 to 1.",
+    help="The probability that this fails, 0 to 1.",
 )
 @click.option(
-    "--silent", metavar="DEED:PROBABILITY", multiple=True, callback=_chances, help="... that this is never answered."
+    "--silent", metavar="DEED:PROBABILITY", multiple=True, callback=_chances, help="... that this has no answer."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="What chance is made of.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of random numbers.")
 @click.option("--cores", type=click.IntRange(1), default=16, show_default=True, help="The cores of each node.")
 @click.option(
-    "--pscom-procs", type=click.IntRange(0), default=2, show_default=True, help="The processes of MPI in each machine."
+    "--pscom-procs", type=click.IntRange(0), default=2, show_default=True, help="The MPI processes in each machine."
 )
-@click.option("--applications", is_flag=True, help="An application in each machine tells its progress.")
+@click.option("--applications", is_flag=True, help="An application in each machine reports its progress.")
 @click.option(
     "--report-time",
     metavar="SECONDS",
@@ -149,21 +149,21 @@ def _times(command: _Command) -> _Command:
     default=1.0,
     show_default=True,
     callback=seconds,
-    help="How often it does so.",
+    help="The interval of these reports.",
 )
 @click.option(
     "--bandwidth",
     metavar="PATTERN:SHARE",
     multiple=True,
     callback=_shares,
-    help="How much of a node's memory bandwidth machines of such names use; others 0.05 to 0.5, by chance.",
+    help="The share of a node's memory bandwidth that machines of such names use; others use 0.05 to 0.5, at random.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Tell what is done, on standard error.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each action on standard error.")
 def node(hosts: tuple[str, ...], verbose: bool, **options: Any) -> None:
-    """Be the nodes called HOST, to test a scheduler with: nothing is started anywhere.
+    """Run simulated nodes called HOST, to test a scheduler with. They start no real machines.
 
-    Each has an agent, a migration framework, mmbwmon, and machines in memory with processes of MPI in them. They answer
-    as FaST's own programs do, and end when they were told to quit. Machines migrate among the nodes of this command.
+    Each node has an agent, a migration framework, mmbwmon, and machines in memory with MPI processes in them. Nodes
+    answer as FaST's own programs do, and end after the task quit. Machines migrate among the nodes of this command.
 
     A DEED is start, stop, suspend, resume, migrate, repin, mmbwmon (a measurement) or pscom (an answer of a process).
 
@@ -208,7 +208,7 @@ def _complete_message(context: click.Context, parameter: click.Parameter, start:
     multiple=True,
     default=("fast/#",),
     show_default=True,
-    help="Only what is said there; + and # stand for any level, and all that follow. Can be repeated.",
+    help="Only messages on these topics; + matches one level, # all further levels. Can be repeated.",
 )
 @click.option(
     "-m",
@@ -226,17 +226,17 @@ def _complete_message(context: click.Context, parameter: click.Parameter, start:
     "record",
     metavar="FILE",
     type=click.Path(readable=False, path_type=str),
-    help="Record all that is said there, for dump and fast check; the file must not exist.",
+    help="Record all messages on these topics, for dump and fast check; the file must not exist.",
 )
-@click.option("--check", is_flag=True, help="Tell what breaks the rules, too.")
+@click.option("--check", is_flag=True, help="Report violations of the rules, too.")
 @click.option("--json-lines", is_flag=True, help="Print each message as JSON on one line.")
-@click.option("-n", "--count", metavar="NUMBER", type=click.IntRange(1), help="End after so many messages.")
+@click.option("-n", "--count", metavar="NUMBER", type=click.IntRange(1), help="End after this number of messages.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not print messages.")
 @click.pass_context
 def watch(context: click.Context, /, **options: Any) -> None:
-    """Show what is said over a broker, until Ctrl-C.
+    """Show the messages of a broker, until Ctrl-C.
 
-    It comes in the order in which the broker has it; to keep that, what was said with QoS 2 is heard with 1.
+    Messages come in the order of the broker. To keep this order, the command receives messages of QoS 2 with QoS 1.
 
     \b
     Examples:
@@ -256,11 +256,15 @@ def watch(context: click.Context, /, **options: Any) -> None:
 @click.argument("topic")
 @click.argument("payload", metavar="[PAYLOAD]", required=False)
 @click.option(
-    "-f", "--file", metavar="FILE", type=click.File("rb"), help="Send what is in this file, or - for standard input."
+    "-f",
+    "--file",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="Send the content of this file, or - for standard input.",
 )
 @_at_broker
-@click.option("--as-is", is_flag=True, help="Send it even if it is no message of FaST, on whatever topic.")
-@click.option("--qos", type=click.IntRange(0, 2), help="The quality of service, in place of the usual one.")
+@click.option("--as-is", is_flag=True, help="Send any payload on any topic, also if it is not a message of FaST.")
+@click.option("--qos", type=click.IntRange(0, 2), help="The quality of service, instead of the usual one.")
 @click.option(
     "--wait", metavar="SECONDS", type=float, callback=seconds, help="Wait for the result of this task, and print it."
 )
@@ -269,8 +273,8 @@ def send(
 ) -> None:
     """Send one message by hand: PAYLOAD to TOPIC.
 
-    It is checked first, and the broker has it when the command ends. It is sent as it is, but for the id that --wait
-    gives it.
+    The command checks the message first. When it ends, the broker has the message. The command does not change the
+    message, except for the id that --wait adds.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`batproto fast node`: nodes until they have quit or a signal comes. How nodes behave, the library knows."""
+"""`batproto fast node`: nodes until they have quit or a signal comes. The library defines their behaviour."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["node"]
 
 
 def node(hosts: tuple[str, ...], broker: Broker, verbose: bool, **settings: Any) -> None:
-    """Be these nodes."""
+    """Run these nodes."""
     logging.basicConfig(format="batproto: %(message)s", level=logging.INFO if verbose else logging.WARNING)
 
     def tell(nodes: Nodes) -> None:

@@ -1,4 +1,4 @@
-"""`batproto fast send`: one message to a broker. What a message is, the library knows."""
+"""`batproto fast send`: one message to a broker. The library defines the messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["send"]
 
 
 def send(broker: Broker, topic: str, payload: bytes, as_is: bool, qos: int | None, wait: float | None) -> None:
-    """Send a payload to a topic, and maybe wait for the result of the task that it is."""
+    """Send a payload to a topic, and if it is a task, optionally wait for its result."""
     known = None if as_is else Topic.parse(topic)
     message = None if known is None else wire.decode(payload, known, dialect="any")
     if wait is None:

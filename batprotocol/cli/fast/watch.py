@@ -1,4 +1,4 @@
-"""`batproto fast watch`: what is said over a broker, shown and recorded. What it means, the library knows."""
+"""`batproto fast watch`: show and record the messages of a broker. The library defines their meaning."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from batprotocol.signals import Interrupts
 __all__ = ["watch"]
 
 IN_ORDER = 1
-"""The quality of service to listen with: with 2, what was said with 1 overtakes what was said with 2 before."""
+"""The quality of service of the subscription: with 2, a message of quality 1 overtakes an earlier one of quality 2."""
 
 TICK = 0.2
-"""Seconds after which signals are looked for."""
+"""Seconds between two checks for signals."""
 
 
 def watch(
@@ -45,7 +45,7 @@ def watch(
     count: int | None,
     quiet: bool,
 ) -> int:
-    """Show what is said until a signal comes, or so many messages have; the exit status."""
+    """Show messages until a signal comes, or until `count` messages have come. Return the exit status."""
     output = Output()
     heard: queue.Queue[Recorded] = queue.Queue()
 
@@ -72,7 +72,7 @@ def watch(
 
 
 class _Show(NamedTuple):
-    """What becomes of each message."""
+    """The output of each message."""
 
     output: Output
     messages: frozenset[str]
@@ -95,7 +95,7 @@ class _Show(NamedTuple):
                 self.output.error(recorded.topic, str(violation))
 
     def wait(self, now: float) -> None:
-        """Nothing has come until now."""
+        """Report the answers that are overdue, if no message has come until now."""
         if self.conversation is not None:
             for violation in self.conversation.wait(now):
                 self.output.error("too late", str(violation))
@@ -120,7 +120,7 @@ class _Show(NamedTuple):
 
 
 def _read(recorded: Recorded) -> FastMessage | DecodeError | None:
-    """The message, why it is none, or None where the topic is not of FaST."""
+    """The message, the error if the payload is not one, or None if the topic is not of FaST."""
     topic = Topic.find(recorded.topic)
     if topic is None:
         return None

@@ -1,6 +1,6 @@
-"""Hypervisors in memory: which virtual machines are on which host, in which state, and what cannot be done with them.
+"""Hypervisors in memory: the virtual machines of each host, their states, and the reasons to refuse an action.
 
-What is asked for happens at once and whole, or not at all. It must not know of tasks, times, or any message.
+Each action happens at once and completely, or not at all. It must not know of tasks, times, or any message.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OPEN: Final = "<name>"
 
 
 class Refusal(Exception):
-    """What cannot be done, as a node tells it in the details of its result. Nothing has changed."""
+    """An impossible action; the text is for the details of the node's result. Nothing has changed."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Hypervisors:
     def spread(
         self, host: str, destinations: Sequence[str], *, compact: bool, overbooking: bool
     ) -> dict[str, str | None]:
-        """Where the machines of a host can go: the destination of each, None where there is no room.
+        """The destination of each machine of a host, None if no destination has enough free cores.
 
         Args:
             host: the host.

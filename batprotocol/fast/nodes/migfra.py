@@ -60,23 +60,23 @@ _TASK: Final = ContextVar("task", default="")
 
 
 class Hooks(Protocol):
-    """What reaches the processes of MPI in machines."""
+    """The requests to the MPI processes in machines."""
 
     def count(self, machine: str) -> int:
-        """How many there are in a machine, which `auto` asks for."""
+        """The number of processes in a machine, for `auto`."""
         ...
 
     async def ask(self, machine: str, what: str, processes: int) -> bool:
-        """Let them `suspend` or `resume` their connections; whether so many have answered in time."""
+        """Request `suspend` or `resume` of their connections; whether this number of processes has answered in time."""
         ...
 
 
 class _Silence(Exception):
-    """It is done, and will not be answered: schedulers must cope with that."""
+    """The task is done, and the node sends no answer, which schedulers must handle."""
 
 
 class _Entry(NamedTuple):
-    """A part of a task: what its result calls it, what is to be done, and its options."""
+    """A part of a task: its name in the result, its work, and its options."""
 
     name: str
     work: Callable[[], Awaitable[None]]
@@ -89,13 +89,13 @@ class MigrationFramework:
     Args:
         host: the host.
         hypervisors: the machines of all hosts.
-        luck: what chance has in store.
-        hooks: what reaches the processes in machines.
+        luck: the random outcomes.
+        hooks: the requests to the processes in machines.
         publish: called with each result.
         start: runs a coroutine beside the others.
         changed: called when machines have started, stopped or moved.
 
-    What is done is logged as `batprotocol.fast.nodes`, with the id of its task.
+    Each action is logged as `batprotocol.fast.nodes`, with the id of its task.
     """
 
     def __init__(
@@ -120,12 +120,12 @@ class MigrationFramework:
         self._payloads: asyncio.Queue[bytes] = asyncio.Queue()
 
     def take(self, payload: bytes) -> None:
-        """Take what came on the topic of its tasks; once it was told to quit, nobody is there to take it."""
+        """Take a payload on the topic of its tasks; after `quit`, it is ignored."""
         if not self._has_quit:
             self._payloads.put_nowait(payload)
 
     async def serve(self) -> None:
-        """Do what was asked for, until `quit` is."""
+        """Do the tasks, until `quit` comes."""
         running: set[asyncio.Task[Any]] = set()
         while True:
             task = self._read(await self._payloads.get())
@@ -183,7 +183,7 @@ class MigrationFramework:
             self._publish(Result(RESULTS[type(task)], results, id=task.id))
 
     async def _do(self, entry: _Entry) -> VMResult | None:
-        """What became of an entry, None if it is not answered."""
+        """Do an entry, and return its result, None if it is not answered."""
         began = time.monotonic()
         status, details = SUCCESS, None
         try:
@@ -276,7 +276,7 @@ class MigrationFramework:
         self, name: str, destination: str | None, parameter: MigrateParameter | EvacuateParameter | None
     ) -> None:
         if destination is None:
-            raise Refusal(f"no destination has room for '{name}'")
+            raise Refusal(f"no destination has enough free cores for '{name}'")
         swap = getattr(parameter, "swap_with", None)
         other = None if swap is None else swap.vm_name
         self._hypervisors.check_migration(self.host, name, destination, other)
@@ -320,14 +320,14 @@ _ENTRIES: Final[Mapping[type[FastMessage], Callable[[Any, Any], Iterable[_Entry]
 
 
 def _name(configuration: VMConfiguration) -> str:
-    """The name of a machine that is to be started. Refusal if its definition has none."""
+    """The name of a machine to start. Refusal if its definition has none."""
     if configuration.vm_name is not None or configuration.xml is None:
         return configuration.vm_name or ""
     return name_in(configuration.xml)
 
 
 def _complaint(error: DecodeError) -> str:
-    """How the framework tells that a payload is no task."""
+    """The framework's message for a payload that is not a task."""
     if error.reason.startswith(wire.NO_TASK):
         return "Parsed message not being a Task_container."
     if error.reason.startswith(wire.UNKNOWN_TASK):

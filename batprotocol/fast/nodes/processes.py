@@ -1,6 +1,6 @@
-"""What runs in the machines: processes of MPI, whose layer pscom closes its connections when asked, and applications.
+"""The processes in the machines: MPI processes, whose layer pscom closes its connections on request, and applications.
 
-It must not know of MQTT, only of what it is given to publish with.
+It must not know of MQTT; it publishes through a function that it gets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Nodes at a broker: what comes is given to whom it is for, and what they say is published.
+"""Nodes at a broker: each message goes to its receiver, and the messages of the nodes are published.
 
-All nodes of a process have one connection. It must not know what any message does.
+All nodes of a process have one connection. It must not know the effect of any message.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def serve_nodes(
     *,
     on_ready: Callable[[Nodes], None] | None = None,
 ) -> None:
-    """Be the nodes of these names at a broker, until all of them were told to quit.
+    """Run nodes of these names at a broker, until all of them have got the task `quit`.
 
     Args:
-        hosts: their names.
-        broker: where the broker is, as `Broker` or in the form `HOST:PORT`.
-        settings: how they behave.
-        on_ready: called when they are there.
+        hosts: the names of the nodes.
+        broker: the address of the broker, as `Broker` or in the form `HOST:PORT`.
+        settings: the behaviour of the nodes.
+        on_ready: called when the nodes are connected.
 
     Raises:
         PeerGone, PeerSilent: there is no broker, or it refuses the connection.
-        EncodeError: a name cannot stand in a topic.
+        EncodeError: a name is not allowed in a topic.
         KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came.
     """
     with Interrupts() as interrupts:
@@ -120,13 +120,13 @@ class Nodes:
         self._publish = publish
 
     async def serve(self) -> None:
-        """Tell that the nodes are there, and return when all of them have quit."""
+        """Announce the nodes, and return when all of them have quit."""
         for agent in self.agents.values():
             agent.begin()
         await asyncio.gather(*(each.serve() for each in self.migration_frameworks.values()))
 
     def take(self, received: Received) -> None:
-        """Give what came to whom it is for."""
+        """Give a message to its receiver."""
         topic = Topic.find(received.topic)
         if topic is None:
             return

@@ -78,7 +78,7 @@ class Settings:
 
 
 class Luck:
-    """What chance has in store for what a node does.
+    """The random outcomes of a node's actions.
 
     >>> luck = Luck(Settings(fail={"start": 1.0}), "node-a")
     >>> luck.draw("start", "vm1").fails, luck.draw("stop", "vm1").fails
@@ -91,7 +91,7 @@ class Luck:
         self._times_done: dict[tuple[str, str], int] = {}
 
     def draw(self, deed: str, what: str) -> Fate:
-        """How long it takes to do this, and how it ends."""
+        """The duration and the outcome of this action."""
         key = deed, what
         number = self._times_done[key] = self._times_done.get(key, 0) + 1
         random = Random(f"{self._settings.seed}/{self._host}/{deed}/{what}/{number}")
@@ -105,12 +105,12 @@ class Luck:
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of one deed.
+    """The outcome of one action.
 
     Attributes:
-        seconds: how long it takes.
+        seconds: its duration.
         fails: whether it fails.
-        is_silent: whether it is never answered.
+        is_silent: whether it has no answer.
     """
 
     seconds: float

@@ -1,7 +1,7 @@
-"""Tasks that wait for their results: which answer belongs to which task, what has come already, and what never came.
+"""Tasks that wait for their results: the task of each answer, the answers so far, and the missing ones.
 
 A `Call` is a future. The `Ledger` finds the call of each answer and settles it, once. It must not know of any broker,
-nor look at any clock: it is told what came, and when.
+nor read any clock: its caller passes the answers and the times.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from batprotocol.fast.messages import RESULTS, route_of
 __all__ = ["REMEMBERED", "Call", "Ledger"]
 
 REMEMBERED: Final = 100_000
-"""How many tasks are remembered after their results came, so that what a broker delivers again is known."""
+"""The number of answered tasks in memory, which serve to recognize results that a broker delivers again."""
 
 ABSENCES: Final = 1000
-"""How many times are remembered in which the broker was away."""
+"""The number of absences of the broker in memory."""
 
 _TASKS: Final = tuple(RESULTS)
 
@@ -33,20 +33,20 @@ _Answer = TypeVar("_Answer")
 
 
 class Call(Future[_Answer], Generic[_Answer]):
-    """A task that was sent to a node, and its result that is to come.
+    """A task that was sent to a node, and its future result.
 
     It is a `concurrent.futures.Future` that can be awaited, too: `await call`, or `call.result()` without asyncio. Both
-    give the result if all went well, and else raise
+    return the result if the task succeeded, and otherwise raise
 
-    - `TaskFailed`: the node could not do it, or not all of it; `error.result` tells each machine;
-    - `PeerSilent`: no result came within `timeout` seconds; it says if the broker was away meanwhile;
+    - `TaskFailed`: the node could not do the task, or only a part of it; `error.result` has an entry for each machine;
+    - `PeerSilent`: no result came within `timeout` seconds; the error says whether the broker was away meanwhile;
     - `PeerGone`: the connection was closed before that.
 
     Attributes:
         host: the node.
-        task: what was sent.
-        timeout: how many seconds the result may take.
-        deadline: when they are over, on the clock of `time.monotonic`.
+        task: the message that was sent.
+        timeout: the time for the result, in seconds.
+        deadline: the end of this time, on the clock of `time.monotonic`.
     """
 
     def __init__(self, host: str, task: Any, timeout: float, deadline: float) -> None:
@@ -55,7 +55,7 @@ class Call(Future[_Answer], Generic[_Answer]):
         self.task = task
         self.timeout = timeout
         self.deadline = deadline
-        self.set_running_or_notify_cancel()  # it cannot be cancelled: what was sent is on its way
+        self.set_running_or_notify_cancel()  # it cannot be cancelled: the message is on its way
 
     def __await__(self) -> Generator[Any, None, _Answer]:
         return asyncio.wrap_future(self).__await__()
@@ -229,7 +229,7 @@ def _settle(call: Call[Any], answer: v.FastMessage) -> None:
 
 
 def _fault(task: v.FastMessage, result: v.Result) -> str:
-    """What a result says went wrong, "" if all went well."""
+    """The error in a result, "" if the task succeeded."""
     bad = [entry for entry in result.list if not entry.is_success]
     word = _words(task)
     if bad:
@@ -240,6 +240,6 @@ def _fault(task: v.FastMessage, result: v.Result) -> str:
 
 
 def _words(task: v.FastMessage) -> str:
-    """How a task is called in the protocol, with its id where it has one."""
+    """The name of a task in the protocol, with its id if it has one."""
     id = getattr(task, "id", None)
     return f"{route_of(task).task}{f' {id}' if id is not None else ''}"

@@ -28,10 +28,10 @@ __all__ = ["DEFAULT_BROKER", "DEFAULT_TIMEOUT", "Cluster", "Heard", "subscriptio
 DEFAULT_BROKER: Final = "127.0.0.1:1883"
 
 DEFAULT_TIMEOUT: Final = 300.0
-"""Seconds that a task may take: a migration framework itself gives up a start after 60, but does many in turn."""
+"""Seconds that a task may take: a migration framework gives up a start after 60 seconds, but does many in turn."""
 
 EVERYTHING: Final = {"fast/#": 1}
-"""What rules need to hear. With 2, what was said with 1 would overtake what was said with 2 before it."""
+"""The subscription that the rules need. With 2, a message of quality 1 would overtake an earlier one of quality 2."""
 
 _HEARD: Final = {route.channel for route in ROUTES if route.receiver is Participant.SCHEDULER}
 
@@ -39,11 +39,11 @@ _Cluster = TypeVar("_Cluster", bound="Cluster")
 
 
 class Heard(NamedTuple):
-    """What came for a scheduler.
+    """A message to a scheduler, as it came.
 
     Attributes:
         topic: its topic.
-        message: the message; where the payload is none, the error that says why.
+        message: the message; if the payload is not a message, the error with the reason.
         payload: the bytes.
     """
 
@@ -53,7 +53,7 @@ class Heard(NamedTuple):
 
 
 def subscriptions_of(who: Participant, names: Iterable[str] = ("+",)) -> dict[str, int]:
-    """What somebody subscribes to who is this participant of these nodes: all topics that the table sends there.
+    """The subscriptions of this participant on these nodes: all topics of which it is the receiver in the table.
 
     >>> subscriptions_of(Participant.MIGFRA, ["node-a"])
     {'fast/migfra/node-a/task': 2, 'fast/pscom/node-a/+/response': 1}

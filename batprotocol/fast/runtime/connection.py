@@ -1,10 +1,10 @@
-"""A connection to an MQTT broker: subscriptions that outlive it, nothing lost that was published, and a bounded end.
+"""A connection to an MQTT broker. It keeps subscriptions and messages while the broker is away, and ends in time.
 
-One thread of its own has paho-mqtt to itself: it connects, connects again when the broker is gone, and takes what is to
-be published from a queue. So no lock is held while paho works, and no more is on its way than the broker takes: paho
-sends all that waits when it connects again, and brokers throw those out who send too much at once.
+Only one thread uses paho-mqtt. It connects, connects again when the connection is lost, and takes the messages to
+publish from a queue. So no lock is held while paho works, and the number of unconfirmed messages is limited: paho sends
+all waiting messages when it connects again, and brokers disconnect clients that send too many at once.
 
-It must not know what payloads hold.
+It must not know the content of payloads.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ PAUSE: Final = 1.0
 """Seconds between two attempts to connect again, as in the programs of FaST."""
 
 GRACE: Final = 1.2
-"""Seconds after which a broker that was killed is told something: who subscribes needs the pause to be there again."""
+"""Seconds before messages go to a broker that was killed: subscribers need the pause to connect again."""
 
 TICK: Final = 1.0
-"""Seconds after which paho is asked whether the broker is still there."""
+"""Seconds after which paho checks whether the broker still answers."""
 
 SESSION: Final = 3600
 """Seconds that the broker keeps what it has for a connection that was lost. It forgets one that was closed."""
@@ -97,12 +97,12 @@ class Connection:
 
     Raises:
         PackageMissing: paho-mqtt is not installed.
-        EncodeError: something else than a topic is to be subscribed to.
-        ValueError: this is no address of a broker.
+        EncodeError: a subscription is not a topic.
+        ValueError: this is not the address of a broker.
 
-    What is published while the broker is away is kept, and sent when it is there again; but nobody can know what a
-    broker that was killed has delivered: such a message may come twice, or be lost. Those of quality of service 0 are
-    lost with the connection.
+    Messages that are published while the broker is away are kept, and sent when it is back. It is unknown which
+    messages a killed broker has delivered: such a message may come twice, or be lost. Messages of quality of service 0
+    are lost with the connection.
     """
 
     def __init__(
@@ -469,7 +469,7 @@ def _expiry(packet: str, seconds: int) -> Properties:
 
 
 def _reason(error: Exception) -> str:
-    """What the system says is wrong, as a part of a sentence."""
+    """The message of a system error, as a part of a sentence."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return reason[0].lower() + reason[1:]
 

@@ -1,6 +1,6 @@
-"""What the thread of a connection has to tell to an event loop of asyncio, and the coroutines that come of it.
+"""Calls from the thread of a connection to an event loop of asyncio, and the coroutines that they return.
 
-It must not know what is told.
+It must not know the calls.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, Final
 __all__ = ["Inbox"]
 
 AT_ONCE: Final = 100
-"""How many calls are made before coroutines get their turn."""
+"""The number of calls in a row before coroutines get their turn."""
 
 
 class Inbox:
-    """Calls that are to be made in the event loop that it was made in, one after the other, in the order of `tell`.
+    """Calls in the current event loop, one after the other, in the order of `tell`.
 
-    What a call gives, if it is a coroutine, runs beside the others. The first exception of any of them is raised by
-    `until_stopped`.
+    If a call returns a coroutine, this runs beside the others. `until_stopped` raises the first exception of any of
+    them.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Inbox:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def tell(self, call: Callable[[], Any]) -> None:
-        """Have this called. For one other thread."""
+        """Schedule this call. For one other thread."""
         self._told.append(call)
         if len(self._told) == 1:
             self._soon(self._take)
@@ -75,7 +75,7 @@ class Inbox:
             else:
                 if inspect.iscoroutine(given):
                     self.start(given)
-            self._told.popleft()  # only now: until then, whoever tells something need not wake the loop
+            self._told.popleft()  # only now: until then, `tell` need not wake the loop
         if self._told:
             self._loop.call_soon(self._take)
 

@@ -1,6 +1,6 @@
-"""A node as its scheduler sees it: a method for each task, which gives the result that is to come.
+"""A node for its scheduler: a method for each task, which returns the future result.
 
-It must not know how tasks travel, nor how they are written.
+It must not know how tasks are sent or written.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ __all__ = ["Node", "Sender"]
 
 
 class Sender(Protocol):
-    """What carries tasks: a `Cluster`."""
+    """It sends tasks: a `Cluster`."""
 
     def call(self, host: str, task: v.FastMessage, timeout: float | None = None) -> Call[Any]: ...
     def send(self, name: str, message: v.FastMessage, process: str | int | None = None) -> None: ...
 
 
 class Node:
-    """A node. Each method sends a task, and gives the `Call` that its result comes to.
+    """A node. Each method sends a task, and returns the `Call` of its result.
 
     Attributes:
         host: its name.
 
-    `timeout` is how many seconds the result may take; unless given, as many as the cluster gives all tasks. What a
-    method has no argument for, `call` sends: `node.call(StartVM([...], concurrent_execution=False))`.
+    `timeout` is the time for the result, in seconds; the default is that of the cluster. For options that the methods
+    do not have, use `call`: `node.call(StartVM([...], concurrent_execution=False))`.
     """
 
     __slots__ = ("_sender", "host")

@@ -1,7 +1,7 @@
-"""`run`: a scheduler for FaST as a program, from connecting to whatever ends it.
+"""`run`: a scheduler for FaST as a program, from its connection to its end.
 
-Messages come in the thread of the connection, and are told to the scheduler in the thread of the caller, where an event
-loop of asyncio waits for them. It must not know what is decided.
+Messages come in the thread of the connection. The scheduler gets them in the thread of the caller, where an event loop
+of asyncio waits for them. This module must not know of decisions.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ def run(
     dialect: Dialect = "fastlib",
     rules: str | None = None,
 ) -> None:
-    """Run a scheduler: connect to the broker, and tell the scheduler what comes, until its `main` returns or it stops.
+    """Run a scheduler: connect to the broker, and call the scheduler's methods, until its `main` returns or it stops.
 
     Args:
         scheduler: the scheduler.
-        broker: where the broker is, as `Broker` or in the form `HOST:PORT`.
-        client_id: what the broker calls this scheduler; unless given, a name is made up.
-        will: what the broker says when the connection is lost.
-        dialect: how messages are written, "fastlib" as the programs do or "specification".
-        rules: the rule set to judge all that is said on FaST's topics with, by whomever; "" is the usual one. What
-            breaks it is told to `on_violation`. None judges nothing.
+        broker: the address of the broker, as `Broker` or in the form `HOST:PORT`.
+        client_id: the name of this scheduler at the broker; by default, a generated name.
+        will: the message that the broker publishes when the connection is lost.
+        dialect: the words of messages: "fastlib", as the programs write them, or "specification".
+        rules: the rule set to check all messages on FaST's topics, also those of others; "" is the default set.
+            `on_violation` gets the violations. None checks nothing.
 
-    However it ends, what was sent is given to the broker first, which takes five seconds at most.
+    In each case, `run` gives all sent messages to the broker before it ends, which takes five seconds at most.
 
     Raises:
-        PeerGone, PeerSilent: there is no broker, or it refuses the connection. A broker that is lost later is waited
-            for, and meanwhile tasks run out of time.
-        SchedulerError: this is no scheduler, but for example its class.
+        PeerGone, PeerSilent: there is no broker, or it refuses the connection. If the connection is lost later, `run`
+            waits for the broker, and meanwhile tasks time out.
+        SchedulerError: this is not a scheduler, but for example its class.
         PackageMissing: paho-mqtt is not installed.
-        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both are noticed even where
-            SIGINT was inherited as ignored; signals that the program handles itself are left alone.
+        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both are noticed even if
+            SIGINT was inherited as ignored; signals that the program handles itself do not change.
 
-    What the scheduler's own methods raise is passed on as it is.
+    Exceptions of the scheduler's own methods are raised unchanged.
 
     ```python
     run(Starter(), "127.0.0.1:1883")

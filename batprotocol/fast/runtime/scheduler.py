@@ -35,22 +35,22 @@ logger = logging.getLogger("batprotocol.fast")
 __all__ = ["METHODS", "RESULT_METHODS", "FastScheduler", "method_for"]
 
 
-Told: TypeAlias = Coroutine[Any, Any, None] | None
-"""What a method gives that is told something: nothing, or if it is `async def`, what runs beside the others."""
+Handled: TypeAlias = Coroutine[Any, Any, None] | None
+"""The return value of a method: None, or for an `async def`, the coroutine that runs beside the others."""
 
 
 class FastScheduler:
-    """A scheduler for FaST: override the methods of the messages that matter, and give nodes tasks.
+    """A scheduler for FaST: override the methods of the messages that matter, and send tasks to nodes.
 
     Attributes:
-        timeout: seconds that a task may take, unless it is told otherwise; then it raises `PeerSilent`.
+        timeout: the default time of a task, in seconds; after it, the call raises `PeerSilent`.
 
     The methods are called one after the other, in the order in which messages come, in the thread that called `run`. A
-    method that is `async def` does not keep the others waiting while it awaits something; in one that is `def`,
-    `call.result()` waits as well, and all messages with it. What a method raises ends the run.
+    method that is `async def` does not keep the others waiting while it awaits something. In a method that is `def`,
+    `call.result()` waits, and all messages with it. An exception of a method ends the run.
 
-    What is wrong with a class shows when it is made: `SchedulerError`, which is a `TypeError`, for a method that is
-    misspelt or takes other arguments.
+    Mistakes in a class are reported when Python creates it: `SchedulerError`, which is a `TypeError`, for a method that
+    is misspelt or takes other arguments.
 
     >>> class Starter(FastScheduler):
     ...     async def on_init(self, host, message):
@@ -72,98 +72,98 @@ class FastScheduler:
         for name in _GIVEN:
             attribute = inspect.getattr_static(cls, name)
             if attribute is not vars(FastScheduler)[name] and not is_computed(attribute):
-                raise SchedulerError(f"{cls.__name__}.{name} would hide the one of FastScheduler: choose another name")
+                raise SchedulerError(f"{cls.__name__}.{name} would hide the one of FastScheduler: pick another name")
 
     # While it runs
 
     def node(self, host: str) -> Node:
-        """The node of this name, whether there is one or not: it has a method for each task."""
+        """The node of this name, also if it does not exist: it has a method for each task."""
         return Node(self._running(), host)
 
     def stop(self) -> None:
-        """End the run: what waits is left, and `run` returns."""
+        """End the run: `run` returns, and cancels what still waits."""
         self._running()
         assert self._stop is not None
         self._stop()
 
     def _running(self) -> Sender:
         if self._sender is None:
-            raise RuntimeError("this scheduler is not running: nodes are there while `run` runs it")
+            raise RuntimeError("this scheduler is not running: use its nodes while `run` runs it")
         return self._sender
 
     # To be overridden
 
     async def main(self) -> None:
-        """What the scheduler does by itself, beside the methods: `run` returns when this does.
+        """Run beside the other methods: `run` returns when this does.
 
-        Unless this is overridden, the scheduler runs until `stop` is called, or a signal comes.
+        By default, the scheduler runs until `stop` is called, or a signal comes.
         """
 
-    def on_connected(self) -> Told:
-        """The broker is there: at the beginning, and again each time when it was gone."""
+    def on_connected(self) -> Handled:
+        """The connection to the broker begins: at the start, and again after each loss."""
 
-    def on_disconnected(self) -> Told:
-        """The broker is gone. What is sent meanwhile is kept; `on_connected` tells when it is there again."""
+    def on_disconnected(self) -> Handled:
+        """The connection to the broker is lost. Messages are kept until it is back, when `on_connected` is called."""
 
-    def on_vm_started(self, host: str, message: Result) -> Told:
-        """A node has started machines. As with all results: also when it could not, as `message.is_success` tells."""
+    def on_vm_started(self, host: str, message: Result) -> Handled:
+        """A node has started machines, or failed to. As for all results, `message.is_success` shows the outcome."""
 
-    def on_vm_stopped(self, host: str, message: Result) -> Told:
+    def on_vm_stopped(self, host: str, message: Result) -> Handled:
         """A node has stopped machines."""
 
-    def on_vm_suspended(self, host: str, message: Result) -> Told:
+    def on_vm_suspended(self, host: str, message: Result) -> Handled:
         """A node has suspended machines."""
 
-    def on_vm_resumed(self, host: str, message: Result) -> Told:
+    def on_vm_resumed(self, host: str, message: Result) -> Handled:
         """A node has resumed machines."""
 
-    def on_vm_migrated(self, host: str, message: Result) -> Told:
+    def on_vm_migrated(self, host: str, message: Result) -> Handled:
         """A machine was migrated from a node."""
 
-    def on_vm_repinned(self, host: str, message: Result) -> Told:
-        """The virtual CPUs of a machine run elsewhere."""
+    def on_vm_repinned(self, host: str, message: Result) -> Handled:
+        """The virtual CPUs of a machine run on other CPUs."""
 
-    def on_node_evacuated(self, host: str, message: Result) -> Told:
+    def on_node_evacuated(self, host: str, message: Result) -> Handled:
         """The machines of a node were migrated from it."""
 
-    def on_quit(self, host: str, message: Result) -> Told:
+    def on_quit(self, host: str, message: Result) -> Handled:
         """The migration framework of a node ends."""
 
-    def on_unknown(self, host: str, message: Result) -> Told:
-        """A migration framework could not read a task, or tells something else that is no result of one."""
+    def on_unknown(self, host: str, message: Result) -> Handled:
+        """A migration framework could not read a task, or sends another result that is unknown."""
 
-    def on_init(self, host: str, message: Init) -> Told:
-        """The agent of a node has started: it can be used, and its agent be configured."""
+    def on_init(self, host: str, message: Init) -> Handled:
+        """The agent of a node has started: the node can be used, and its agent can be configured."""
 
-    def on_configuration(self, host: str, message: Configuration) -> Told:
+    def on_configuration(self, host: str, message: Configuration) -> Handled:
         """The agent of a node accepts its configuration, or denies it."""
 
-    def on_kpi(self, host: str, message: KPI) -> Told:
+    def on_kpi(self, host: str, message: KPI) -> Handled:
         """The agent of a node reports its indicators."""
 
-    def on_mmbwmon_response(self, host: str, message: MmbwmonResponse) -> Told:
+    def on_mmbwmon_response(self, host: str, message: MmbwmonResponse) -> Handled:
         """Memory bandwidth was measured."""
 
-    def on_mmbwmon_stop_ack(self, host: str, message: MmbwmonStopAck) -> Told:
+    def on_mmbwmon_stop_ack(self, host: str, message: MmbwmonStopAck) -> Handled:
         """The processes of a cgroup are stopped."""
 
-    def on_mmbwmon_restart_ack(self, host: str, message: MmbwmonRestartAck) -> Told:
-        """The processes of a cgroup go on."""
+    def on_mmbwmon_restart_ack(self, host: str, message: MmbwmonRestartAck) -> Handled:
+        """The processes of a cgroup continue."""
 
-    def on_application_status(self, job_id: str, message: ApplicationStatus) -> Told:
-        """An application tells whether it can be migrated, and what it will report."""
+    def on_application_status(self, job_id: str, message: ApplicationStatus) -> Handled:
+        """An application reports whether it can be migrated, and which indicators it supports."""
 
-    def on_application_kpis(self, job_id: str, message: ApplicationKPIs) -> Told:
+    def on_application_kpis(self, job_id: str, message: ApplicationKPIs) -> Handled:
         """An application reports its progress."""
 
-    def on_timeout(self, call: Call[Any]) -> Told:
-        """No result of this task came in time; whoever waits for it gets `PeerSilent`."""
+    def on_timeout(self, call: Call[Any]) -> Handled:
+        """No result of this task came in time; the call raises `PeerSilent`."""
 
-    def on_undecodable(self, topic: Topic, payload: bytes, error: DecodeError) -> Told:
-        """Somebody said something to schedulers that is no message of FaST."""
+    def on_undecodable(self, topic: Topic, payload: bytes, error: DecodeError) -> Handled:
+        """A payload on a topic for schedulers is not a message of FaST."""
 
-    def on_violation(self, violation: Violation) -> Told:
-        """Somebody broke a rule, if `run` was given some. Unless this is overridden, it is logged."""
+    def on_violation(self, violation: Violation) -> Handled:
+        """A message breaks a rule, if `run` was given rules. By default, it is logged."""
         logger.warning("%s", violation)
         return None
 
@@ -178,10 +178,10 @@ METHODS: Final[Mapping[type[FastMessage], str]] = {
     ApplicationStatus: "on_application_status",
     ApplicationKPIs: "on_application_kpis",
 }
-"""The method of each message that is said to a scheduler, but for results."""
+"""The method of each message to a scheduler, except results."""
 
 RESULT_METHODS: Final[Mapping[str, str]] = {word: f"on_{word.replace(' ', '_')}" for word in RESULTS.values()}
-"""The method of each result, by its word; all others are told to `on_unknown`."""
+"""The method of each result, by its word; `on_unknown` gets all others."""
 
 _CALLED: Final[Mapping[str, tuple[str, ...]]] = {
     "main": (),
@@ -192,14 +192,14 @@ _CALLED: Final[Mapping[str, tuple[str, ...]]] = {
     "on_undecodable": ("topic", "payload", "error"),
     "on_violation": ("violation",),
 }
-"""What each method that can be overridden is called with."""
+"""The arguments of each method that can be overridden."""
 
 _GIVEN: Final = ("node", "stop")
-"""What a scheduler finds in itself."""
+"""The methods that a scheduler must not override."""
 
 
 def method_for(message: FastMessage) -> str:
-    """The name of the method that a message is told to.
+    """The name of the method that gets a message.
 
     >>> method_for(Result("vm started"))
     'on_vm_started'

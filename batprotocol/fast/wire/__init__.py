@@ -1,8 +1,8 @@
-"""The wire: payloads to messages and back (`codec`), and JSON to look at them (`json`).
+"""The wire: payloads to messages and back (`codec`), and JSON for people and tools (`json`).
 
 A payload goes through `nodes` (text to a tree, by libyaml), and `shapes` (which key has which of the `kinds`, whose
-`scalars` are read as yaml-cpp does); a message through `shapes` and `emitter`. `words` has what is no YAML, and `guess`
-reads payloads of which the topic is not known.
+`scalars` are read as yaml-cpp does); a message through `shapes` and `emitter`. `words` has the payloads that are not
+YAML, and `guess` reads payloads without a known topic.
 """
 
 from batprotocol.fast.wire.codec import NO_TASK, UNKNOWN_TASK, decode, decode_as, encode

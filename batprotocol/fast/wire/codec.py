@@ -1,7 +1,7 @@
-"""The codec: a payload and the topic that it came on -> a message, and back.
+"""The codec: a payload and its topic -> a message, and back.
 
-What fast-lib accepts and refuses is accepted and refused, in its dialect; the specification's has the same rules with
-its own words. It must not know of MQTT.
+In its dialect, the codec accepts and refuses the same payloads as fast-lib; the specification's dialect has the same
+rules with its own words. It must not know of MQTT.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from batprotocol.fast.wire.words import decode_words, encode_words
 
 __all__ = ["NO_TASK", "UNKNOWN_TASK", "decode", "decode_as", "encode", "task_word"]
 
-NO_TASK: Final = "there is no 'task' that tells what this is"
-"""How the reason begins for which a payload on a topic of tasks is of no kind."""
+NO_TASK: Final = "expected a key 'task' with the kind of the message"
+"""The beginning of the reason for a payload without a kind on a topic of tasks."""
 UNKNOWN_TASK: Final = "there is no such task"
-"""How the reasons begin for which a payload on a topic of tasks is no task at all."""
+"""The beginning of the reason for a payload of an unknown kind on a topic of tasks."""
 
 _FLAT: Final[Mapping[str, tuple[str, ...]]] = {
     "fastlib": ("vm migrated",),
     "specification": ("vm migrated", "vm repinned"),
 }
-"""The results that have their one entry in themselves rather than in a list."""
+"""The results that have their one entry in the message itself, not in a list."""
 
 
 def decode(payload: bytes, topic: Topic | str, *, dialect: Reading = "fastlib") -> v.FastMessage:
@@ -41,11 +41,11 @@ def decode(payload: bytes, topic: Topic | str, *, dialect: Reading = "fastlib") 
     Args:
         payload: the bytes.
         topic: the topic, as a value or as a text.
-        dialect: "fastlib" takes what the programs take, and nothing else; "specification" wants its words; "any" takes
-            both, and looks for those of the programs first.
+        dialect: "fastlib" accepts the same payloads as the programs; "specification" requires its words; "any" accepts
+            both, and prefers the words of the programs.
 
     Raises:
-        DecodeError: this is no message for that topic. It tells the line, the column and the path, such as
+        DecodeError: this is not a message for that topic. The error has the line, the column and the path, such as
             `vm-configurations[1].pci-ids[0].vendor`.
 
     >>> decode(b"task: suspend vm\\nlist: [{vm-name: vm1}]\\nid: 7", "fast/migfra/node-a/task").id
@@ -63,7 +63,7 @@ def decode(payload: bytes, topic: Topic | str, *, dialect: Reading = "fastlib") 
 
 
 def decode_as(cls: type[Any], payload: bytes, *, dialect: Reading = "fastlib") -> Any:
-    """Read a payload of which it is known what it holds: a message, or a part such as `VMResult` or `PCIId`.
+    """Read a payload of a known class: a message, or a part such as `VMResult` or `PCIId`.
 
     Raises:
         DecodeError: as in `decode`.
@@ -136,13 +136,13 @@ def _decode(which: _Which, payload: bytes, dialect: Reading) -> Any:
 
 
 def task_word(node: Node) -> str | None:
-    """What the `task` of a payload is, if it has one that is a text."""
+    """The `task` of a payload, if it has one that is a text."""
     task = node.entries.get("task") if isinstance(node, MappingNode) else None
     return task.text if isinstance(task, ScalarNode) and not task.is_null else None
 
 
 def _by_task(channel: Channel) -> Callable[[Node], type[Any]]:
-    """What tells messages apart by their `task`."""
+    """A function that finds the class of a message by its `task`."""
     tasks = {route.task: route.message for route in routes_on(channel)}
 
     def which(node: Node) -> type[Any]:
@@ -157,14 +157,14 @@ def _by_task(channel: Channel) -> Callable[[Node], type[Any]]:
 
 
 def _agent_status(node: Node) -> type[Any]:
-    """What an agent says: a start has the key of fast-lib, which does not look at `task`."""
+    """The class of a message from an agent: a start has the key of fast-lib, which ignores `task`."""
     if isinstance(node, MappingNode) and "hostname" not in node.entries:
         return {"configuration": v.Configuration, "KPI": v.KPI}.get(task_word(node) or "", v.Init)
     return v.Init
 
 
 def _agent_task(node: Node) -> type[Any]:
-    """What an agent is told: fast-lib looks at the keys, and not at `task`."""
+    """The class of a message to an agent: fast-lib reads the keys, and ignores `task`."""
     if isinstance(node, MappingNode):
         for key, cls in (("job-description", v.StopMonitoring), ("KPI", v.InitAgent)):
             if key in node.entries:
@@ -180,10 +180,10 @@ _DISPATCH: Final[Mapping[Channel, _Which]] = {
     Channel.AGENT_TASK: _agent_task,
 }
 _EMPTY: Final = (v.MmbwmonStopAck, v.MmbwmonRestartAck)
-"""The messages that say nothing, for which whatever is YAML will do."""
+"""The messages without keys, for which any YAML is valid."""
 
 
-# Results, whose shape depends on what they say
+# Results, whose shape depends on their content
 
 
 def _read_result(node: Node, dialect: Reading) -> v.Result:
@@ -217,7 +217,7 @@ def _tree(message: Any, dialect: Dialect) -> dict[str, Tree]:
     return tree
 
 
-# What is no YAML
+# Payloads that are not YAML
 
 
 def _speaks_words(cls: type[Any], dialect: Reading) -> bool:

@@ -1,4 +1,4 @@
-"""Payloads of which nobody tells the topic: which message they could be, by their keys. For files, and for people."""
+"""Payloads without a known topic: the message that they could be, by their keys. For files, and for people."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _BY_KEYS: Final[tuple[tuple[tuple[str, ...], type[v.FastMessage]], ...]] = (
     (("threads", "numa"), v.SystemInfo),
     ((), v.MmbwmonStopAck),
 )
-"""What has these keys, and no `task` that tells more; the first row that fits. Of those that look alike, the first."""
+"""The message of payloads with these keys and without a `task`: the first row that fits. Of equal ones, the first."""
 
 
 def decode_alone(payload: bytes, *, dialect: Reading = "any") -> v.FastMessage:
-    """Read a payload of which the topic is not known.
+    """Read a payload without a known topic.
 
     Raises:
-        DecodeError: it looks like no message, or is none of those that it looks like.
+        DecodeError: its keys fit no message, or it is not a valid message of that kind.
 
     >>> decode_alone(b"cgroup: poncos_0")
     MmbwmonStop(cgroup='poncos_0')

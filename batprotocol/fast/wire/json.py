@@ -1,4 +1,4 @@
-"""Messages as JSON, for people and tools to debug with: the keys of fast-lib, and in `message` which one it is.
+"""Messages as JSON, for debugging: the keys of fast-lib, and the name of the class in `message`.
 
 Numbers, NaN and infinities are exact, as Python's `json` writes them. It must not know of YAML.
 """
@@ -18,7 +18,7 @@ from batprotocol.fast.values import FastMessage, Part
 __all__ = ["from_json", "to_json", "tree_of"]
 
 LARGEST: Final = 2**24
-"""How many bytes JSON has at most."""
+"""The maximum number of bytes of JSON."""
 
 
 def to_json(message: FastMessage, indent: int | None = None) -> str:
@@ -29,7 +29,7 @@ def to_json(message: FastMessage, indent: int | None = None) -> str:
         indent: spaces for each level; None is one line.
 
     Raises:
-        EncodeError: it holds what JSON has not.
+        EncodeError: it has a value that JSON does not have.
 
     >>> from batprotocol.fast.values import VM, SuspendVM
     >>> to_json(SuspendVM([VM("vm1")], id="7"))
@@ -42,7 +42,7 @@ def to_json(message: FastMessage, indent: int | None = None) -> str:
 
 
 def tree_of(value: Any) -> Any:
-    """The dicts, lists and scalars of a value, as JSON has them. What is absent is left out."""
+    """The dicts, lists and scalars of a value, as in JSON, without absent values."""
     if isinstance(value, FastMessage | Part):
         found = {"message": type(value).__name__} if isinstance(value, FastMessage) else {}
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
@@ -57,7 +57,7 @@ def from_json(text: str | bytes) -> FastMessage:
     """Read a message that was written as JSON.
 
     Raises:
-        DecodeError: this is no message; it tells where.
+        DecodeError: this is not a message; the error has the place.
 
     >>> from_json('{"message": "Quit", "id": 7}')
     Traceback (most recent call last):
@@ -69,9 +69,9 @@ def from_json(text: str | bytes) -> FastMessage:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        raise DecodeError(f"this is no JSON: {error.msg}", line=error.lineno, column=error.colno) from None
-    except (ValueError, RecursionError) as error:  # bytes that are no text, numbers of thousands of digits
-        raise DecodeError(f"this is no JSON: {error}") from None
+        raise DecodeError(f"this is not JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    except (ValueError, RecursionError) as error:  # bytes that are not text, numbers of thousands of digits
+        raise DecodeError(f"this is not JSON: {error}") from None
     name = found.get("message") if isinstance(found, dict) else None
     cls = MESSAGES.get(name) if isinstance(name, str) else None
     if cls is None:

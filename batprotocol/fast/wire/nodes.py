@@ -35,9 +35,10 @@ _NULLS: Final = frozenset(["", "~", "null", "Null", "NULL"])
 _ODD: Final = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, 0xFFFE, 0xFFFF))).translate(
     {ord(character): None for character in "\0\x04\t\n"}
 )
-"""What is text to yaml-cpp, but a line break or forbidden to libyaml. A carriage return is, where no line ends."""
+"""The characters that are text to yaml-cpp, but a line break or forbidden to libyaml. A carriage return is one, too, if
+no line ends there."""
 _END: Final = re.compile("[\0\x04]")
-"""What ends a text, or spoils it."""
+"""The characters that end a text, or make it invalid."""
 _PRIVATE: Final = range(0xE000, 0xF900)
 
 
@@ -68,7 +69,7 @@ class Refused(Exception):
 
 
 class ScalarNode:
-    """A text. `is_null` tells whether YAML takes it for null; `weight` is for how many nodes an alias of it counts."""
+    """A text. `is_null` says whether it is null in YAML; `weight` is the number of nodes for which an alias counts."""
 
     __slots__ = ("column", "is_null", "line", "text", "weight")
 
@@ -97,7 +98,7 @@ class SequenceNode:
 
 
 class MappingNode:
-    """A mapping by its keys, of which the first one of equal ones counts. Keys that are no texts are left out."""
+    """A mapping by its keys. Of equal keys, the first one counts. It has no keys that are not texts."""
 
     __slots__ = ("_key", "column", "entries", "line", "weight")
 
@@ -174,7 +175,7 @@ class _Composer:
         self._nodes = 0
 
     def compose(self) -> Node:
-        """The first document. What is behind it, is not looked at."""
+        """The first document. The text after it is ignored."""
         get = self._parser.get_event
         while not isinstance(event := get(), yaml.DocumentStartEvent):
             if isinstance(event, yaml.StreamEndEvent):

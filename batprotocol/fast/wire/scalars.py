@@ -1,4 +1,4 @@
-"""What a scalar says: the rules by which yaml-cpp, as fast-lib has it, reads texts as booleans and numbers.
+"""The values of scalars: the rules by which yaml-cpp, as fast-lib uses it, reads texts as booleans and numbers.
 
 A quoted scalar is read as a plain one. It must not know of nodes.
 """
@@ -12,7 +12,7 @@ from typing import Final
 __all__ = ["LONGEST_NUMBER", "boolean", "pci_address", "pci_number", "real", "unsigned"]
 
 LONGEST_NUMBER: Final = 400
-"""How many characters a number has at most: enough for each double and each integer."""
+"""The maximum number of characters of a number: enough for each double and each integer."""
 
 _BOOLEANS: Final = {
     spelling: value
@@ -42,7 +42,7 @@ def boolean(text: str) -> bool | None:
 
 
 def unsigned(text: str, largest: int) -> int | None:
-    """A number in [0, largest], or None if it is none. A negative one is counted from the end, as in C.
+    """A number in [0, largest], or None if the text is not one. A negative number counts from the end, as in C.
 
     >>> unsigned("0x10", 255), unsigned("010", 255), unsigned("-1", 255), unsigned("256", 255), unsigned("1.0", 255)
     (16, 8, 255, None, None)
@@ -57,7 +57,7 @@ def unsigned(text: str, largest: int) -> int | None:
 
 
 def real(text: str) -> float | None:
-    """A double, or None if it is none. NaN and infinities have a dot before.
+    """A double, or None if the text is not one. NaN and infinities have a dot before.
 
     >>> real("0.5"), real(".inf"), real("nan"), real("1e999")
     (0.5, inf, None, None)
@@ -83,7 +83,7 @@ def pci_number(text: str) -> int | None:
 
 
 def pci_address(text: str) -> tuple[int, int, int, int] | None:
-    """Domain, bus, device and function of an address, or None if it is none: as fast-lib takes it to pieces.
+    """Domain, bus, device and function of an address, or None if the text is not one: as fast-lib splits it.
 
     Each is the hexadecimal number at its beginning, cut to 16 or 8 bits. The domain may be missing; so may the
     function, which is then the number of the device.
@@ -110,7 +110,7 @@ def _hexadecimal(text: str, size: int) -> int | None:
 
 
 def _cut(sign: str, number: int, size: int) -> int | None:
-    """What is left of a number in so many values; None of one that no 64 bits hold."""
+    """The number modulo `size`; None for a number that does not fit into 64 bits."""
     return None if number >= 2**64 else (-number if sign == "-" else number) % size
 
 

@@ -83,7 +83,7 @@ def _is_nothing(node: Node) -> bool:
 
 
 def _parameter(cls: type[Any]) -> Callable[[Reading], Kind]:
-    """What may be null or a list, and is nothing then."""
+    """A part that may be null or a list, and is absent then."""
 
     def kind(reading: Reading) -> Kind:
         part = part_of(cls, reading)
@@ -130,7 +130,7 @@ _SPECIFICATION: Final[Mapping[tuple[type[Any], str], str]] = {
     (v.MmbwmonResponse, "result"): "response",
     (v.MigrateParameter, "retry_counter"): "retry-counter",
 }
-"""What the specification calls otherwise than the programs."""
+"""The keys that have other names in the specification than in the programs."""
 
 _UNSAID: Final = (v.MmbwmonRequest, v.MmbwmonResponse, v.MmbwmonStop, v.MmbwmonRestart)
 """The messages whose `task` the specification writes, and the programs do not, since 2017."""

@@ -1,4 +1,4 @@
-"""The payloads that are no YAML: the bare words between the migration framework and pscom."""
+"""The payloads that are not YAML: the bare words between the migration framework and pscom."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from batprotocol.fast.wire.nodes import LARGEST
 __all__ = ["decode_words", "encode_words"]
 
 _AROUND: Final = " \t\r\n\0"
-"""What may stand around the words: pscom sends a NUL behind them."""
+"""The characters that may surround the words: pscom sends a NUL after them."""
 _ANSWER: Final = re.compile(r"([0-9]{1,10}) : (.+)", re.DOTALL)
 _LARGEST_PROCESS: Final = 2**32 - 1
 
 
 def decode_words(cls: type[Any], payload: bytes) -> Any:
-    """Read a request to pscom or an answer of it. Whatever comes is one.
+    """Read a request to pscom or an answer of it. Any text is valid.
 
     >>> decode_words(v.PscomResponse, b"4242 : ALLOWED\\0")
     PscomResponse(state='ALLOWED', process=4242)
@@ -38,7 +38,7 @@ def encode_words(message: Any) -> bytes:
     """Write a request to pscom or an answer of it.
 
     Raises:
-        EncodeError: the words would be read as others.
+        EncodeError: a reader would get other words.
     """
     name = "task" if isinstance(message, v.PscomRequest) else "state"
     words = getattr(message, name)

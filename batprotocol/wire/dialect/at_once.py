@@ -1,6 +1,6 @@
-"""What is usual in a message, read many tokens at a time: members that are scalars, runs of elements of a vector.
+"""The usual parts of a message, read many tokens at a time: members that are scalars, runs of elements of a vector.
 
-Whatever does not match here is read token by token, and means the same.
+Text that does not match here is read token by token, with the same meaning.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ Scalar = tuple[str, int, Callable[[bytes], Any]]
 
 
 class Plan(NamedTuple):
-    """What reading a table takes.
+    """The plan for reading a table.
 
-    `plain` has for the name of each scalar field: its name as text, which group of `MEMBER` holds its value where that
-    is plain, and what makes the value of the group, or None. `ordered` has the same for each field in order, None for
-    those that are no scalars. `nullable` are those that may be null as if they were absent. `kept` are the names of
-    those that the tree has in the end, which those that are deprecated are not. `unions` are those that may be absent.
+    `plain` has for the name of each scalar field: its name as text, the group of `MEMBER` that has its value if that is
+    plain, and the function that makes the value of the group, or None. `ordered` has the same for each field in order,
+    with None for fields that are not scalars. `nullable` are the fields for which null means absent. `kept` are the
+    names of the fields in the final tree, without deprecated fields. `unions` are the unions that may be absent.
     """
 
     fields: dict[str, Field]

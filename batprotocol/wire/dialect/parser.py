@@ -43,9 +43,9 @@ def read(data: bytes, strict: bool, skipped: list[str] | None, schema: Schema = 
         data: the text.
         strict: refuse fields that the schema does not have. False skips them.
         skipped: a list to which the paths of skipped fields are appended.
-        schema: whose message it is.
+        schema: the schema of the message.
 
-    Whatever the text, this takes time in proportion to its size.
+    For any text, the time is proportional to its size.
     """
     return _Parser(data, strict, skipped, schema).message()
 
@@ -341,7 +341,7 @@ class _Parser(Skipping):
 
 
 def _single(value: float) -> float:
-    """What is left of a number in four bytes."""
+    """A number rounded to four bytes."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:

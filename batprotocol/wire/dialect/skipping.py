@@ -1,4 +1,4 @@
-"""What is passed over: values of fields that the schema does not have, and those that are read later.
+"""Skipping: values of fields that the schema does not have, and values that are read later.
 
 It must not know of the schema.
 """
@@ -52,7 +52,7 @@ class Skipping(Tokens):
             self.skip(depth)
 
     def skip(self, depth: int) -> None:
-        """Read any JSON value and forget it. What nests in it counts as tables do, whatever it is."""
+        """Read any JSON value and forget it. All nested values count like tables."""
         step()
         if depth > MAX_DEPTH:
             self.fail(f"values nest more than {MAX_DEPTH} deep")

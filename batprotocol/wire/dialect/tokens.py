@@ -32,7 +32,7 @@ __all__ = [
 def plainer(data: bytes) -> bytes:
     """The same text with blanks for comments and a BOM, and double quotes for single ones, every byte in its place.
 
-    What cannot be replaced byte by byte stays. Without anything to replace, the bytes are those given.
+    Text that cannot be replaced byte by byte stays. If there is nothing to replace, the result is the same object.
     """
     if data.startswith(_BOM):
         data = b"   " + data[3:]
@@ -226,7 +226,7 @@ def _unescaped(body: bytes) -> bytes | None:
 
 
 def _escaped(escape: re.Match[bytes]) -> bytes:
-    """What a whole escape sequence stands for."""
+    """The text of a whole escape sequence."""
     text = escape[0]
     if text[1] == ord("u"):
         character: str = json.loads(b'"%b"' % text)
