@@ -1,26 +1,26 @@
-"""Captures: conversations that were recorded, kept and looked at.
+"""Captures: recorded conversations, and the functions that read and compare them.
 
 >>> from batprotocol.capture import Capture
 >>> with Capture("examples/run.tar.xz") as run:  # doctest: +SKIP
 ...     first = next(iter(run))
 
-The data take this way: `archives` reads tar, compressed or not; `sources` finds the messages in all that people name
-(files, folders, archives, standard input), `names` what their names tell, and `kinds` whether a path holds messages or
-a table of jobs. `files` makes a container of these, and `mcap` is the other. `captures` is the door: a `Capture` gives
-each message as an `Entry` (`entries`), which is read when somebody asks.
+The lowest modules read files. `archives` reads tar files, compressed or not. `sources` finds the messages in the
+files, folders, archives and standard input that users name. `names` reads the names of messages, and `kinds` finds out
+whether a path holds messages or a table of jobs. `files` and `mcap` are the two containers. The public class is in
+`captures`: a `Capture` yields each message as an `Entry` (`entries`), which is decoded on demand.
 
-`copying` puts all that is kept into another container, `exporting` makes tables and traces for other programs of it,
-and `tapping` records what two say who are given to it.
+`copying` writes a capture into another container, `exporting` writes tables and traces for other programs, and
+`tapping` records the messages between Batsim and a decision component.
 
-`jobs` makes rows of what messages tell of jobs, and `knowledge` says what is known at a moment, by the rules of the
+`jobs` makes a row for each job from the messages, and `knowledge` derives the state at a moment with the rules of the
 conversation.
 
-Above these, `statistics` has the numbers of a run, `meaning` tells what of a message matters, `comparing` finds where
-two runs part, and `replaying` plays Batsim's side of one to whoever replies. `timeline` makes pages and figures of
-runs.
+On top of these, `statistics` computes the statistics of a run, `meaning` finds the parts of a message that have an
+effect, `comparing` finds the first difference of two runs, and `replaying` plays Batsim's side of a run to a decision
+component. `timeline` draws pages and figures of runs.
 
-It serves what is recorded by anybody, and runs nothing but what it is given. It must not know what decides, nor how
-simulations are run.
+It reads recordings of any program, and runs only what it is given. It must not know what decides, nor how simulations
+are run.
 """
 
 from batprotocol.capture.captures import Capture as Capture

@@ -1,14 +1,14 @@
-"""Archives of recorded runs -> the bytes of their members, whoever made them.
+"""Reads the bytes of the members of archives of recorded runs, which any program may have made.
 
-An archive is read with bounded time, memory and disk. A compressed one may unpack to `UNPACKED`, or if that is more to
-`RATIO` times its own size, and no further: time stays in proportion to the file. Beyond one message at a time, the
-names of the members are in memory, at most `MEMBERS`; a header may have `HEADER` bytes and the decompressor
-`DECOMPRESSOR`. Members of a compressed archive that are not in the order of their names are sorted in a temporary file,
-of at most `SORTED` bytes. What is beyond is refused with a sentence (`ArchiveError`). What can be read of an archive
-that is cut short is read.
+An archive is read with bounded time, memory and disk. A compressed archive may unpack to `UNPACKED` bytes, or to
+`RATIO` times its own size if that is more. So the time is proportional to the size of the file. In memory are one
+message at a time and the names of the members, at most `MEMBERS`. A header may have `HEADER` bytes, and the
+decompressor may use `DECOMPRESSOR` bytes. If the members of a compressed archive are not in the order of their names,
+they are sorted in a temporary file of at most `SORTED` bytes. Beyond a limit, an `ArchiveError` says why. If an archive
+is cut short, the part that is readable is read.
 
-The standard library's `tarfile` keeps all members, reads a header whatever its size, and takes quadratic time for some:
-what is needed of the format is read here. This module must not know what a message is.
+This module reads the format itself. The standard library's `tarfile` keeps all members in memory, reads headers of any
+size, and takes quadratic time for some archives. This module must not know what a message is.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from typing import IO, Any, NamedTuple
 __all__ = ["CUT", "MAGIC", "ArchiveError", "Listing", "Member", "chosen", "in_order", "listed"]
 
 UNPACKED = 2**28
-"""To how many bytes any archive may unpack: 256 MiB."""
+"""The number of bytes that any archive may unpack to: 256 MiB."""
 RATIO = 500
-"""To how many times its own size an archive may unpack, if that is more. Recorded runs unpack to 6 to 152 times."""
+"""The multiple of its size that an archive may unpack to, if that is more. Recorded runs unpack to 6 to 152 times."""
 MEMBERS = 1_000_000
-"""How many members an archive may have."""
+"""The maximum number of members of an archive."""
 HEADER = 2**20
-"""How many bytes the header of a member may have, long names included: 1 MiB."""
+"""The maximum size of the header of a member, with its long names: 1 MiB."""
 SORTED = 2**30
-"""How many bytes of members may be put in order on disk: 1 GiB."""
+"""The maximum number of bytes of members that are sorted on disk: 1 GiB."""
 DECOMPRESSOR = 2**27
-"""How much memory the decompressor may take: 128 MiB, twice what `xz -9` asks for."""
+"""The maximum memory of the decompressor: 128 MiB, twice as much as `xz -9` needs."""
 
 MAGIC = ((0, b"\xfd7zXZ\0"), (0, b"\x1f\x8b\x08"), (0, b"BZh"), (257, b"ustar"))
-"""Where an archive starts with what."""
+"""The bytes that identify an archive, with their offsets."""
 
 CUT = "could not be read: the archive is cut short or damaged"
-"""Why a member cannot be read that an archive ends in."""
+"""The error of a member that the end of an archive cuts off."""
 
 _CHUNK = 2**16
 _DIGITS = re.compile(r"([0-9]+)", re.ASCII)
@@ -51,7 +51,7 @@ _BROKEN = (lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 _BLOCK = 512
 _ZEROS = bytes(_BLOCK)
 _ADLER = 65521
-"""Modulo this, `zlib.adler32` adds up bytes, twenty times as fast as `sum`."""
+"""The modulus of the sum in `zlib.adler32`, which adds up bytes twenty times as fast as `sum`."""
 _DECOMPRESSORS: dict[bytes, Callable[[], Any]] = {
     b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(memlimit=DECOMPRESSOR),
     b"\x1f\x8b": lambda: _Gzip(),
@@ -60,11 +60,11 @@ _DECOMPRESSORS: dict[bytes, Callable[[], Any]] = {
 
 
 class ArchiveError(Exception):
-    """Why an archive is not read, or not to its end, as a part of a sentence."""
+    """The reason why an archive is not read, or not to its end, as a part of a sentence."""
 
 
 class Member(NamedTuple):
-    """A member of an archive: its name, its size, and what reads it, chunk by chunk."""
+    """A member of an archive: its name, its size, and a function that reads it in chunks."""
 
     name: str
     size: int
@@ -72,7 +72,7 @@ class Member(NamedTuple):
 
 
 class _Gzip:
-    """`zlib`'s decompressor with the manners of the others."""
+    """`zlib`'s decompressor with the interface of the others."""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(wbits=31)
@@ -94,7 +94,7 @@ class _Gzip:
 
 
 class _Unpacking(io.RawIOBase):
-    """What is in a compressed file, read forward only, and no more of it than `most` bytes."""
+    """The content of a compressed file. It is read only forward, and at most `most` bytes."""
 
     def __init__(self, file: IO[bytes], start: Callable[[], Any], most: int) -> None:
         self._file = file
@@ -150,7 +150,7 @@ class _Unpacking(io.RawIOBase):
 
 
 def in_order(name: str) -> list[tuple[int, str]]:
-    """What names are sorted by: 99999-b2e.bin comes before 100000-b2e.bin, as the numbers do."""
+    """The key to sort names by their numbers: 99999-b2e.bin comes before 100000-b2e.bin."""
     parts = _DIGITS.split(name)
     digits = [(len(part.lstrip("0")), part.lstrip("0")) if index % 2 else (0, part) for index, part in enumerate(parts)]
     return [*digits, (0, name)]
@@ -160,8 +160,8 @@ class Listing(NamedTuple):
     """The members of an archive.
 
     Attributes:
-        members: name, size and place of each, in the order of their names.
-        fault: why the archive could not be read to its end, or None.
+        members: the name, size and offset of each member, in the order of their names.
+        fault: the reason why the archive could not be read to its end, or None.
     """
 
     members: Sequence[tuple[str, int, int]]
@@ -194,15 +194,15 @@ def listed(file: IO[bytes]) -> Listing:
 def chosen(
     file: IO[bytes], is_chosen: Callable[[str], bool], listing: Listing | None = None
 ) -> Iterator[Member | int | ArchiveError]:
-    """Yield how many members are wanted, and then these members, in the order of their names.
+    """Yield the number of chosen members, and then these members, in the order of their names.
 
-    The last item is an `ArchiveError` if the archive breaks off or is beyond a limit. It is the only item if nothing
-    can be read.
+    The last item is an `ArchiveError` if the archive breaks off or exceeds a limit. It is the only item if nothing can
+    be read.
 
     Args:
         file: the archive. It must support seeking.
-        is_chosen: whether the member of this name is wanted.
-        listing: what `listed` found in this archive before, to save the time.
+        is_chosen: returns whether the member of a name is chosen.
+        listing: an earlier result of `listed` for this archive, to save time.
     """
     members, fault = listing or listed(file)
     if not members and fault:
@@ -233,7 +233,7 @@ def _unpacked(file: IO[bytes]) -> IO[bytes]:
 
 
 def _files(file: IO[bytes]) -> Iterator[tuple[str, int, int]]:
-    """Name, size and place of the members that are files. What is no tar archive ends in one of `_BROKEN`."""
+    """The name, size and offset of the members that are files. Raises one of `_BROKEN` if it is not a tar archive."""
     place = 0
     long_name, long_size = "", None
     while True:
@@ -277,11 +277,11 @@ def _files(file: IO[bytes]) -> Iterator[tuple[str, int, int]]:
 
 
 _HEADERS = (b"L", b"K", b"x", b"g")
-"""Headers with a content of their own: GNU's long names and links, and those of POSIX."""
+"""The kinds of headers with content: long names and links of GNU, and the headers of POSIX."""
 
 
 def _checksum(header: bytes) -> int:
-    """The checksum of a header, modulo `_ADLER`: the sum of its bytes, of which those of the checksum are blanks."""
+    """The checksum of a header, modulo `_ADLER`: the sum of its bytes, with blanks in place of the checksum."""
     return ((zlib.adler32(b"%b        %b" % (header[:148], header[156:])) & 0xFFFF) - 1) % _ADLER
 
 
@@ -292,14 +292,14 @@ def _number(field: bytes) -> int:
 
 
 def _name(header: bytes) -> str:
-    """The name in the header of a member; of archives of POSIX, it may come in two pieces."""
+    """The name in the header of a member. In archives of POSIX, it can have two parts."""
     name, prefix = (header[start:end].partition(b"\0")[0] for start, end in ((0, 100), (345, 500)))
     is_posix = header[257:263] == b"ustar\0" and prefix
     return (prefix + b"/" + name if is_posix else name).decode(errors="replace")
 
 
 def _records(content: bytes) -> dict[bytes, bytes]:
-    """The records of a POSIX header: each is its own size, a blank, a name, "=", what it says, and a line break."""
+    """The records of a POSIX header. Each has its own size, a blank, a name, "=", a value and a line break."""
     records = {}
     at = 0
     while at < len(content) and content[at]:
@@ -315,14 +315,14 @@ def _records(content: bytes) -> dict[bytes, bytes]:
 
 def _reader(file: IO[bytes], place: int, size: int) -> Callable[[], Iterator[bytes]]:
     def content() -> Iterator[bytes]:
-        left = size
+        remaining = size
         try:
             file.seek(place)
-            while left:
-                chunk = file.read(min(left, _CHUNK))
+            while remaining:
+                chunk = file.read(min(remaining, _CHUNK))
                 if not chunk:
                     raise EOFError
-                left -= len(chunk)
+                remaining -= len(chunk)
                 yield chunk
         except _BROKEN:
             raise ArchiveError(CUT) from None
@@ -331,7 +331,7 @@ def _reader(file: IO[bytes], place: int, size: int) -> Callable[[], Iterator[byt
 
 
 def _sorted(file: IO[bytes], members: Sequence[tuple[str, int, int]]) -> Iterator[Member]:
-    """The same members, in the same order, by way of a temporary file: the archive has them in another order."""
+    """The same members in the same order, from a temporary file, because the archive has another order."""
     places = {}
     with tempfile.TemporaryFile() as copy:
         for _, size, place in sorted(members, key=itemgetter(2)):

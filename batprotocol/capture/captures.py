@@ -1,4 +1,4 @@
-"""A capture: a conversation that was recorded, whatever it is kept in, read message by message.
+"""A capture: a recorded conversation in any container, read message by message.
 
 It must not know how the containers are made.
 """
@@ -35,7 +35,7 @@ _MEMBER = re.compile(r'\s*"([^"]+)": ?("[^"]*"|[^",]+),?')
 
 
 class Container(Protocol):
-    """What a capture is kept in."""
+    """The container of a capture."""
 
     @property
     def missing(self) -> str: ...
@@ -46,18 +46,18 @@ class Container(Protocol):
     def attachments(self) -> Iterator[tuple[str, bytes]]: ...
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, Entry]]:
-        """The messages of these moments, both included, in their order, each with its moment; others may come, too."""
+        """The messages from `start` to `end`, in their order, each with its moment. It may yield others, too."""
         ...
 
     def close(self) -> None: ...
 
 
 class KeptResult(msgspec.Struct, frozen=True):
-    """The result of a simulation, as it was kept with the conversation, in the words of Batsim's files.
+    """The result of a simulation in a recording, with the names of Batsim's files.
 
     Attributes:
         jobs: the rows of `jobs.csv`, by the names of its columns.
-        summary: what is in `schedule.json`; empty where that was not kept.
+        summary: the content of `schedule.json`. Empty if the recording does not have it.
     """
 
     jobs: tuple[Mapping[str, str], ...]
@@ -65,22 +65,23 @@ class KeptResult(msgspec.Struct, frozen=True):
 
 
 class Capture:
-    """A conversation between Batsim and a decision component that was recorded.
+    """A recorded conversation between Batsim and a decision component.
 
     Args:
         path: a `.mcap`, an archive (`.tar`, `.tar.xz`, `.tar.gz`), a folder, or an unfinished one of these.
 
     Raises:
-        CaptureError: it is none, or nothing in it can be read.
-        PackageMissing: it is a `.mcap`, and the package `mcap` is not installed.
-        OSError: it cannot be opened.
+        CaptureError: the path is not a recording, or nothing in it can be read.
+        PackageMissing: the path is a `.mcap`, and the package `mcap` is not installed.
+        OSError: the path cannot be opened.
 
-    It is read lazily, as often as somebody iterates, and only one message at a time is in memory. Use it in a `with`,
-    or `close` it.
+    Each iteration reads the recording again, lazily, with only one message at a time in memory. Use the capture in a
+    `with` statement, or `close` it.
 
-    By its time, a message is found without reading all others in a `.mcap`, which has an index; in all else, those
-    before it are read. A message without a time (the handshake, what is no message) counts as said at the time of the
-    one before it, as does one that claims an earlier time. Times are told apart to a nanosecond.
+    A `.mcap` has an index: `between` and `at` find messages without reading all others. In other recordings, they read
+    all messages before the time. A message without a time counts as sent at the time of the message before it. The
+    messages of the handshake have no time, nor have data that are not a message. The same holds for a message with an
+    earlier time than the one before it. Times have a resolution of a nanosecond.
 
     >>> with Capture("run.tar.xz") as run:  # doctest: +SKIP
     ...     for entry in run.between(0, 3600):
@@ -92,7 +93,7 @@ class Capture:
         self._container = _opened(self.path)
 
     def __iter__(self) -> Iterator[Entry]:
-        """All messages, in the order in which they were said."""
+        """All messages, in the order in which they were sent."""
         return (entry for _, entry in self._container.entries(0, MOST))
 
     def between(self, start: float, end: float) -> Iterator[Entry]:
@@ -100,7 +101,7 @@ class Capture:
 
         Args:
             start: its start, in seconds.
-            end: its end, in seconds, which belongs to it; `math.inf` for all that follow.
+            end: its end, in seconds, which is included. `math.inf` for the end of the recording.
         """
         first, last = _moment(start, "start"), _moment(end, "end")
         for moment, entry in self._container.entries(first, last):
@@ -110,13 +111,13 @@ class Capture:
                 yield entry
 
     def at(self, time: float) -> Entry | None:
-        """The message that was said last, at a simulated time.
+        """The last message that was sent at or before a simulated time.
 
         Args:
             time: the time, in seconds.
 
         Returns:
-            The last one of that time or before it; None before the first.
+            The message, or None if the time is before the first message.
         """
         wanted = _moment(time, "time")
         if time < 0:
@@ -129,15 +130,15 @@ class Capture:
         return found
 
     def jobs(self) -> Iterator[CapturedJob]:
-        """What messages tell of each job: as they end, then those that never did. All messages are read."""
+        """A row for each job: those that ended, in the order of their ends, then the others. Reads all messages."""
         messages = ((entry.direction, entry.message) for entry in self)
         return jobs_of((direction, message) for direction, message in messages if message is not None)
 
     def knowledge_at(self, time: float = math.inf) -> Knowledge:
-        """What was known at a simulated time: who waits, who runs where, what is free, which calls are due.
+        """The state at a simulated time: the queue, the running jobs and their hosts, free hosts, calls and probes.
 
         Args:
-            time: the time, in seconds; what was said then counts. The messages before it are read.
+            time: the time, in seconds. Messages at that time are included. All messages up to the time are read.
         """
         if math.isnan(time):
             raise ValueError(f"time: expected a simulated time in seconds, got {time}")
@@ -145,26 +146,26 @@ class Capture:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """What is told of the run: versions, endpoint, arguments, scheduler, inputs. Empty where nothing was kept."""
+        """The metadata of the run: versions, endpoint, arguments, scheduler, inputs. Empty if it has none."""
         return self._container.metadata
 
     @property
     def is_whole(self) -> bool:
-        """Whether it was recorded and kept to its end, for which all of it is read; `missing` tells what is not."""
+        """Whether the recording is complete; `missing` describes what is not. Reads the whole recording."""
         return not self.missing
 
     @property
     def missing(self) -> str:
-        """What is missing of it, as a sentence; "" if nothing is."""
+        """The part of the recording that is missing, as a sentence. "" if nothing is missing."""
         return self._container.missing or self.metadata.get("missing", "")
 
     def attachments(self) -> Iterator[tuple[str, bytes]]:
-        """Name and bytes of the other files that were kept with the conversation: results, how it was run."""
+        """The names and bytes of the other files in the recording, such as results."""
         return self._container.attachments()
 
     @cached_property
     def result(self) -> KeptResult | None:
-        """The result of the simulation, or None if it was not kept."""
+        """The result of the simulation, or None if the recording does not have it."""
         kept = {name: data for name, data in self.attachments() if name in _RESULTS}
         if "jobs.csv" not in kept:
             return None
@@ -172,7 +173,7 @@ class Capture:
         return KeptResult(_rows(kept["jobs.csv"]), _texts(schedule))
 
     def to_pandas(self, what: str = "events") -> pandas.DataFrame:
-        """A data frame: a row for each event, or for each job in the words of Batsim's `jobs.csv`.
+        """A data frame with a row for each event, or for each job with the columns of Batsim's `jobs.csv`.
 
         Args:
             what: "events" or "jobs".
@@ -185,7 +186,7 @@ class Capture:
         return data_frame(self, what)
 
     def close(self) -> None:
-        """Close the file. Closing twice does nothing."""
+        """Close the file. A second call has no effect."""
         self._container.close()
 
     def __enter__(self) -> Capture:
@@ -218,11 +219,11 @@ def _moment(time: float, name: str) -> int:
 
 
 def _texts(data: bytes) -> Mapping[str, str]:
-    """The members of an object of JSON as texts; Batsim writes numbers that are none, too."""
+    """The members of a JSON object as texts. Batsim also writes numbers that are not JSON."""
     lines = (_MEMBER.fullmatch(line) for line in data.decode("utf-8", "replace").splitlines())
     return {found[1]: found[2].strip('"') for found in lines if found is not None}
 
 
 def _rows(data: bytes) -> tuple[Mapping[str, str], ...]:
-    """The rows of a CSV file; what is too much or too little in one is left out."""
+    """The rows of a CSV file. Surplus and missing values of a row are ignored."""
     return tuple(Rows(io.StringIO(data.decode("utf-8", "replace"), newline="")))

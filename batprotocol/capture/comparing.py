@@ -1,6 +1,6 @@
-"""Two runs compared: where they part first, what each side knew then, and in which jobs they come to something else.
+"""Compares two runs: finds their first difference, what each side knew before it, and the jobs that differ.
 
-Both are read side by side, a message of each at a time. It must not know where messages are kept.
+It reads both runs in parallel, one message of each at a time. It must not know where messages are kept.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _FACTS: Final = ("state", "hosts", "resource_request", "walltime", "profile_id",
 
 
 class Parting(msgspec.Struct, frozen=True, kw_only=True):
-    """Where two runs part.
+    """The first difference of two runs.
 
     Args:
-        number: of the message in which they do.
-        difference: what differs first in it.
-        one: the message of the first run; None if it has ended before.
+        number: the number of the message that differs.
+        difference: the first difference in it.
+        one: the message of the first run. None if that run has ended before.
         other: the message of the second run, likewise.
         known: what both sides of the first run knew before that message.
         known_in_other: what both sides of the second run knew.
@@ -52,9 +52,9 @@ class JobDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         job_id: its full name.
-        one: what messages tell of it in the first run; None if there is no such job.
-        other: what they tell in the second run.
-        fields: the fields of `CapturedJob` in which they differ; empty where it is in one run only.
+        one: the job in the first run. None if there is no such job.
+        other: the job in the second run, likewise.
+        fields: the fields of `CapturedJob` that differ. Empty if the job is in one run only.
     """
 
     job_id: str
@@ -64,15 +64,16 @@ class JobDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(one: Iterable[Entry], other: Iterable[Entry], *, tolerance: float = TOLERANCE) -> Parting | None:
-    """Where two runs part first, or None if they are alike in all that matters.
+    """The first difference of two runs that has an effect, or None if there is none.
 
-    What does not matter: ids of calls and probes, the order of what commutes within a message, the format, how host
-    sets and times are written, versions and names of both sides, how Batsim was started, and the initialization data.
+    These differences have no effect: ids of calls and probes, the order of independent events in a message, the format,
+    the notation of host sets and times, versions and names of both sides, the arguments of Batsim, and the
+    initialization data.
 
     Args:
-        one: the first run, such as a `Capture`; it can be iterated again and again.
+        one: the first run, such as a `Capture`. It must support several iterations.
         other: the second run.
-        tolerance: how many seconds of simulated time times may differ.
+        tolerance: how many simulated seconds times may differ.
     """
     mine, theirs = Meaning(tolerance), Meaning(tolerance)
     for number, (first, second) in enumerate(zip_longest(one, other)):
@@ -113,7 +114,7 @@ def _sender(entry: Entry | None) -> str:
 
 
 def _state(entry: Entry) -> str:
-    return f"what cannot be read ({entry.fault})" if entry.fault is not None else "a message"
+    return f"an unreadable message ({entry.fault})" if entry.fault is not None else "a message"
 
 
 # Jobs
@@ -122,14 +123,14 @@ def _state(entry: Entry) -> str:
 def job_differences(
     one: Iterable[Entry], other: Iterable[Entry], *, tolerance: float = TOLERANCE
 ) -> Iterator[JobDifference]:
-    """The jobs that come to something else in two runs, as they end; then those that are in one run only.
+    """The jobs that differ in two runs, in the order of their ends, and then the jobs that are in one run only.
 
-    In memory are the jobs that are over in one run and not yet in the other.
+    In memory are only the jobs that are over in one run and not yet in the other.
 
     Args:
         one: the first run, such as a `Capture`.
         other: the second run.
-        tolerance: how many seconds of simulated time times may differ.
+        tolerance: how many simulated seconds times may differ.
     """
     books = JobBook(), JobBook()
     waiting: _Waiting = {}, {}
@@ -148,12 +149,12 @@ def job_differences(
 def differing_jobs(
     one: Iterable[CapturedJob], other: Iterable[CapturedJob], *, tolerance: float = TOLERANCE
 ) -> Iterator[JobDifference]:
-    """The same of jobs, wherever they are known from; in the order in which they come.
+    """The jobs that differ in two series of jobs, in their order, and then the jobs that are in one series only.
 
     Args:
         one: the jobs of the first run.
         other: the jobs of the second run.
-        tolerance: how many seconds of simulated time times may differ.
+        tolerance: how many simulated seconds times may differ.
     """
     waiting: _Waiting = {}, {}
     for pair in zip_longest(one, other):
@@ -164,7 +165,7 @@ def differing_jobs(
 
 
 _Waiting = tuple[dict[str, CapturedJob], dict[str, CapturedJob]]
-"""The jobs of each run that have not come in the other one yet."""
+"""The jobs of each run that the other run has not yielded yet."""
 
 
 def _unmatched(waiting: _Waiting) -> Iterator[JobDifference]:
@@ -174,7 +175,7 @@ def _unmatched(waiting: _Waiting) -> Iterator[JobDifference]:
 
 
 def _matched(waiting: _Waiting, side: int, job: CapturedJob, tolerance: float) -> Iterator[JobDifference]:
-    """Whether this job differs from the one of the other run, if that is there already."""
+    """The difference of this job and that of the other run, if the other run has yielded it."""
     same = waiting[1 - side].pop(job.job_id, None)
     if same is None:
         waiting[side][job.job_id] = job
@@ -192,11 +193,11 @@ def _apart(one: float | None, other: float | None, tolerance: float) -> bool:
     return not abs(one - other) <= tolerance
 
 
-# What was left aside
+# Ignored differences
 
 
 def ignored_differences(one: Iterable[Entry], other: Iterable[Entry]) -> list[str]:
-    """What differs in the beginnings of two runs and is no difference of what happens, as sentences."""
+    """The differences in the first messages of two runs that `compare` ignores, as sentences."""
     mine, theirs = _beginning(one), _beginning(other)
     return [
         f"{name}: {mine[name]} and {theirs[name]}" for name in mine if name in theirs and mine[name] != theirs[name]

@@ -1,4 +1,4 @@
-"""A capture in another container: archive, folder or MCAP. All that was kept comes along, under the names it had.
+"""Copies a capture to another container: archive, folder or MCAP. All its files are copied, with their names.
 
 It must not know how containers are made.
 """
@@ -25,17 +25,17 @@ def copy(source: Capture, path: str | os.PathLike[str], progress: Callable[[int]
 
     Args:
         source: the capture.
-        path: where to; its suffix says what it becomes, as for `Recorder`.
+        path: the file or folder to write. Its ending selects the format, as for `Recorder`.
         progress: called from time to time with the number of messages that were copied.
 
     Returns:
-        How many messages there are.
+        The number of messages.
 
     Raises:
-        CaptureError: something that was kept has a name that no file in a recording can have.
-        OSError: it cannot be written there, or something is there already.
+        CaptureError: a file in the capture has a name that is not allowed in a recording.
+        OSError: the copy cannot be written, or the path exists.
 
-    What was missing of the capture is missing of the copy, which says so, too.
+    If a part of the capture is missing, the copy reports it as missing, too.
     """
     about = dict(source.metadata)
     if source.missing:
@@ -63,7 +63,7 @@ def copy(source: Capture, path: str | os.PathLike[str], progress: Callable[[int]
 
 
 def _names(source: Capture) -> Names:
-    """How the messages are called: the first of each side tells."""
+    """The names of the messages, by the first message of each side."""
     ends: dict[Direction, str] = {}
     digits = Names().digits
     for entry in source:

@@ -1,6 +1,6 @@
-"""What is in a capture: a message of the conversation, read no further than somebody asks.
+"""An entry of a capture: a message of the conversation, decoded on demand.
 
-It must not know in which file it is kept.
+It must not know which file the message is in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from batprotocol.wire.glance import time_of
 __all__ = ["Entry"]
 
 _UNASKED: Final = nan
-"""What stands for a time that nobody has asked for yet, as no time is this."""
+"""The mark of a time that was not read yet. No time is this object."""
 _USUAL: Final = Names()
 
 
@@ -26,10 +26,10 @@ class Entry:
 
     Attributes:
         number: its number in the conversation, from 0.
-        direction: who says it.
+        direction: its direction.
         data: its bytes, as they were on the wire.
-        wall: when it was recorded, in nanoseconds since 1970, or None where that was not kept.
-        names: how messages are called where it is kept.
+        wall: the time of its recording, in nanoseconds since 1970, or None if the recording does not have it.
+        names: the names of messages in the recording.
 
     Two entries are equal if they have the same number, direction and bytes.
     """
@@ -56,9 +56,9 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """What the bytes are: `"init"` or `"hello"`, the frames of the handshake, or a message, `"binary"` or `"json"`.
+        """The kind of the bytes: `"init"` or `"hello"` for a frame of the handshake, else `"binary"` or `"json"`.
 
-        Frames only come where a conversation begins. What is no message at all looks like a binary one.
+        Frames occur only at the beginning of a conversation. Data that are not a message count as `"binary"`.
         """
         kind = detect(self.data)
         if kind == "init":
@@ -69,27 +69,27 @@ class Entry:
 
     @property
     def time(self) -> float | None:
-        """Its simulated time, `now`, in seconds; None for the handshake and for what is no message."""
+        """Its simulated time, `now`, in seconds. None for the handshake, and for data that are not a message."""
         if self._time is _UNASKED:
             self._time = time_of(self.data)
         return self._time
 
     @property
     def message(self) -> Message | None:
-        """The message; that in the frame of message 1, too. None for the initialization data, and if it cannot be read.
+        """The message, also if it is in the frame of message 1. None for initialization data, and if it cannot be read.
 
-        Fields that the schema does not have are skipped. Messages of older protocols are none.
+        Fields that the schema does not have are skipped. Messages of older protocols are None.
         """
         return (self._content or self._read())[0]
 
     @property
     def fault(self) -> DecodeError | None:
-        """Why the message cannot be read, or None if it can."""
+        """The reason why the message cannot be read, or None if it can."""
         return (self._content or self._read())[1]
 
     @property
     def name(self) -> str:
-        """What the file of this message is called in an archive: `00004-b2e.bin`."""
+        """The name of the file of this message in an archive, such as `00004-b2e.bin`."""
         return self.names.of(self.number, self.direction)
 
     def _read(self) -> tuple[Message | None, DecodeError | None]:

@@ -1,6 +1,6 @@
-"""A conversation that is kept as files, in an archive or a folder: `00004-b2e.bin`.
+"""A conversation in files such as `00004-b2e.bin`, in an archive or a folder.
 
-There is no index: what is looked for by its time is found by reading. What the files are, `sources` knows.
+It has no index. A search for a time reads the messages. `sources` finds the files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from batprotocol.recording.moments import moment_of
 __all__ = ["WALL", "Files"]
 
 WALL: Final = "recorded.csv"
-"""The file that tells when each message was recorded, in nanoseconds since 1970."""
+"""The file with the time of the recording of each message, in nanoseconds since 1970."""
 
 _NAME: Final = re.compile(r"(?:.*/)?([0-9]*)(-(b2e|e2b|b2s|s2b)\.[a-z]+)", re.ASCII | re.DOTALL)
 _IN_TURN: Final = tuple(Direction)
@@ -42,7 +42,7 @@ class Files:
             inside = [file.path for file in sources.expanded(path)]
             several = [file for file in inside if file.endswith(_SEVERAL) and os.path.basename(file) != UNFINISHED]
             if several:
-                raise CaptureError(f"holds whole recordings, and one is wanted, such as {several[0]}", path)
+                raise CaptureError(f"holds several recordings: name one of them, such as {several[0]}", path)
         self._missing: str | None = None
         self._listing = sources.listing_of(path)
         first = next(sources.messages([path], self._listing))
@@ -50,7 +50,7 @@ class Files:
             raise CaptureError(first.fault, path)
 
     def _is_end(self, found: sources.Found) -> bool:
-        """Whether nothing can be read from here on: it is not one message that is at fault."""
+        """Whether nothing can be read from here on, so that the fault is not in a single message."""
         if not found.fault:
             return False
         return found.name == self._path or os.path.basename(found.name) == UNFINISHED or found.fault == CUT
@@ -65,7 +65,7 @@ class Files:
         return self._missing or ""
 
     def _messages(self) -> Iterator[sources.Found]:
-        """All messages up to the end, or up to where nothing can be read any more."""
+        """All messages up to the end of the readable part."""
         count, remark = 0, ""
         for found in sources.messages([self._path], self._listing):
             if self._is_end(found):
@@ -81,19 +81,19 @@ class Files:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """What is told of the run."""
+        """The metadata of the run."""
         try:
-            found = json.loads(self._told.get(METADATA, b"{}"))
+            found = json.loads(self._kept.get(METADATA, b"{}"))
         except ValueError:
             return {}
         return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
     @cached_property
-    def _told(self) -> Mapping[str, bytes]:
+    def _kept(self) -> Mapping[str, bytes]:
         return {name: data for name, data in self._others() if name in (METADATA, WALL)}
 
     def attachments(self) -> Iterator[tuple[str, bytes]]:
-        """The other files that are kept with the conversation, one after the other."""
+        """The other files in the recording, one after the other."""
         return ((name, data) for name, data in self._others() if name not in (METADATA, WALL))
 
     def _others(self) -> Iterator[tuple[str, bytes]]:
@@ -103,8 +103,8 @@ class Files:
             )
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, Entry]]:
-        """All messages, each with its moment. What is before the start and after the end comes, too."""
-        rows = csv.reader(io.StringIO(self._told.get(WALL, b"").decode("ascii", "replace")))
+        """All messages, each with its moment. It also yields the messages before `start` and after `end`."""
+        rows = csv.reader(io.StringIO(self._kept.get(WALL, b"").decode("ascii", "replace")))
         walls = {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and "".join(row).isdecimal()}
         moment = 0
         for number, found in enumerate(self._messages()):
@@ -117,10 +117,10 @@ class Files:
             yield moment, entry
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: no file is open."""
 
 
 @lru_cache
 def _names(direction: Direction, end: str, digits: int) -> Names:
-    """How messages are called of which one is called so."""
+    """The names of the messages of a recording, by the name of one message."""
     return Names({**Names().ends, direction: end}, min(digits, Names().digits))

@@ -1,8 +1,8 @@
-"""What messages tell of jobs: a row for each, from its submission to its end, made while the messages go by.
+"""Makes a row for each job from the messages, from its submission to its end.
 
-The times are those of the messages. Batsim's own jobs.csv has what happened inside the simulation: a job starts some
-latencies after the decision component has asked for that, and its end takes as long to be told. It must not know where
-messages are kept, nor what may be said when: what was said is taken as it was said.
+The times are those of the messages. Batsim's own jobs.csv has the times inside the simulation. There, a job starts some
+latencies after the request of the decision component, and Batsim reports its end some latencies later. It must not know
+where messages are kept, nor the rules of the conversation: it takes messages as they are.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _REJECTED: Final = FinalJobState.REJECTED
 
 
 class CapturedJob(msgspec.Struct, kw_only=True, gc=False):
-    """What messages tell of a job. Times are in simulated seconds, and None where nothing was told.
+    """A job, as the messages of a run describe it. Times are in simulated seconds, and None if no message has them.
 
     Args:
         job_id: its full name, `workload!job`.
-        submitted: when it was submitted, as Batsim has it; of a registered job that Batsim did not acknowledge, when it
-            was registered.
+        submitted: the time of its submission, as Batsim reports it. If Batsim did not acknowledge a registered job: the
+            time of its registration.
         profile_id: its profile, as the job names it.
-        resource_request: how many hosts it asks for.
+        resource_request: the number of hosts that it requests.
         walltime: its walltime in seconds, or None.
-        started: when it was executed: the time of its ExecuteJobEvent, or Batsim's own if that is later.
-        finished: when its end was told: the time of its JobCompletedEvent.
-        rejected: when it was rejected.
-        kill_asked: when its kill was asked for first.
-        hosts: the hosts that it was executed on, as Batsim reads them (`0-3 8`); "" if it was not.
-        state: how it ended; None if that was not told.
-        return_code: what it returned; None if its end was not told.
+        started: the time of its ExecuteJobEvent, or Batsim's own time if that is later.
+        finished: the time of its JobCompletedEvent.
+        rejected: the time of its rejection.
+        kill_asked: the time of the first request to kill it.
+        hosts: the hosts that it was executed on, as Batsim reads them (`0-3 8`). "" if it was not executed.
+        state: its final state. None if no message reports it.
+        return_code: its return code. None if no message reports its end.
         registered: whether the decision component registered it.
     """
 
@@ -63,39 +63,39 @@ class CapturedJob(msgspec.Struct, kw_only=True, gc=False):
 
     @property
     def host_count(self) -> int:
-        """How many hosts it had; 0 if it was not executed."""
+        """The number of its hosts. 0 if it was not executed."""
         return host_count(self.hosts)
 
     @property
     def waited(self) -> float | None:
-        """Seconds from its submission to its start."""
+        """The seconds from its submission to its start."""
         return None if self.started is None or self.submitted is None else self.started - self.submitted
 
     @property
     def ran(self) -> float | None:
-        """Seconds from its start to its end."""
+        """The seconds from its start to its end."""
         return None if self.started is None or self.finished is None else self.finished - self.started
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """The job as plain values, for JSON."""
         found = msgspec.structs.asdict(self)
         found["state"] = None if self.state is None else self.state.name
         return found
 
     @property
     def is_over(self) -> bool:
-        """Whether its end was told, or it was rejected."""
+        """Whether it has ended or was rejected."""
         return self.state is not None
 
 
 _HOST: Final = r"(?:0|[1-9][0-9]{0,8})"
 _WRITTEN_SO: Final = re.compile(rf"{_HOST}(?:-{_HOST})?(?: {_HOST}(?:-{_HOST})?)*", re.ASCII)
-"""How host sets in the canonical form are written, though not all that is written so is canonical."""
+"""The syntax of host sets in the canonical form. A text with this syntax may still not be canonical."""
 
 
 @lru_cache(maxsize=8192)
 def _read(text: str) -> tuple[str, int]:
-    """The canonical form of a host set, and how many hosts are in it. Nearly all have that form already."""
+    """The canonical form of a host set, and its number of hosts. Most host sets are in that form already."""
     if _WRITTEN_SO.fullmatch(text):
         size, end = 0, -2
         for part in text.split(" "):
@@ -116,7 +116,7 @@ def _read(text: str) -> tuple[str, int]:
 
 
 def canonical_hosts(text: str) -> str:
-    """A host set as Batsim reads it, in the canonical form; what Batsim cannot read stays as it is.
+    """A host set as Batsim reads it, in the canonical form. A text that Batsim cannot read stays as it is.
 
     >>> canonical_hosts("8 2-3 0-2"), canonical_hosts("0,1")
     ('0-3 8', '0')
@@ -125,18 +125,18 @@ def canonical_hosts(text: str) -> str:
 
 
 def host_count(hosts: str) -> int:
-    """How many hosts are in a host set, as Batsim reads it; 0 if it cannot read it."""
+    """The number of hosts in a host set, as Batsim reads it. 0 if Batsim cannot read it."""
     return _read(hosts)[1]
 
 
 class JobBook:
-    """Follows a conversation, and keeps the rows of the jobs that are under way: as much memory as these take.
+    """Follows a conversation, and keeps in memory only the rows of the jobs that are not over.
 
     Attributes:
-        open: the jobs that are neither over nor rejected, by id, in the order in which they were submitted.
-        over: those that are over since somebody emptied it last.
-        now: the simulated time that Batsim told last, in seconds: what is asked for does not happen before.
-        takers: what takes each type of event that matters, for those who go through events anyway.
+        open: the jobs that are neither over nor rejected, by id, in the order of their submission.
+        over: the jobs that are over. The caller empties it.
+        now: the simulated time that Batsim reported last, in seconds. Decisions take effect at this time or later.
+        takers: the function that handles each type of event, for callers that iterate over events themselves.
 
     >>> book = JobBook()
     >>> over = book.take(Message(1.0, [model.RejectJobEvent(job_id="w0!1", timestamp=1.0)]))
@@ -158,11 +158,11 @@ class JobBook:
         }
 
     def take(self, message: Message, direction: Direction = Direction.BATSIM_TO_EDC) -> list[CapturedJob]:
-        """Take the next message, and give the jobs that are over with it.
+        """Take the next message, and return the jobs that end with it.
 
         Args:
-            message: what was said.
-            direction: by whom. What the decision component asks for does not happen before Batsim's own time.
+            message: the message.
+            direction: its direction. Decisions take effect at Batsim's own time or later.
         """
         if direction is Direction.BATSIM_TO_EDC:
             self.now = message.now
@@ -178,7 +178,7 @@ class JobBook:
 
     def _of(self, job_id: str) -> CapturedJob:
         job = self.open.get(job_id)
-        if job is None:  # the recording begins later, or the job is nobody's
+        if job is None:  # the recording begins later, or there is no such job
             self.open[job_id] = job = CapturedJob(job_id=job_id)
         return job
 
@@ -192,7 +192,7 @@ class JobBook:
 
     def _submitted(self, event: model.JobSubmittedEvent) -> None:
         job = self.open.get(event.job_id)
-        if job is None or not job.registered:  # of a registered job, Batsim tells no walltime of 0
+        if job is None or not job.registered:  # for a registered job, Batsim omits a walltime of 0
             job = self._describe(event.job_id, event.job)
         job.submitted = event.submission_time
 
@@ -235,10 +235,10 @@ class JobBook:
 
 
 def jobs_of(messages: Iterable[tuple[Direction, Message]]) -> Iterator[CapturedJob]:
-    """The rows of all jobs of a conversation: as they end, then those that never did.
+    """The rows of all jobs of a conversation: first the jobs that ended, in the order of their ends, then the others.
 
     Args:
-        messages: what was said, and by whom, in its order.
+        messages: the messages with their directions, in their order.
     """
     book = JobBook()
     for direction, message in messages:

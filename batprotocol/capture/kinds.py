@@ -1,4 +1,4 @@
-"""What a path holds: a table of jobs, or messages. Its content decides, and its name only where the content cannot.
+"""Finds out whether a path holds a table of jobs or messages, by its content, or else by its name.
 
 It must not know how either of them is read.
 """
@@ -18,25 +18,25 @@ from batprotocol.recording.names import MCAP_MAGIC
 __all__ = ["JOBS", "NEEDED", "jobs_file"]
 
 JOBS: Final = "jobs.csv"
-"""What Batsim calls its table of jobs, behind a prefix."""
+"""Batsim's name for its table of jobs, after a prefix."""
 NEEDED: Final = "a recording (.mcap, .tar.xz, .tar or a folder of messages), or a folder with jobs.csv, or that file"
-"""What holds a run, in words."""
+"""A description of the files that hold a run."""
 
 _COLUMN: Final = b"job_id"
 _BINARY: Final = {
     b"SQLite format 3\0": "is a database, such as the index of a store: name one of its runs, STORE?AXIS=VALUE&...",
-    b"PAR1": "is a Parquet file: name the run that it is of, STORE?AXIS=VALUE&..., or its folder",
+    b"PAR1": "is a Parquet file: name its run, STORE?AXIS=VALUE&..., or its folder",
 }
 
 
 def jobs_file(path: str | os.PathLike[str]) -> str | None:
     """The table of jobs that a path names: the file, or the one in a folder of result files. None: it holds messages.
 
-    A folder with both, as a recording has that keeps its result, holds messages.
+    A folder with both, such as a recording with its result, counts as messages.
 
     Raises:
-        CaptureError: it holds neither, or several tables.
-        OSError: it cannot be read.
+        CaptureError: the path holds neither, or several tables.
+        OSError: the path cannot be read.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def _in_folder(folder: str) -> str | None:
         return os.path.join(folder, JOBS)
     tables = sorted(name for name in names if name.endswith(f"_{JOBS}"))
     if len(tables) > 1:
-        raise CaptureError(f"holds the results of several runs, and one is wanted, such as {tables[0]}", folder)
+        raise CaptureError(f"holds the results of several runs: name one of them, such as {tables[0]}", folder)
     if tables:
         return os.path.join(folder, tables[0])
     if all(found.fault or sources.is_result(found.path) for found in sources.expanded(folder)):
@@ -80,5 +80,5 @@ def _of_file(path: str) -> str | None:
     if not head:
         raise CaptureError("is empty", path)
     if sources.is_result(path):
-        raise CaptureError(f"tells nothing of single jobs: name the folder that it is in, or its {JOBS}", path)
+        raise CaptureError(f"has no data about single jobs: name its folder, or the {JOBS} in it", path)
     return None

@@ -1,7 +1,7 @@
-"""What is known at a moment of a conversation: who waits, who runs where, what is free, which calls and probes are due.
+"""The state at a moment of a conversation: the queue, running jobs and their hosts, free hosts, calls and probes.
 
-The conversation's own rules follow what is said (`batprotocol.conversation`); here is what they know, as values that
-stay as they are. It must not know where messages are kept, nor any rule.
+The rules of the conversation follow the messages (`batprotocol.conversation`). This module makes immutable values of
+their state. It must not know where messages are kept, nor any rule.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class WaitingJob(msgspec.Struct, frozen=True):
 
     Args:
         job_id: its full name.
-        submitted: when it was submitted or registered, in simulated seconds.
-        job: what it asks for.
+        submitted: the time of its submission or registration, in simulated seconds.
+        job: its request.
     """
 
     job_id: str
@@ -58,11 +58,11 @@ class RunningJob(msgspec.Struct, frozen=True):
 
     Args:
         job_id: its full name.
-        submitted: when it was submitted or registered, in simulated seconds.
-        started: when it was executed, in simulated seconds.
+        submitted: the time of its submission or registration, in simulated seconds.
+        started: the time of its execution, in simulated seconds.
         hosts: its hosts, as Batsim reads them.
-        job: what it asks for.
-        kill_asked: whether its kill was asked for.
+        job: its request.
+        kill_asked: whether its kill was requested.
     """
 
     job_id: str
@@ -74,17 +74,17 @@ class RunningJob(msgspec.Struct, frozen=True):
 
     @property
     def ends_by(self) -> float | None:
-        """When its walltime is over, in simulated seconds; None if it has none."""
+        """The end of its walltime, in simulated seconds. None if it has no walltime."""
         return None if self.job.walltime is None else self.started + self.job.walltime
 
 
 class PendingCall(msgspec.Struct, frozen=True):
-    """A call that is still to come.
+    """A call that will fire.
 
     Args:
         call_me_later_id: its id.
         when: its trigger.
-        fired: how often it has come.
+        fired: the number of times it has fired.
     """
 
     call_me_later_id: str
@@ -96,8 +96,8 @@ class RunningProbe(msgspec.Struct, frozen=True):
     """A probe that runs.
 
     Args:
-        event: how it was created.
-        emitted: how often it has emitted data.
+        event: the event that created it.
+        emitted: the number of times it has emitted data.
     """
 
     event: model.CreateProbeEvent
@@ -105,28 +105,28 @@ class RunningProbe(msgspec.Struct, frozen=True):
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
-    """What was known at a moment.
+    """The state at a moment.
 
     Args:
-        number: of the last message that was taken in; -1 before the first.
-        now: the simulated time that Batsim told last, in seconds.
-        phase: how far the conversation is, in the words of `conversation.Phase`.
+        number: the number of the last message. -1 before the first.
+        now: the simulated time that Batsim reported last, in seconds.
+        phase: the phase of the conversation, in the words of `conversation.Phase`.
         queue: the jobs that wait, in the order of their submission.
         running: the jobs that run, in the order of their execution.
-        free: the computation hosts that no job has and that are on, as a host set.
-        asleep: the hosts in a sleep state, and so on for those on the way.
-        switching_on: see `asleep`.
-        switching_off: see `asleep`.
-        host_count: how many computation hosts there are.
-        calls: the calls that are still to come.
+        free: the computation hosts that are on and have no job, as a host set.
+        asleep: the hosts in a sleep state, as a host set.
+        switching_on: the hosts that are switching on.
+        switching_off: the hosts that are switching off.
+        host_count: the number of computation hosts.
+        calls: the calls that will fire.
         probes: the probes that run.
         registered: the profiles that the decision component registered, by name.
-        profiles: all profiles that are known to exist, by name; None where nobody told what they are.
-        ended: how many jobs have ended or were rejected.
-        all_submitted: whether no job is to come but those that are registered.
+        profiles: all known profiles, by name. The value is None if no message describes the profile.
+        ended: the number of jobs that have ended or were rejected.
+        all_submitted: whether all static jobs are submitted. Only registered jobs can follow.
         registration: whether jobs and profiles can be registered, in the words of `conversation.Registration`.
-        lost_at: the number of the message from which on nothing could be followed, as it could not be read or came out
-            of turn; None if all could.
+        lost_at: the number of the first message that could not be followed, because it could not be read or came out of
+            turn. None if all messages could be followed.
     """
 
     number: int
@@ -154,7 +154,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
         return frozen_hosts(self.free)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values, in the words of the schema, for JSON."""
+        """The state as plain values for JSON, with the names of the schema."""
         return {
             "number": self.number,
             "now": self.now,
@@ -198,7 +198,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _tree(event: model.Event) -> dict[str, Any]:
-    """An event as JSON has it."""
+    """An event in its JSON form."""
     found: dict[str, Any] = from_message(Message(0.0, (event,)))["events"][0]["event"]
     return found
 
@@ -209,11 +209,11 @@ def _job_tree(job: model.Job) -> dict[str, Any]:
 
 
 class Follower:
-    """Follows a conversation from its first message on, and knows what is known.
+    """Follows a conversation from its first message on, and derives its state.
 
     Attributes:
-        conversation: the conversation, with all that it knows.
-        lost_at: the number of the message from which on nothing could be followed; None if all could.
+        conversation: the conversation and its state.
+        lost_at: the number of the first message that could not be followed. None if all messages could be followed.
     """
 
     def __init__(self) -> None:
@@ -229,9 +229,9 @@ class Follower:
         """Take in the next message.
 
         Args:
-            direction: who sends it.
-            message: the message, or its bytes; of the first two, the frame of the handshake, or its bytes. None where
-                it could not be read.
+            direction: its direction.
+            message: the message, or its bytes. For the first two messages: the frame of the handshake, or its bytes.
+                None if it could not be read.
         """
         conversation = self.conversation
         if self.lost_at is not None:
@@ -246,7 +246,7 @@ class Follower:
             self._note(message)
 
     def _note(self, message: Message) -> None:
-        """What the conversation does not keep, as no rule needs it."""
+        """Note the facts that no rule needs, so that the conversation does not keep them."""
         for event in message.events:
             if isinstance(event, model.JobSubmittedEvent):
                 self._submitted[event.job_id] = event.submission_time
@@ -261,7 +261,7 @@ class Follower:
                 self._registered[event.profile.id] = event.profile.profile
 
     def knowledge(self) -> Knowledge:
-        """What is known now."""
+        """The current state."""
         conversation = self.conversation
         queue: list[WaitingJob] = []
         running: list[RunningJob] = []
@@ -279,7 +279,7 @@ class Follower:
                     RunningJob(job_id, self._submitted[job_id], since, hosts_of_it, record.job, record.kill_due)
                 )
                 taken += read_hosts(record.allocation).intervals
-        running.sort(key=lambda job: job.started)  # stable: of one moment, in the order of submission
+        running.sort(key=lambda job: job.started)  # stable: at the same moment, in the order of submission
         hosts = conversation.hosts
         on: dict[HostPower, list[int]] = {power: [] for power in HostPower}
         for number, host in hosts.items():
@@ -314,17 +314,18 @@ _UNREADABLE: Final = frozenset(["frame.init", "frame.hello", "message.unreadable
 
 
 def messages_in(entries: Iterable[Entry]) -> Iterator[tuple[Direction, AnyMessage | None]]:
-    """Who says what in a capture, for `Follower.take`: the frames of the handshake as they are, then messages."""
+    """The directions and messages of a capture, for `Follower.take`. The frames of the handshake are bytes."""
     return ((entry.direction, entry.data if entry.number < 2 else entry.message) for entry in entries)
 
 
 @old_arguments(said="messages")
 def knowledge_at(messages: Iterable[tuple[Direction, AnyMessage | None]], time: float = inf) -> Knowledge:
-    """What was known at a simulated time.
+    """The state at a simulated time.
 
     Args:
         messages: the messages with their directions, from the initialization data on; see `Follower.take`.
-        time: in simulated seconds; what was said then counts. A reply that thinks is said when it has thought.
+        time: the time, in simulated seconds. Messages at that time are included. The time of a reply is its `now`: it
+            includes the thinking time of the scheduler.
     """
     follower = Follower()
     for direction, each in messages:

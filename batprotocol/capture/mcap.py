@@ -1,8 +1,8 @@
-"""A conversation that is kept in an MCAP, with an index or without, finished or cut off.
+"""Reads a conversation in an MCAP file, with or without an index, complete or cut off.
 
-With an index, a look-up reads one or two chunks. Without one, records are read from the start: what recorded it was
-killed, or somebody has only a part of the file. Messages are read by hand, as there may be millions of them; all else
-is read by the package `mcap`. What the fields mean, `batprotocol.recording.mcap` says.
+With an index, a search for a time reads one or two chunks. A file has no index if its recorder was killed, or if it is
+cut off. Then records are read from the start. This module reads messages itself for speed, as there may be millions of
+them. The package `mcap` reads all other records. `batprotocol.recording.mcap` documents the fields.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ try:
 except ImportError:
     raise PackageMissing(f"MCAP needs the package lz4: {installing('capture')}") from None
 
-# Of these, `batprotocol.recording.mcap` has said already if they are missing.
+# If these are missing, the import of `batprotocol.recording.mcap` has failed already.
 import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
@@ -48,13 +48,13 @@ from mcap.records import (
 __all__ = ["McapFile"]
 
 LARGEST: Final = 2**29
-"""The bytes that a record may have, a chunk when it is unpacked, too: 512 MiB, twice what a message may have."""
+"""The maximum size of a record, and of an unpacked chunk: 512 MiB, twice the maximum size of a message."""
 PIECE: Final = 2**20
-"""The bytes that are read at once where there is no index."""
+"""The number of bytes to read at once if there is no index."""
 
 _FOOTER: Final = RECORD.size + 20 + len(MCAP_MAGIC)
 _CHUNK: Final = struct.Struct("<QQQI")
-"""What a chunk begins with: first and last moment, size when unpacked, checksum."""
+"""The header of a chunk: first and last moment, unpacked size, checksum."""
 _BROKEN: Final = (
     McapError,
     struct.error,
@@ -80,7 +80,7 @@ _READERS: Final[Mapping[int, Any]] = {
 
 
 class _Source(NamedTuple):
-    """Where the messages of a channel come from: who says them, what ends them on the wire, how they are called."""
+    """The properties of the messages of a channel: their direction, their end on the wire, and their names."""
 
     direction: Direction
     tail: bytes
@@ -88,7 +88,7 @@ class _Source(NamedTuple):
 
 
 class _Index:
-    """What the end of a file tells of it."""
+    """The index at the end of a file."""
 
     def __init__(self) -> None:
         self.chunks: list[ChunkIndex] = []
@@ -101,15 +101,15 @@ class McapFile:
     """The conversation in an MCAP.
 
     Args:
-        name: what the file is called.
-        file: the file; one can seek in it.
+        name: the name of the file in errors.
+        file: the file. It must support seeking.
 
     Attributes:
-        fault: why it could not be read to its end the last time, as a part of a sentence, or "".
-        share: how much of it has been read, in [0,1].
+        fault: the reason why the last iteration did not reach the end, as a part of a sentence, or "".
+        share: the part of the file that has been read, in [0,1].
 
     Raises:
-        CaptureError: it is no MCAP, or one of somebody else.
+        CaptureError: the file is not an MCAP, or an MCAP of another program.
     """
 
     def __init__(self, name: str, file: IO[bytes]) -> None:
@@ -123,9 +123,9 @@ class McapFile:
         first = next(self._scan(), None)
         header = _read(*first) if self._at(0, len(MCAP_MAGIC)) == MCAP_MAGIC and first is not None else None
         if not isinstance(header, Header):
-            raise CaptureError("is no MCAP, or ends where it begins", name)
+            raise CaptureError("is not an MCAP, or has no content", name)
         if header.profile != PROFILE:
-            raise CaptureError(f"is an MCAP, but no capture: its profile is {printable(header.profile)!r}", name)
+            raise CaptureError(f"is an MCAP, but not a capture: its profile is {printable(header.profile)!r}", name)
         self._index = self._indexed()
 
     def _at(self, place: int, size: int) -> bytes:
@@ -135,7 +135,7 @@ class McapFile:
     # The index at the end
 
     def _indexed(self) -> _Index | None:
-        """What the end of the file tells, or None: then, all of it has to be read."""
+        """The index at the end of the file, or None. Without an index, the whole file must be read."""
         end = self._size - _FOOTER
         tail = self._at(max(end, 0), _FOOTER)
         if end < 0 or not tail.endswith(MCAP_MAGIC) or tail[0] != Opcode.FOOTER:
@@ -144,8 +144,8 @@ class McapFile:
         if not isinstance(footer, Footer) or not 0 < footer.summary_start < end or end - footer.summary_start > LARGEST:
             return None
         summary = self._at(footer.summary_start, end - footer.summary_start)
-        told = tail[: RECORD.size + 16]
-        if footer.summary_crc and zlib.crc32(told, zlib.crc32(summary)) != footer.summary_crc:
+        checked = tail[: RECORD.size + 16]
+        if footer.summary_crc and zlib.crc32(checked, zlib.crc32(summary)) != footer.summary_crc:
             return None
         index = _Index()
         for code, record in _records(summary):
@@ -166,7 +166,7 @@ class McapFile:
     # The records, from the start
 
     def _scan(self) -> Iterator[tuple[int, bytes]]:
-        """The records before the summary, and in the end, if it was cut off, a part of a record."""
+        """The records before the summary. If the file is cut off, the last one may be a part of a record."""
         place = len(MCAP_MAGIC)
         while True:
             piece = self._at(place, PIECE)
@@ -187,12 +187,12 @@ class McapFile:
                 return
             place += done
 
-    # What is in it
+    # The contents
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, Entry]]:
         """The messages of these moments and some around them, each with its moment.
 
-        Where the file is damaged, they end, and `fault` tells.
+        If the file is damaged, the iteration ends there, and `fault` has the reason.
         """
         self.fault = ""
         try:
@@ -246,21 +246,21 @@ class McapFile:
 
     def _open(self, channel: Channel) -> None:
         direction = _DIRECTIONS.get(channel.topic.partition("/")[0])
-        if direction is None:  # of somebody who has added something
+        if direction is None:  # another program has added it
             self._sources[channel.id] = None
             return
-        told = channel.metadata
+        metadata = channel.metadata
         usual = Names()
-        digits = told.get("digits", "")
+        digits = metadata.get("digits", "")
         names = Names(
-            {**usual.ends, direction: told.get("name", usual.ends[direction])},
+            {**usual.ends, direction: metadata.get("name", usual.ends[direction])},
             min(int(digits), 9) if digits.isascii() and digits.isdecimal() else usual.digits,
         )
-        self._sources[channel.id] = _Source(direction, told.get("tail", "").encode(), names)
+        self._sources[channel.id] = _Source(direction, metadata.get("tail", "").encode(), names)
 
     @property
     def missing(self) -> str:
-        """What is not there, as a sentence, or "": for that, all of it is read."""
+        """The part of the recording that is missing, as a sentence, or "". Reads the whole file."""
         if self._missing is None:
             count = sum(1 for _ in self.entries(0, MOST))
             self._missing = ""
@@ -272,7 +272,7 @@ class McapFile:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """What is told of the run."""
+        """The metadata of the run."""
         if self._index is not None:
             found = [self._record(each.offset, each.length) for each in self._index.metadata if each.name == PROFILE]
         else:
@@ -280,7 +280,7 @@ class McapFile:
         return next((each.metadata for each in found if isinstance(each, Metadata) and each.name == PROFILE), {})
 
     def attachments(self) -> Iterator[tuple[str, bytes]]:
-        """The other files that are kept with the conversation, one after the other."""
+        """The other files in the recording, one after the other."""
         if self._index is not None:
             found: Iterator[Any] = (self._record(each.offset, each.length) for each in self._index.attachments)
         else:
@@ -296,7 +296,7 @@ class McapFile:
 
 
 def _records(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The whole records in some bytes. Behind those of an unfinished file are zeros, which are none."""
+    """The complete records in some bytes. In an unfinished file, zeros follow the records."""
     at = 0
     while at + RECORD.size <= len(data):
         code, length = RECORD.unpack_from(data, at)
@@ -319,10 +319,10 @@ def _read(code: int, record: bytes) -> Any:
 
 
 def _unpacked(chunk: bytes) -> bytes:
-    """What is in a chunk. Of one that is cut off, what can be had.
+    """The content of a chunk. If the chunk is cut off, the readable part.
 
     Raises:
-        one of `_BROKEN`: it is damaged.
+        one of `_BROKEN`: the chunk is damaged.
     """
     _, length = RECORD.unpack_from(chunk)
     _, _, size, checksum = _CHUNK.unpack_from(chunk, RECORD.size)

@@ -13,11 +13,11 @@ from batprotocol.model import Direction
 __all__ = ["DIRECTIONS", "NOT_FINISHED", "SIDES", "TWINS", "Place", "counted", "place_of"]
 
 TWINS = "twin"
-"""The folder of a recorded run that holds its messages again, in the other format and without the frames."""
+"""The folder of a recorded run with a copy of its messages in the other format, without the frames."""
 
 
-NOT_FINISHED = "was not finished by what recorded it"
-"""What is said of a recording whose recorder was killed."""
+NOT_FINISHED = "was not finished by the program that recorded it"
+"""The remark about a recording whose recorder was killed."""
 
 DIRECTIONS = {
     "b2e": "Batsim to EDC",
@@ -25,7 +25,7 @@ DIRECTIONS = {
     "b2s": "Batsim to scheduler",
     "s2b": "scheduler to Batsim",
 }
-"""Who says it, as the names of recorded messages have it."""
+"""The directions in the names of recorded messages, in words."""
 
 
 SIDES: Final = {
@@ -34,11 +34,11 @@ SIDES: Final = {
     "b2s": Direction.BATSIM_TO_EDC,
     "s2b": Direction.EDC_TO_BATSIM,
 }
-"""The same as the direction that messages of today have."""
+"""The directions in the names of recorded messages, as directions of Batsim 5."""
 
 
 class Place(NamedTuple):
-    """Which message of a conversation some bytes are, as far as their name and that of the message before tell.
+    """The place of a message in its conversation, derived from its name and the name of the message before it.
 
     Attributes:
         number: its number, or None.
@@ -54,7 +54,7 @@ class Place(NamedTuple):
 
 
 def place_of(name: str, previous: str = "") -> Place:
-    """Where in a conversation the message of this name is.
+    """The place of the message with this name in its conversation.
 
     A number alone counts only if the message before is from the same folder and has the number before.
 
@@ -79,5 +79,5 @@ def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
 
 
 def counted(count: int) -> str:
-    """So many messages, in words."""
+    """A number of messages, in words."""
     return "1 message" if count == 1 else f"{count:,} messages"

@@ -1,7 +1,8 @@
-"""Replay: Batsim's side of a recording is played to a decision component, and its replies compared with the old ones.
+"""Plays Batsim's side of a recording to a decision component, and compares its replies with the recorded ones.
 
-What Batsim says in a recording answers what was decided then. So the play ends with the first reply that comes to
-something else: nobody knows what Batsim would have said next. It must not know how decision components are started.
+The messages of Batsim in a recording answer the recorded decisions. So the replay ends with the first reply that has
+another effect: the recording does not show what Batsim answers to it. It must not know how decision components are
+started.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _B2E, _E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM
 
 
 class Asked(Protocol):
-    """A decision component that is asked: what `batprotocol.simulator.connect` gives, for example."""
+    """A decision component that replies to messages, for example the result of `batprotocol.simulator.connect`."""
 
     def hello(self, text: str, /) -> Message:
         """The first message, for these initialization data."""
@@ -43,7 +44,7 @@ class _Player(Protocol):
 
 
 class Together:
-    """A scheduler of this process as one that is asked.
+    """A scheduler in this process, as a component that replies to messages.
 
     Args:
         scheduler: a `batprotocol.edc.Scheduler`.
@@ -57,30 +58,30 @@ class Together:
         """The hello of the scheduler."""
         message = self._scheduler.hello(text)
         self._conversation.begin(text)
-        self._conversation.hello(_with_features(message, _told_no_more))  # what was recorded may lack profiles
+        self._conversation.hello(_with_features(message, _without_forwarding))  # a recording may lack profiles
         self._player = self._scheduler.player(self._conversation)
         return message
 
     def answer(self, message: Message) -> Message:
         """The reply of the scheduler. `RuleViolation` if Batsim would not survive it."""
         self._conversation.receive(message)
-        reply: Message = self._player(message)  # type: ignore[operator]  # it is one, by the word of its class
+        reply: Message = self._player(message)  # type: ignore[operator]  # its class promises it
         return reply
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
-    """How a replay went.
+    """The result of a replay.
 
     Args:
-        replies: how many replies were the same, the hello included.
-        unlike: how many of these were the same in effect only.
-        number: the number of the message in which they part, or None.
-        difference: what differs first in it, or None.
-        recorded: the reply of then.
-        reply: the reply of now.
-        known: what was known before these replies.
-        end: why the recording could be played no further, as a sentence, or "".
-        remark: what of the hello was left aside, as a sentence, or "".
+        replies: the number of replies that were the same, with the hello.
+        unlike: the number of these that were the same in effect only.
+        number: the number of the message that differs, or None.
+        difference: the first difference in it, or None.
+        recorded: the recorded reply.
+        reply: the new reply.
+        known: the state before these replies.
+        end: the reason why the replay could not continue, as a sentence, or "".
+        remark: the differences of the hello that were ignored, as a sentence, or "".
     """
 
     replies: int
@@ -105,21 +106,20 @@ def replay(
     """Play Batsim's side of a recording, and compare the replies.
 
     Args:
-        run: the recording, such as a `Capture`; it can be iterated again and again.
-        component: who replies.
-        in_effect: go on while replies come to the same: with other ids of calls and probes, with decisions that do not
-            touch one another in another order, with host sets written otherwise. What Batsim says then has the ids
-            that the new replies asked for. The hello may ask for other profiles to be forwarded than then: they are
-            told where they were told then.
-        tolerance: with `in_effect`, how many seconds of simulated time times may differ.
+        run: the recording, such as a `Capture`. It must support several iterations.
+        component: the decision component.
+        in_effect: continue as long as replies have the same effect. Then the ids of calls and probes, the order of
+            independent decisions and the notation of host sets may differ. The messages of Batsim get the new ids. The
+            hello may ask Batsim to forward other profiles: the component gets those that are in the recording.
+        tolerance: with `in_effect`, how many simulated seconds times may differ.
         init: initialization data in place of the recorded ones.
 
     Returns:
-        Where they part, or that they do not. Names and versions in the hello do not count.
+        The first difference, or that there is none. Names and versions in the hello may differ.
 
     Raises:
-        CaptureError: the recording does not begin with the initialization data of a Batsim of today.
-        ProtocolError: the decision component does not answer, or with what is no message.
+        CaptureError: the recording does not begin with the initialization data of Batsim 5.
+        ProtocolError: the decision component does not answer, or its answer is not a message.
     """
     entries = iter(run)
     first = next(entries, None)
@@ -137,7 +137,7 @@ def replay(
         if entry.direction is _B2E:
             said = message
             continue
-        reply = component.hello(text) if said is None else component.answer(play.told(said))
+        reply = component.hello(text) if said is None else component.answer(play.adapted(said))
         found = play.compared(said, message, reply)
         if found is not None:
             known = knowledge_at(messages_in(islice(run, entry.number)))
@@ -157,7 +157,7 @@ def replay(
 
 
 class _Play:
-    """What was the same so far, and which ids of now are which of then."""
+    """The state of a replay: the counts of replies, and the new ids of the recorded calls and probes."""
 
     def __init__(self, in_effect: bool, tolerance: float) -> None:
         self.replies = self.unlike = 0
@@ -167,10 +167,10 @@ class _Play:
         self._tolerance = tolerance
         self._then, self._now = Meaning(tolerance), Meaning(tolerance)
         self._ids: dict[str, list[str]] = {}
-        """The ids of now by what calls and probes are."""
+        """The new ids of calls and probes, by their canonical form."""
 
-    def told(self, said: Message) -> Message:
-        """What Batsim said, with the ids of now. The same message unless replies may differ in their ids."""
+    def adapted(self, said: Message) -> Message:
+        """A message of Batsim with the new ids. It is unchanged unless replies may differ in their ids."""
         self.is_over = any(isinstance(event, model.SimulationEndsEvent) for event in said.events)
         if not self._in_effect:
             return said
@@ -179,15 +179,15 @@ class _Play:
             id(event): self._renamed(event, form)
             for event, form in zip(meant.events, meant.message.events, strict=True)
         }
-        told = replace(said, events=tuple(now[id(event)] for event in said.events))
-        self._now.of(_B2E, told)
-        return told
+        adapted = replace(said, events=tuple(now[id(event)] for event in said.events))
+        self._now.of(_B2E, adapted)
+        return adapted
 
     def _renamed(self, event: model.Event, form: model.Event) -> model.Event:
         if isinstance(event, model.RequestedCallEvent) and isinstance(form, model.RequestedCallEvent):
             ids = self._ids.get(form.call_me_later_id)
             if ids:
-                # Of several that were asked for at once and for the same time, each will do: best the one of then.
+                # Of several calls of one moment for the same time, any id will do. The recorded one is preferred.
                 name = event.call_me_later_id if event.call_me_later_id in ids else ids[0]
                 if "Periodic(" not in form.call_me_later_id:
                     ids.remove(name)
@@ -199,7 +199,7 @@ class _Play:
         return event
 
     def compared(self, said: Message | None, recorded: Message, reply: Message) -> Difference | None:
-        """What differs, or None if the replies are the same."""
+        """The first difference, or None if the replies are the same."""
         found: Difference | None
         if said is None or not self._in_effect:
             found = _exactly(recorded, reply) if said is not None else self._hello(recorded, reply)
@@ -213,7 +213,7 @@ class _Play:
         return found
 
     def _hello(self, recorded: Message, reply: Message) -> Difference | None:
-        """What is asked of the simulation. Who asks, and in which version, does not count."""
+        """The first difference of the requested features. Names and versions may differ."""
         then, now = (
             meaning.of(_E2B, _with_features(message, lambda features: features)).message
             for meaning, message in ((self._then, recorded), (self._now, reply))
@@ -221,12 +221,12 @@ class _Play:
         found = difference(Meant.exactly(then), Meant.exactly(now))
         if found is None or not self._in_effect:
             return found
-        self.remark = f"it asks for something else than then ({found}), and is told what was told then"
-        then, now = (_with_features(message, _told_no_more) for message in (then, now))
+        self.remark = f"its hello differs from the recorded one ({found}); it gets the profiles that were recorded"
+        then, now = (_with_features(message, _without_forwarding) for message in (then, now))
         return difference(Meant.exactly(then), Meant.exactly(now))
 
     def _note(self, then: Meant, now: Meant) -> None:
-        """Calls and probes that were asked for have these ids now."""
+        """Note the new ids of the calls and probes of a reply."""
         for form, event in zip(then.message.events, now.events, strict=True):
             if isinstance(form, model.CallMeLaterEvent) and isinstance(event, model.CallMeLaterEvent):
                 self._ids.setdefault(form.call_me_later_id, []).append(event.call_me_later_id)
@@ -251,16 +251,16 @@ def _with_features(message: Message, change: Callable[[Features], Features]) -> 
     return replace(message, now=0.0, events=tuple(events))
 
 
-def _told_no_more(features: Features) -> Features:
-    """The features that change what happens, and not just what is told."""
+def _without_forwarding(features: Features) -> Features:
+    """The features that change the simulation, without those that only make Batsim forward more data."""
     return replace(features, **{name: False for name in features.__struct_fields__ if name.startswith("forward_")})
 
 
 def _exactly(recorded: Message, reply: Message) -> Difference | None:
-    """What differs, as it was said."""
+    """The first difference of the messages as they were sent."""
     if recorded == reply:
         return None
     if recorded.now != reply.now:
         return Difference("now", repr(recorded.now), repr(reply.now))
     found = difference(Meant.exactly(recorded), Meant.exactly(reply), 0.0)
-    return found or Difference("the way it is written", "that of then", "that of now")
+    return found or Difference("notation", "the recorded one", "the new one")

@@ -1,7 +1,7 @@
-"""Command line arguments -> named bytes: files, directories, standard input, archives of recorded runs.
+"""Reads named bytes from command line arguments: files, directories, standard input, archives of recorded runs.
 
-Whatever cannot be read becomes a `Found` with a fault, in its place in the order, so that one bad file does not hide
-the others. Only one message of an archive is in memory at a time. This module must not know what a message is.
+A file that cannot be read becomes a `Found` with a fault, at its place in the order. So one bad file does not hide the
+others. Only one message of an archive is in memory at a time. This module must not know what a message is.
 """
 
 from __future__ import annotations
@@ -39,44 +39,44 @@ __all__ = [
 ]
 
 LARGEST = 2**28
-"""No file is read that is larger, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
-TOO_LARGE = f"is larger than a message can be here, which is {LARGEST:,} bytes"
+"""The maximum size of a file to read, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
+TOO_LARGE = f"is larger than the limit for a message, {LARGEST:,} bytes"
 
 CHUNK = 2**18
 
 COMPRESSED = (".tar.xz", ".txz", ".tar.gz", ".tgz")
 ARCHIVES = (*COMPRESSED, ".tar")
 RECORDINGS = (*ARCHIVES, MCAP)
-"""What holds a whole run, beside folders."""
+"""The endings of files that hold a whole run."""
 LINES = ".jsonl"
-"""A file that has a message in each line."""
+"""The ending of a file with a message in each line."""
 LINES_BEGIN = (b'{"tst":', b'{"topic":')
-"""With what such a file begins, whatever it is called: when the first message came, or on which topic."""
+"""The first bytes of a file with a message in each line: the time of the first message, or its topic."""
 MESSAGES = (".bin", ".json", ".fb")
 PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
 RESULTS = ("schedule.json", "real_exec_info.json")
-"""The result files of Batsim that are JSON; in front of their names may be a prefix, `out_schedule.json`."""
+"""The result files of Batsim that are JSON. Their names may have a prefix: `out_schedule.json`."""
 NO_MESSAGES = (METADATA, "run.json", "redis.json", *RESULTS)
-"""The files of a recorded run that tell how it was run or recorded, and what was in Redis, or what came of it."""
+"""The files of a recorded run that are not messages: its metadata, the contents of Redis, and its results."""
 
 HEAD = 512
-"""How many bytes tell what a file is."""
+"""The number of bytes that identify the kind of a file."""
 ZEROS = 2**14
 """More zeros than tar writes at the end of an archive."""
 
 
 class Found(NamedTuple):
-    """A message, or what could not be read.
+    """A message, or a file that could not be read.
 
     Attributes:
-        file: the number of the file it is from. All members of an archive are from one file.
-        path: what to call that file.
-        name: what to call it: `path`, or for the member of an archive `run.tar.xz/00004-b2e.bin`.
+        file: the number of its file. All members of an archive have the same file.
+        path: the name of its file for the user.
+        name: its own name for the user: `path`, or for the member of an archive `run.tar.xz/00004-b2e.bin`.
         data: its bytes.
-        fault: why it could not be read, as one sentence, or "".
-        share: how much of all files, in [0,1], has been read with this one.
-        remark: what is to be known of the file, with its first message, as a part of a sentence, or "".
+        fault: the reason why it could not be read, as one sentence, or "".
+        share: the part of all files that has been read up to here, in [0,1].
+        remark: a remark about the file, with its first message, as a part of a sentence, or "".
     """
 
     file: int
@@ -111,7 +111,7 @@ def messages(arguments: Sequence[str], listing: Listing | None = None) -> Iterat
 
 
 def is_recording(path: str) -> bool:
-    """Whether this is a folder, an archive or an MCAP, which hold more than one message."""
+    """Whether the path is a folder, an archive or an MCAP, which can hold several messages."""
     if path == "-" or not os.path.isfile(path):
         return os.path.isdir(path)
     try:
@@ -123,16 +123,16 @@ def is_recording(path: str) -> bool:
 
 
 def is_result(path: str) -> bool:
-    """Whether a file is one of Batsim's result files that are JSON, or what a store keeps of a run, by its name."""
+    """Whether a file, by its name, is a JSON result file of Batsim, or a file of a run in a store."""
     name = os.path.basename(path)
     return name in NO_MESSAGES or name.endswith(tuple(f"_{each}" for each in RESULTS))
 
 
 def is_unfinished(path: str) -> bool:
-    """Whether what recorded it has ended before it could finish its recording, as far as its size and its end tell.
+    """Whether the program that recorded a file ended before the recording was complete, judged by its size and end.
 
     Args:
-        path: a file. False of one that cannot be read, and of a pipe.
+        path: the file. The result is False for a pipe, and for a file that cannot be read.
     """
     try:
         if not os.path.isfile(path):
@@ -153,7 +153,7 @@ def is_unfinished(path: str) -> bool:
 
 
 def listing_of(path: str) -> Listing | None:
-    """The members of an archive; None if the file is not one, or cannot be read twice."""
+    """The members of an archive. None if the file is not an archive, or cannot be read twice."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -162,7 +162,7 @@ def listing_of(path: str) -> Listing | None:
 
 
 def others(path: str, listing: Listing | None = None) -> Iterator[Found]:
-    """The files of a recorded run that are no messages: how it was run, its results, its twins. By name.
+    """The files of a recorded run that are not messages, by name: its metadata, its results, its twins.
 
     Args:
         path: an archive or a folder.
@@ -183,15 +183,15 @@ def others(path: str, listing: Listing | None = None) -> Iterator[Found]:
 
 
 def single(argument: str) -> Found:
-    """The one message that this argument names."""
+    """The single message that an argument names."""
     found = list(islice(messages([argument]), 2))
     if len(found) > 1:
-        return _fault(argument, "holds several messages, and one is wanted")
+        return _fault(argument, "holds several messages: name one of them")
     return found[0]
 
 
 def expanded(argument: str) -> list[Found]:
-    """The files, still without their data, that an argument stands for: itself, or those of a directory."""
+    """The files of an argument, without their data: the file itself, or those of a directory."""
     if not os.path.isdir(argument):
         return [Found(0, argument, argument)]
     files: list[Found] = []
@@ -201,7 +201,7 @@ def expanded(argument: str) -> list[Found]:
 
     for folder, folders, names in os.walk(argument, onerror=unreadable):
         folders[:] = [name for name in folders if name != TWINS and not name.startswith(".")]
-        if UNFINISHED in names:  # what else is there is a part of it
+        if UNFINISHED in names:  # it contains the other messages in the folder
             names = [UNFINISHED]
         several = (*RECORDINGS, LINES)
         paths = [os.path.join(folder, name) for name in names if name.endswith(several) or _is_message(name)]
@@ -211,7 +211,7 @@ def expanded(argument: str) -> list[Found]:
 
 
 def _size(path: str) -> int:
-    """About how much work a file is."""
+    """An estimate of the work to read a file."""
     try:
         return os.path.getsize(path) + 1
     except OSError:
@@ -227,7 +227,7 @@ def _is_message(name: str) -> bool:
 
 
 def _is_archive(head: bytes) -> bool:
-    """Whether a file that begins so is an archive."""
+    """Whether a file that begins with these bytes is an archive."""
     return any(head.startswith(magic, start) for start, magic in MAGIC)
 
 
@@ -260,7 +260,7 @@ def _read(path: str, listing: Listing | None) -> Iterator[Found]:
 
 
 def _archive_and_member(path: str) -> tuple[str, str]:
-    """The archive and the member that `run.tar.xz/00004-b2e.bin` means; the path itself and "" if it means a file."""
+    """The archive and the member in `run.tar.xz/00004-b2e.bin`. For a file, the path itself and ""."""
     if path != "-" and not os.path.exists(path):
         parts = path.split("/")
         for end in range(len(parts) - 1, 0, -1):
@@ -272,7 +272,7 @@ def _archive_and_member(path: str) -> tuple[str, str]:
 
 @contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
-    """The file, so that one can seek in it: a pipe is read to its end first."""
+    """The file, with support for seeking. A pipe is read to its end first."""
     if path == "-":
         if sys.stdin is None:
             raise OSError("it is closed")
@@ -283,7 +283,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 
 def _kept(file: IO[bytes]) -> IO[bytes]:
-    """What comes from a pipe or a device, but no more than is too much."""
+    """The data of a pipe or a device, up to a little more than the limit."""
     kept = io.BytesIO()
     while kept.tell() <= LARGEST and (chunk := file.read(CHUNK)):
         kept.write(chunk)
@@ -308,7 +308,7 @@ def _found(name: str, size: int, data: bytes) -> Found:
 
 
 def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
-    """The messages of a file that has one in each line, or the one of the line that is wanted. Empty lines are none."""
+    """The messages of a file with one in each line, or the message in the wanted line. Empty lines are skipped."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     several = False
@@ -328,7 +328,7 @@ def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
 
 
 def _read_mcap(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
-    """The messages of an MCAP, or the one that is wanted, called as the members of an archive are."""
+    """The messages of an MCAP, or the wanted one. Their names are those of members of an archive."""
     try:
         from batprotocol.capture.mcap import McapFile  # which needs an extra
 
@@ -349,7 +349,7 @@ def _read_mcap(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
 
 
 def _read_archive(name: str, file: IO[bytes], wanted: str, listing: Listing | None) -> Iterator[Found]:
-    """The messages of an archive, in the order of their names, or the one that is wanted."""
+    """The messages of an archive, in the order of their names, or the wanted one."""
     count = number = 0
     fault = ""
     for found in chosen(file, wanted.__eq__ if wanted else _is_message, listing):

@@ -1,6 +1,7 @@
-"""The numbers of a run: how much was said, how long each side took, what became of the jobs, and what took longest.
+"""The statistics of a run: messages and their sizes, the time each side took, the jobs, and the longest turns and jobs.
 
-All of it is kept while the messages go by, a few numbers for each. It must not know where messages are kept.
+They are computed in one pass over the messages, with a few numbers in memory for each message. It must not know where
+messages are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from batprotocol.model import Direction, FinalJobState
 __all__ = ["JobStatistics", "LongTurn", "RunStatistics", "SideStatistics", "statistics_of", "statistics_of_jobs"]
 
 LONGEST: Final = 5
-"""How many of the longest are told."""
+"""The number of longest turns and jobs that are reported."""
 
 _B2E: Final = Direction.BATSIM_TO_EDC
 _NANOSECOND: Final = 1e-9
@@ -32,9 +33,9 @@ class LongTurn(msgspec.Struct, frozen=True):
     """A turn that took long.
 
     Args:
-        number: of the message that ended it.
-        seconds: how long it took, in seconds of real time.
-        time: the simulated time, in seconds; None where the message has none.
+        number: the number of the message that ended it.
+        seconds: its duration, in seconds of real time.
+        time: the simulated time, in seconds. None if the message has none.
     """
 
     number: int
@@ -43,15 +44,15 @@ class LongTurn(msgspec.Struct, frozen=True):
 
 
 class SideStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What one side said.
+    """The statistics of the messages of one side.
 
     Args:
-        messages: how many messages, those of the handshake included.
-        bytes: how many bytes they have.
-        sizes: the bytes of a message.
-        events: how many events of each type.
-        seconds: how long a turn took, in seconds of real time; None where times were not kept. It ends with a message
-            of this side, and begins with the one of the other before it.
+        messages: the number of messages, with those of the handshake.
+        bytes: the number of their bytes.
+        sizes: the distribution of the sizes of messages, in bytes.
+        events: the number of events of each type.
+        seconds: the distribution of the durations of turns, in seconds of real time. None if the recording has no
+            times. A turn ends with a message of this side, and begins with the message of the other side before it.
         longest: the longest turns, the longest first.
     """
 
@@ -64,18 +65,19 @@ class SideStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the jobs, as far as messages tell. Times are in simulated seconds.
+    """The statistics of the jobs, as the messages describe them. Times are in simulated seconds.
 
     Args:
-        count: how many there were.
-        ended: how many ended in each state, by its name.
-        under_way: how many never ended.
-        waiting: from submission to execution, of those that were executed and have ended.
-        running: from execution to the end, likewise.
-        makespan: from the first submission of one of these to the last end.
-        utilisation: host-seconds of these / (hosts * makespan); None where there are none, or the hosts are not known.
-        longest_waiting: those that waited longest, the longest first.
-        longest_running: those that ran longest.
+        count: the number of jobs.
+        ended: the number of jobs in each final state, by its name.
+        under_way: the number of jobs that have no end in the recording.
+        waiting: the times from submission to execution, of jobs that were executed and have ended.
+        running: the times from execution to end, of the same jobs.
+        makespan: the time from the first submission to the last end of these jobs.
+        utilisation: host-seconds of these jobs / (hosts * makespan). None if there are no such jobs, or the number of
+            hosts is not known.
+        longest_waiting: the jobs that waited longest, the longest first.
+        longest_running: the jobs that ran longest, the longest first.
     """
 
     count: int
@@ -89,22 +91,23 @@ class JobStatistics(msgspec.Struct, frozen=True, kw_only=True):
     longest_running: tuple[CapturedJob, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values, for JSON; what is not a number is None."""
+        """The statistics as plain values for JSON. NaN becomes None."""
         found: dict[str, Any] = _plain(self)
         return found
 
 
 class RunStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of a run.
+    """The statistics of a run.
 
     Args:
-        batsim: what Batsim said.
-        edc: what the decision component said.
-        unreadable: how many messages cannot be read.
-        hosts: how many computation hosts there are; None if that was not told.
-        simulated: the last simulated time that Batsim told, in seconds.
-        seconds: from the first message to the last, in seconds of real time; None where that was not kept.
-        jobs: what became of the jobs.
+        batsim: the statistics of Batsim's messages.
+        edc: the statistics of the decision component's messages.
+        unreadable: the number of messages that cannot be read.
+        hosts: the number of computation hosts. None if no message reports it.
+        simulated: the last simulated time that Batsim reported, in seconds.
+        seconds: the time from the first to the last message, in seconds of real time. None if the recording has no
+            times.
+        jobs: the statistics of the jobs.
     """
 
     batsim: SideStatistics
@@ -116,7 +119,7 @@ class RunStatistics(msgspec.Struct, frozen=True, kw_only=True):
     jobs: JobStatistics
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values, for JSON; what is not a number is None."""
+        """The statistics as plain values for JSON. NaN becomes None."""
         found: dict[str, Any] = _plain(self)
         return found
 
@@ -134,16 +137,16 @@ def _plain(value: Any) -> Any:
 
 
 class _Longest:
-    """The largest of many, and what each of them is of."""
+    """The largest of many values, each with its object."""
 
     def __init__(self) -> None:
         self.kept: list[tuple[float, int, Any]] = []
         self.least = -math.inf
-        """What is no more than this is not kept: to compare is all that most of them cost."""
+        """The minimum of a value to be kept. For most values, the only cost is this comparison."""
         self._count = 0
 
     def add(self, value: float, of: Any) -> None:
-        """Keep what is more than the least."""
+        """Keep a value, and drop the smallest one if there are too many."""
         self._count += 1
         heappush(self.kept, (value, -self._count, of))  # of equal ones, the first
         if len(self.kept) > LONGEST:
@@ -152,12 +155,12 @@ class _Longest:
             self.least = self.kept[0][0]
 
     def in_order(self) -> list[tuple[float, Any]]:
-        """The largest first."""
+        """The kept values and objects, the largest first."""
         return [(value, of) for value, _, of in sorted(self.kept, key=lambda each: each[:2], reverse=True)]
 
 
 class _Side:
-    """What one side says, while it says it."""
+    """Collects the statistics of one side."""
 
     def __init__(self) -> None:
         self.sizes = array("Q")
@@ -182,7 +185,7 @@ def _most(item: tuple[type[model.Event], int]) -> tuple[int, str]:
 
 
 class _Jobs:
-    """What becomes of the jobs, while it does."""
+    """Collects the statistics of the jobs."""
 
     def __init__(self) -> None:
         self.book = JobBook()
@@ -239,11 +242,11 @@ class _Jobs:
 
 
 def statistics_of_jobs(jobs: Iterable[CapturedJob], hosts: int | None) -> JobStatistics:
-    """What became of these jobs, wherever that is known from.
+    """The statistics of jobs from any source.
 
     Args:
-        jobs: the jobs, all of which are over.
-        hosts: how many computation hosts there are, or None.
+        jobs: the jobs. All of them must be over.
+        hosts: the number of computation hosts, or None.
     """
     found = _Jobs()
     found.add(jobs)
@@ -251,10 +254,10 @@ def statistics_of_jobs(jobs: Iterable[CapturedJob], hosts: int | None) -> JobSta
 
 
 def statistics_of(run: Iterable[Entry]) -> RunStatistics:
-    """The numbers of a run.
+    """The statistics of a run.
 
     Args:
-        run: what was said, such as a `Capture`. It is gone through once.
+        run: the messages, such as a `Capture`. They are read once.
     """
     batsim, edc, jobs = _Side(), _Side(), _Jobs()
     unreadable, simulated = 0, 0.0

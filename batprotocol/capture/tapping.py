@@ -1,7 +1,7 @@
-"""Between Batsim and a decision component: what each says is recorded and handed on, byte for byte.
+"""Records the messages between Batsim and a decision component, and passes them on byte for byte.
 
-What is said is on record before it is handed on, so that nothing is lost whoever dies. It must not know what messages
-hold: garbage goes the same way.
+It records each message before it passes the message on. So no message is lost if a process crashes. It must not know
+what messages hold: it passes garbage on, too.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ def tap(
     on_message: Callable[[Direction, bytes], object] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> bytes:
-    """Hand on what is said until Batsim closes its connection.
+    """Pass messages on until Batsim closes its connection.
 
     Args:
-        batsim: where Batsim connects to.
+        batsim: the socket that Batsim connects to.
         edc: the connection to the decision component.
-        recorder: what keeps it.
-        on_message: called with each message after it was handed on.
-        on_wait: called every 0.2 seconds while waiting for Batsim; what it raises ends the tap.
+        recorder: records the messages.
+        on_message: called with each message after it was passed on.
+        on_wait: called every 0.2 seconds while waiting for Batsim. An exception from it ends the tap.
 
     Returns:
-        What Batsim said last; b"" if it said nothing.
+        The last message of Batsim, or b"" if it sent none.
 
     Raises:
         PeerGone: the decision component has closed its connection without an answer.
-        PeerSilent: it has not answered for too long.
-        DecodeError: somebody said something in several frames.
-        OSError: the disk is full. What was recorded before is kept.
+        PeerSilent: the decision component has not answered before the timeout.
+        DecodeError: a message came in several frames.
+        OSError: the disk is full. The earlier messages are kept.
     """
     last = b""
     write, receive, exchange, send = recorder.write, batsim.receive, edc.exchange, batsim.send

@@ -142,7 +142,9 @@ def test_what_is_unfinished_says_so(tmp_path: Path) -> None:
         recorder.write(Direction.BATSIM_TO_EDC, frames.encode_init("init"))
         with Capture(tmp_path / shape) as run:
             assert not run.is_whole
-            assert run.missing == "It was not finished by what recorded it: there may be more than 1 message."
+            assert (
+                run.missing == "It was not finished by the program that recorded it: there may be more than 1 message."
+            )
             assert [entry.number for entry in run] == [0]
         recorder.close()
         with Capture(tmp_path / shape) as run:
@@ -242,17 +244,17 @@ def test_a_copy_of_what_was_cut_off_says_so(tmp_path: Path) -> None:
         copy(run, tmp_path / "copy.tar")
     recorder.close()
     with Capture(tmp_path / "copy.tar") as run:
-        assert run.missing == "It was not finished by what recorded it: there may be more than 2 messages."
+        assert run.missing == "It was not finished by the program that recorded it: there may be more than 2 messages."
 
 
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
     with Recorder(tmp_path / "run.mcap") as recorder:
         recorder.write(Direction.BATSIM_TO_EDC, b"x")
         for name in ("/etc/passwd", "../x", "a/../../x", "", "a\0b", "..\\x"):
-            with pytest.raises(ValueError, match="no name"):
+            with pytest.raises(ValueError, match="not a name"):
                 recorder.keep(name, b"")
         recorder._shape.keep("../evil.csv", b"")  # as another program may
-    with Capture(tmp_path / "run.mcap") as run, pytest.raises(CaptureError, match="no name"):
+    with Capture(tmp_path / "run.mcap") as run, pytest.raises(CaptureError, match="not a name"):
         copy(run, tmp_path / "folder")
     assert not (tmp_path / "evil.csv").exists()
 
@@ -289,7 +291,7 @@ def test_what_was_not_finished_is_remarked_on(tmp_path: Path) -> None:
         recorder.write(Direction.BATSIM_TO_EDC, frames.encode_init("init"))
         for command in ("dump", "check", "validate"):
             done = run_here(command, tmp_path / shape)
-            assert done.err == f"batproto: {tmp_path / shape}: was not finished by what recorded it\n"
+            assert done.err == f"batproto: {tmp_path / shape}: was not finished by the program that recorded it\n"
         recorder.close()
         assert run_here("dump", tmp_path / shape).err == ""
 

@@ -136,7 +136,7 @@ def test_a_wrong_command_line_is_told_in_a_sentence(arguments: list[object], sen
 def test_replay_in_this_process() -> None:
     same = run_here("replay", "--in-effect", POWER, f"{SAVER}:PowerSaver")
     assert (same.status, same.out) == (0, f"same {POWER}: 67 replies are the same\n")
-    assert "asks for something else than then" in same.err
+    assert "its hello differs from the recorded one" in same.err
     other = run_here("replay", "--in-effect", POWER, "fcfs")
     assert other.status == 1
     assert "different in message 3 " in other.out

@@ -101,7 +101,7 @@ def test_a_line_of_a_recording_is_converted(capfdbinary: pytest.CaptureFixture[b
     )
     status, _, err = run(capfdbinary, "convert", RECORDING, "-")
     assert status == 1
-    assert "holds several messages, and one is wanted" in err
+    assert "holds several messages: name one of them" in err
     assert "has no line 999" in run(capfdbinary, "dump", f"{RECORDING}/999")[2]
 
 

@@ -146,7 +146,7 @@ def test_the_command(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["{}/fcfs", "{}/nowhere"], "nowhere: no such file or directory"),
-        (["{}/fcfs", "{}/fcfs/schedule.json"], "schedule.json: tells nothing of single jobs"),
+        (["{}/fcfs", "{}/fcfs/schedule.json"], "schedule.json: has no data about single jobs"),
         (["{}/fcfs", "{}/easy", "--metric", "mean_wait"], "there is no metric 'mean_wait'; did you mean"),
         (["{}/fcfs", "{}/easy", "--tau", "0"], "0.0 is not in the range x>0"),
     ],

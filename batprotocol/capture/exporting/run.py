@@ -1,4 +1,4 @@
-"""What is exported: whatever has entries, jobs and other files, as a `Capture` does."""
+"""The interface of a run to export: it has entries, jobs and other files, as a `Capture` has."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Run(Protocol):
     """A run to export."""
 
     def __iter__(self) -> Iterator[Entry]:
-        """All messages, in the order in which they were said."""
+        """All messages, in the order in which they were sent."""
         ...
 
     def jobs(self) -> Iterator[CapturedJob]:
-        """What messages tell of each job."""
+        """A row for each job, from the messages."""
         ...
 
     def attachments(self) -> Iterator[tuple[str, bytes]]:
-        """Name and bytes of the other files that are kept."""
+        """The names and bytes of the other files in the recording."""
         ...

@@ -91,7 +91,7 @@ def events_of(run: Run) -> Iterator[EventRow]:
 
 
 def job_rows(jobs: Iterable[CapturedJob]) -> Iterator[dict[str, Any]]:
-    """Jobs as the rows of Batsim's `jobs.csv`; what was never told is None.
+    """Jobs as the rows of Batsim's `jobs.csv`; unknown values are None.
 
     The times are those of the messages, see `batprotocol.capture.jobs`.
     """
@@ -121,7 +121,7 @@ def job_rows(jobs: Iterable[CapturedJob]) -> Iterator[dict[str, Any]]:
 
 
 def write_jobs_csv(run: Run, file: IO[bytes]) -> None:
-    """Write a row for each job: Batsim's own where they were kept, else what messages tell."""
+    """Write a row for each job: Batsim's own `jobs.csv` if the recording has it, or else rows from the messages."""
     kept = next((data for name, data in run.attachments() if name == "jobs.csv"), None)
     if kept is not None:
         file.write(kept)

@@ -1,9 +1,9 @@
-"""What messages mean, whatever they look like: two that come to the same are equal here.
+"""The canonical form of messages: two messages with the same effect have equal forms.
 
-A `Meaning` follows one side of a comparison, and leaves out of each message what does not matter: ids that were made up
-(of calls and probes, `names`), the ways to write one thing (host sets, units, what is absent: `forms`) and the order of
-events that do not touch one another (`order`). `differences` then tells the first place where two messages differ, with
-times and measures taken as equal that are close. It must not know where messages are kept.
+A `Meaning` (`meaning`) follows one side of a comparison. It replaces the parts of each message that have no effect: the
+ids of calls and probes (`names`), the notation of host sets, units and absent values (`forms`), and the order of
+independent events (`order`). `differences` then finds the first difference of two messages. Times and measures that are
+close count as equal. It must not know where messages are kept.
 """
 
 from batprotocol.capture.meaning.differences import TOLERANCE, Difference, Meant, difference

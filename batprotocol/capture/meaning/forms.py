@@ -117,7 +117,7 @@ def _begins(event: model.SimulationBeginsEvent) -> model.SimulationBeginsEvent:
 
 
 def _hello(event: model.EDCHelloEvent) -> model.EDCHelloEvent:
-    """Who decides, and in which version, is not what is decided."""
+    """The hello without the name and the version of the decision component."""
     return replace(
         event,
         batprotocol_version="",
@@ -142,4 +142,4 @@ FORMS: Final[Mapping[type[model.Event], Callable[[Any], Any]]] = {
     model.ChangeHostsPStateEvent: _hosts,
     model.TurnOnOffHostsEvent: _hosts,
 }
-"""What makes the one form of an event."""
+"""The function that makes the canonical form of each type of event."""

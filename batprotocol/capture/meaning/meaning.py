@@ -1,6 +1,6 @@
-"""`Meaning`: what each message of one conversation comes to, without what does not matter.
+"""`Meaning`: makes the canonical form of each message of a conversation.
 
-It puts the parts of this room together. It must not know what is compared with what.
+It combines the other modules of this package. It must not know which conversations are compared.
 """
 
 from __future__ import annotations
@@ -114,4 +114,4 @@ _NAMED: Final[Mapping[type[model.Event], Callable[[Meaning, Any], model.Event]]]
     model.TriggerProbeEvent: Meaning._probe,
     model.ResetProbeEvent: Meaning._probe,
 }
-"""What makes the one form of an event whose id was made up."""
+"""The function that makes the canonical form of each type of event with an id of a call or a probe."""

@@ -54,7 +54,7 @@ class Names:
         return name
 
     def fire(self, id: str, time: float, *, last: bool) -> str:
-        """What fires under this id at this time; the id itself if nobody asked for it.
+        """The canonical form of the call that fires with this id at this time, or the id if it was not requested.
 
         Args:
             id: the id.
@@ -79,7 +79,7 @@ class Names:
         return found.name
 
     def get(self, id: str) -> str:
-        """What was asked for last under this id."""
+        """The last request with this id."""
         asked = self._asked.get(id)
         return asked[-1].name if asked else id
 

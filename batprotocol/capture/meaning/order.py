@@ -1,4 +1,4 @@
-"""The one order of events that commute: what they touch tells which must stay behind which.
+"""The canonical order of independent events, derived from the data that the events read and change.
 
 Events that read or change something in common keep their order, as do events of different times; all others are put in
 the order of their names. Two messages whose events can be exchanged until they are the same come out the same: that is
@@ -24,7 +24,7 @@ _QUEUE, _REGISTRATION, _EVERYTHING = "the queue", "the registration", "everythin
 
 
 class _Touched(NamedTuple):
-    """What an event changes and reads, by name, and the hosts that it changes."""
+    """The names that an event changes and reads, and the hosts that it changes."""
 
     changes: Iterable[str] = ()
     reads: Iterable[str] = ()
@@ -93,13 +93,13 @@ _TOUCHED: Final[Mapping[type[model.Event], Callable[[Any], _Touched]]] = {
     model.ChangeHostsPStateEvent: _hosts,
     model.TurnOnOffHostsEvent: _hosts,
 }
-"""What each type of event touches; one that is not here (the end, a stop) touches everything."""
+"""The function that finds the names each type of event reads and changes. Other types (the end, a stop) change all."""
 
 _LABELS: Final = ("job_id", "job_ids", "host_ids", "probe_id", "call_me_later_id", "profile", "id")
 
 
 def label(event: model.Event) -> tuple[str, str]:
-    """What an event is called: its type, and what it is about."""
+    """The label of an event: its type and its subject."""
     for name in _LABELS:
         about = getattr(event, name, None)
         if about is not None:
