@@ -259,6 +259,18 @@ def test_energy_is_that_of_the_hosts() -> None:
     assert reward == pytest.approx(-(100 + 100) / 1000, rel=1e-12)
 
 
+def test_a_switch_is_an_event_that_no_job_can_be() -> None:
+    from batprotocol.gym import Power
+    from batprotocol.gym.worlds.simulated import OTHER
+
+    env = Power(Workload([job("0", 0, 4, 10, 20), job("1", 1000, 4, 10, 20)]), jobs=2)
+    env.reset(seed=0)
+    env.world.advance()
+    env.world.switch(env.world.hosts.copy().take(3), 1)
+    assert env.world.advance() == OTHER == -(2**62)
+    assert (env.world.free, len(env.world.asleep), env.world.switching, env.world.now) == (1, 3, 0, 16.0)
+
+
 # Wrappers
 
 PEOPLE = (
