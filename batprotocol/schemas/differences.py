@@ -250,8 +250,6 @@ class _Comparison:
             return Verdict.MISREAD
         if reader.kind == "enum" or (writer.kind == "string" and reader.kind in (*RANGES, *_REALS, "bool")):
             return Verdict.MISREAD  # the dialect accepts numbers for members, and texts for numbers
-        if reader.kind == "vector" and writer.kind in ("table", "union"):
-            return Verdict.REFUSED
         if reader.kind in ("table", "union") and writer.kind == "vector":
             return Verdict.MISREAD  # the dialect accepts a vector for the fields in order
         return Verdict.REFUSED
