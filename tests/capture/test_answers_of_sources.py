@@ -168,7 +168,11 @@ def test_single_messages(folder: Path) -> None:
     tar(Path("a.tar"), MEMBERS)
     Path("one.bin").write_bytes(b"1")
     assert sources.single("one.bin") == Found(0, "one.bin", "one.bin", b"1")
-    assert sources.single("a.tar").fault == "holds several messages, and one is wanted"
+    several = "holds several messages, and one is wanted"
+    assert sources.single("a.tar") == Found(0, "a.tar", "a.tar", fault=several)
+    assert sources.expanded("a.tar") == [Found(0, "a.tar", "a.tar")]
+    Path("empty").mkdir()
+    assert [(each.file, each.share) for each in sources.expanded("empty")] == [(0, 1.0)]
     assert sources.single("a.tar/2.json").fault == "is empty"
     assert sources.single("none").fault == NOTHING
 
