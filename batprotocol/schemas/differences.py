@@ -185,7 +185,7 @@ class _Comparison:
     def of_one(self, kind: str, field: Field, old: Table, new: Table) -> Difference:
         """A field that only one schema has."""
         known, unknown = (new, old) if kind == "added" else (old, new)
-        found = Effect(self.in_binary(field, unknown, forward=kind == "removed"), _missing(field))
+        found = Effect(self.in_binary(field, unknown), _missing(field))
         if field.deprecated:
             found = left = Effect()
         else:
@@ -196,9 +196,9 @@ class _Comparison:
     def of_both(self, kind: str, detail: str, before: Field, field: Field, old: Table, new: Table) -> Difference:
         """A field that both schemas have, with the effects of this difference alone."""
         effects = []
-        for forward, reader, writer, written in ((True, before, field, new), (False, field, before, old)):
+        for reader, writer, written in ((before, field, new), (field, before, old)):
             if kind == "moved":
-                effects.append(Effect(self.in_binary(reader, written, forward)))
+                effects.append(Effect(self.in_binary(reader, written)))
             elif kind == "type":
                 binary = Verdict.FINE if before.slot != field.slot else Verdict.MISREAD
                 effects.append(Effect(binary, self.type_in_json(reader.type, writer.type)))
@@ -225,17 +225,13 @@ class _Comparison:
             verdict = _missing(reader)
         return Effect(verdict, verdict)
 
-    def in_binary(self, field: Field, written: Table, forward: bool) -> Verdict:
-        """The effect when a reader reads a field that was written as another table."""
+    @staticmethod
+    def in_binary(field: Field, written: Table) -> Verdict:
+        """The effect when a reader reads a field whose number another field has, or none, in the table as written."""
         if field.deprecated:
             return Verdict.FINE
-        there = next((each for each in written.fields if each.slot == field.slot and not each.deprecated), None)
-        if there is None:
-            return _missing(field)
-        old, new = (field, there) if forward else (there, field)
-        if there.name == field.name and self.same(old.type, new.type):
-            return Verdict.FINE
-        return Verdict.MISREAD
+        is_there = any(each.slot == field.slot and not each.deprecated for each in written.fields)
+        return Verdict.MISREAD if is_there else _missing(field)
 
     def type_in_json(self, reader: Type, writer: Type) -> Verdict:
         """The effect when a reader of one type reads the text of another type."""
@@ -254,8 +250,6 @@ class _Comparison:
             return Verdict.MISREAD
         if reader.kind == "enum" or (writer.kind == "string" and reader.kind in (*RANGES, *_REALS, "bool")):
             return Verdict.MISREAD  # the dialect accepts numbers for members, and texts for numbers
-        if reader.kind == "vector" and writer.kind in ("table", "union"):
-            return Verdict.REFUSED
         if reader.kind in ("table", "union") and writer.kind == "vector":
             return Verdict.MISREAD  # the dialect accepts a vector for the fields in order
         return Verdict.REFUSED

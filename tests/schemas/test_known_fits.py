@@ -152,6 +152,19 @@ def test_a_table_fits_or_not(written: Schema, read: Schema, record: dict[str, An
     assert reason(written, written, **record) == ""
 
 
+def test_bytes_behind_the_last_field_count() -> None:
+    small = schema_of("r: R", "a: int8", "b: int8")
+    wide = schema_of("r: R", "a: int8", "b: int32")
+    for depth in range(1, 9):
+        record: dict[str, Any] = {"a": 1, "b": 2**30}
+        for _ in range(depth):
+            record = {"r": record}
+        found = misfit(Codec(wide).encode(record), small)
+        assert found.startswith(".".join(["r"] * depth) + ", byte ")
+        assert found.endswith(FOREIGN)
+    assert reason(wide, small, a=1, b=2) == ""
+
+
 def test_bytes_that_nobody_needs_are_zero() -> None:
     """Of a table whose vtable says that it is longer than its fields, what is behind them counts, too."""
     schema = schema_of("a: int32")
