@@ -173,7 +173,8 @@ def test_metrics_on_the_axis() -> None:
         for depth in (3, 4)
     ]
     (axes,) = plot_lines(rows, x="utilisation", metric="makespan").axes  # the loads are the axis, not the depths
-    assert list(axes.get_lines()[0].get_xdata()) == [0.5, 1.0]
+    line: Any = axes.get_lines()[0]
+    assert list(line.get_xdata()) == [0.5, 1.0]
     others = [PlainRow({**row.axes, "load": 1, "wide": row.axes["load"]}, row.metrics) for row in rows]
     with pytest.raises(InputError) as refused:
         plot_lines(others, x="utilisation", metric="makespan")

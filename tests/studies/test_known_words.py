@@ -468,9 +468,9 @@ def test_progress() -> None:
     progress = Progress(total=10, completed=2, done=3, failed=1, seconds=2.0)
     assert (progress.remaining, progress.rate) == (4, 2.0)
     assert Progress(total=10, done=3).rate == 0.0
-    listed: list[Any] = [1, 2, 3]
-    assert (_in_turn(list(listed), 0), _in_turn(list(listed), 1)) == ([1, 2, 3], [3, 2, 1])
-    assert sorted(_in_turn(list(listed), 2)) == listed
+    listed = [Run.of({"seed": seed}, Task(scheduler="a", workload="w", init=str(seed))) for seed in range(3)]
+    assert (_in_turn(list(listed), 0), _in_turn(list(listed), 1)) == (listed, listed[::-1])
+    assert {run.key for run in _in_turn(list(listed), 2)} == {run.key for run in listed}
     assert (_count(4, 2), _count(2, 4), _count(1, 0)) == (2, 2, 0)
     with pytest.raises(StudyError, match="expected at least one process, got 0; use 1 or more"):
         _count(0, 4)
@@ -510,7 +510,7 @@ def test_the_options_of_batsim(tmp_path: Path) -> None:
     assert error == f"{name} ended with status 0 before the simulation was over"
     assert platform.startswith("<?xml")
     assert [job["res"] for job in json.loads(workload)["jobs"]] == [1]
-    machine = {"master": "m", "mmax": 3, "roles": {"h": "storage", "i": "master"}}
+    machine: dict[str, Any] = {"master": "m", "mmax": 3, "roles": {"h": "storage", "i": "master"}}
     found, *_ = words(tmp_path, energy=True, **machine)
     ends = ["-m", "m", "--mmax", "3", "-r", "h", "storage", "-r", "i", "master"]
     assert found == [*usual, "--energy-host", *socket, "", *ends]
