@@ -38,13 +38,13 @@ ROOMS = (
 
 
 def names(table: str) -> list[str]:
-    """What the code calls a table: an event also as methods do, `add_execute_job` and `on_job_completed`."""
+    """The names of a table in the code: for an event also those of methods, `add_execute_job` and `on_job_completed`."""
     in_methods = re.sub(r"(?<!^)(?=[A-Z])", "_", table).lower().removesuffix("_event")
     return [table, in_methods] if table.endswith("Event") else [table]
 
 
 def places(table: str) -> Iterator[str]:
-    """The places in the code that speak of a table, enum or union, a line for each room."""
+    """The places in the code that name a table, enum or union, a line for each package."""
     pattern = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(names(table))})(?![A-Za-z])")
     for room, what in ROOMS:
         found = []
@@ -59,7 +59,7 @@ def places(table: str) -> Iterator[str]:
 
 
 def report(found: list[Difference]) -> Iterator[str]:
-    """What differs, and where the code speaks of it."""
+    """The differences, and the places in the code that name them."""
     told: set[str] = set()
     for each in found:
         worst = max(*each.old_reads_new, *each.new_reads_old)

@@ -50,7 +50,7 @@ def sha256(data: bytes) -> str:
 
 
 def run_flatc() -> dict[Path, bytes]:
-    """What flatc makes of the schema: the classes and the reflection schema, by their path below generated/."""
+    """The files that flatc makes from the schema: the classes and the reflection schema, by their path below generated/."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         for options in (["--python"], ["--binary", "--schema", "--bfbs-comments", "--bfbs-builtins"]):
@@ -67,7 +67,7 @@ def run_flatc() -> dict[Path, bytes]:
 
 
 def derive(bfbs: bytes, source: bytes) -> dict[Path, bytes]:
-    """What we make of the reflection schema."""
+    """The files that we make from the reflection schema."""
     schema = reflection.read(bfbs)
     texts = {
         "__init__.py": '"""What the build makes of the schema. Private: use `batprotocol` and `batprotocol.fb`."""\n',
@@ -102,7 +102,7 @@ def kept() -> dict[Path, bytes]:
 
 
 def check_kept() -> list[str]:
-    """What is wrong with generated/ as far as can be told without flatc: nothing, if it belongs to this schema."""
+    """Find faults in generated/ that can be seen without flatc: none, if it belongs to this schema."""
     files, source = kept(), SCHEMA.read_bytes()
     if MANIFEST not in files or REFLECTION not in files:
         return ["generated/ is not there or not whole"]
@@ -125,7 +125,7 @@ def check_kept() -> list[str]:
 
 
 def check() -> list[str]:
-    """What has drifted in generated/. With the flatc that made it at hand, everything is made anew and compared."""
+    """Find differences in generated/. If the flatc that made it is available, everything is made again and compared."""
     faults, flatc = check_kept(), flatc_version()
     if not faults and flatc and flatc == json.loads((GENERATED / MANIFEST).read_bytes())["flatc"]:
         made = compile_schema(flatc)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Feed the library recorded messages with random changes, for as long as told.
+"""Feed the library recorded messages with random changes, for a given time or number.
 
-Whatever the bytes, reading them gives a message, which can be written again and is then read the same, or a
+For all bytes, reading them gives either a message, which can be written again and is then read the same, or a
 `DecodeError`; all engines and the careful reader agree on it. Anything else is a finding: the input is saved, and the
 exit status is 1. The input at hand always lies in a file too, so that it is there when the process dies with it.
 """
@@ -239,7 +239,7 @@ def set_word(data: bytearray, random: Random, other: bytes) -> None:
 
 
 def special_words(at: int, size: int) -> tuple[int, ...]:
-    """What a word at this place of a message of that size can be: among others, what leads just beyond both ends."""
+    """Values for a word at this place of a message of that size, such as offsets that lead just beyond both ends."""
     return (*BOUNDARIES, *(end + step for end in (at, size, size - at, -at) for step in (-4, -1, 0, 1, 4)), size // 4)
 
 
@@ -306,7 +306,7 @@ def mutated(format: str, random: Random, sources: Sources) -> bytes:
 
 
 def outcome(format: str, data: bytes) -> tuple[str, Any]:
-    """What the engine at work makes of an input: what it is, and something to compare."""
+    """The result of the current engine for an input: its kind, and something to compare."""
     decode, encode = FORMATS[format].decode, FORMATS[format].encode
     try:
         message: Message = decode(data)
@@ -351,7 +351,7 @@ def check(format: str, data: bytes, engines: tuple[str, ...] = binary.ENGINES, c
 
 @dataclass
 class Tally:
-    """What has come of the inputs so far."""
+    """The results of the inputs so far."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     slowest: float = 0.0
@@ -384,7 +384,7 @@ def run(
 
 
 def inputs(formats: tuple[str, ...], seed: int, count: int | None = None, seconds: float | None = None) -> Any:
-    """Changed messages of each format in turn: so many, or for so many seconds."""
+    """Changed messages of each format in turn: a number of them, or for a number of seconds."""
     random, sources = Random(seed), {format: recordings(format) for format in formats}
     end = time.monotonic() + (seconds or 0.0)
     number = 0
@@ -423,7 +423,7 @@ class AtHand:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--seconds", type=float, help="how long to go on (60 unless told otherwise)")
+    length.add_argument("--seconds", type=float, help="how long to go on (default: 60)")
     length.add_argument("--count", type=int, help="how many inputs to try")
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other inputs")
     parser.add_argument("--format", choices=("binary", "json", "both"), default="both")

@@ -1,15 +1,15 @@
-"""Do the tests bite? Changes the code at random places, and runs the tests of the room that was changed.
+"""Do the tests bite? Changes the code at random places, and runs the tests of the package that was changed.
 
-    python tools/mutants.py                         # 200 mutants over all rooms
+    python tools/mutants.py                         # 200 mutants over all packages
     python tools/mutants.py --rooms edc --mutants 20 --seed 7 --jobs 2
-    python tools/mutants.py --only 12 57 --whole    # two of the 200 again, and if need be with all tests of the room
+    python tools/mutants.py --only 12 57 --whole    # two of the 200 again, and if need be with all tests of the package
 
-What is changed (a comparison, a boolean, a number, an operator, a loop) and how, is cosmic-ray's (`pip install -e
-'.[mutants]'`); where, is drawn evenly from all places of the rooms. The judge are the quick tests of the room, with all
-engines; `--whole` gives what they let pass to the slow ones too, with as many examples as usual. A mutant that no test
-notices is printed with its difference: write the test that it shows to be missing, or see that the change changes
-nothing. The tree is copied, so the working copy stays as it is. It must not know of any test by name: which folder
-judges which room, `ROOMS` says.
+The changes (of a comparison, a boolean, a number, an operator, a loop) are those of cosmic-ray (`pip install -e
+'.[mutants]'`). Their places are drawn evenly from all places of the packages. The quick tests of the package judge them,
+with all engines; `--whole` runs the slow tests, too, on mutants that pass, with as many examples as usual. A mutant that
+no test notices is printed with its difference: write the missing test, or see that the change has no effect. The tree is
+copied, so the working copy stays as it is. The tool must not know any test by name: `ROOMS` defines which folder judges
+which package.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ ROOMS = {
     "translate": ("batprotocol/legacy/translate", "tests/legacy/translate"),
     "wire": ("batprotocol/wire", "tests/wire"),
 }
-"""Where a room's code is, and the tests that are to notice when it is changed."""
+"""The code of each package, and the tests that must notice its changes."""
 
 QUICK = ("-m", "not slow", "--hypothesis-profile=quick")
 WHOLE = ()
-"""Which tests of the room: what is quick, and all but what takes minutes."""
+"""The tests of the package to run: the quick ones, and all except those that take minutes."""
 
 MEMORY = 6 << 30
 """The bytes that the tests of a mutant may take, as a changed loop can go on and on."""
@@ -66,7 +66,7 @@ UNCHANGING = {
 
 
 class Mutant(NamedTuple):
-    """One change: a place of a module, and which operator of cosmic-ray changes it, for the how manieth time."""
+    """One change: a place of a module, and which operator of cosmic-ray changes it, with the number of the change."""
 
     room: str
     module: str
@@ -76,7 +76,7 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: "killed", "survived" or "time-out" (which counts as noticed), and what was changed."""
+    """The result of a mutant: "killed", "survived" or "time-out" (which counts as noticed), and what was changed."""
 
     mutant: Mutant
     fate: str
@@ -85,7 +85,7 @@ class Outcome(NamedTuple):
 
 
 def modules_of(room: str) -> list[Path]:
-    """The modules of a room, in order."""
+    """The modules of a package, in order."""
     path = ROOT / ROOMS[room][0]
     return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
 
@@ -104,7 +104,7 @@ def unread_spans(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
 
 
 def places(room: str) -> Iterator[list[Mutant]]:
-    """The places of a room that can be changed, each with its mutants."""
+    """The places of a package that can be changed, each with its mutants."""
     from cosmic_ray.commands.init import init
     from cosmic_ray.work_db import WorkDB
 
@@ -128,7 +128,7 @@ def places(room: str) -> Iterator[list[Mutant]]:
 
 
 def drawn(rooms: Sequence[str], count: int, seed: int) -> list[Mutant]:
-    """So many mutants, each at another place, drawn evenly from all places."""
+    """A number of mutants, each at another place, drawn evenly from all places."""
     chance = random.Random(seed)
     candidates = [mutants for room in rooms for mutants in places(room)]
     return [chance.choice(mutants) for mutants in chance.sample(candidates, min(count, len(candidates)))]
@@ -149,7 +149,7 @@ def copied_tree(folder: Path) -> Path:
 
 
 def tests_of(room: str, which: Sequence[str], copy: Path, timeout: float | None) -> tuple[str, float]:
-    """Run tests of a room until one fails: "killed", "survived" or "time-out", and the seconds that it took."""
+    """Run tests of a package until one fails: "killed", "survived" or "time-out", and the seconds that it took."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *which, ROOMS[room][1]]
     environment = {**os.environ, "PYTHONPATH": str(copy), "BATPROTOCOL_TEST_PATIENCE": "20"}
     # What is compiled before anything is changed is kept, and what is changed is not.
@@ -189,13 +189,13 @@ def tried(mutant: Mutant, copy: Path, timeouts: dict[Sequence[str], float]) -> O
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw, try, and tell."""
+    """Draw and try mutants, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS), help="all unless told otherwise")
+    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS), help="packages (default: all)")
     parser.add_argument("--mutants", type=int, default=200, metavar="N", help="how many (default: 200)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
     parser.add_argument("--only", nargs="+", type=int, metavar="N", help="of these, only those with these numbers")
-    parser.add_argument("--whole", action="store_true", help="give what the quick tests let pass to all of the room")
+    parser.add_argument("--whole", action="store_true", help="run all tests of the package on mutants that pass")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once")
     options = parser.parse_args(arguments)
     chosen = dict(enumerate(drawn(options.rooms, options.mutants, options.seed), 1))

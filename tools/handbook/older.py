@@ -61,13 +61,13 @@ def _json_event(name: str, rows: list[EventRow]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """What an event is for, without who says it, which is told behind it."""
+    """The purpose of an event, without its sender, which comes after it."""
     said = text.partition(": ")[2] or text
     return prose(capitalised(said))
 
 
 def _said(row: EventRow) -> str:
-    """Who says it, in which versions."""
+    """The sides that send it, in which versions."""
     return ", ".join(filter(None, (sides(row), when(row.since, row.until))))
 
 

@@ -59,7 +59,7 @@ def _rule(kind: str, rule: Rule, catalogue: Catalogue | None) -> str:
 
 
 def _about(id: str) -> str:
-    """The events that a rule of today is about."""
+    """The events that a rule of the current protocol is about."""
     named = [name for name, kind in EVENTS.items() if id in own(kind)]
     of_all = [side for side, kinds in SPEAKERS.items() if all(id in (*general(kind), *own(kind)) for kind in kinds)]
     if of_all:
