@@ -4,8 +4,8 @@
 python -m venv elsewhere && elsewhere/bin/pip install accasim==1.1.3
 python tools/accasim_starts.py elsewhere/bin/python tests/data/policies/accasim.csv.xz
 
-AccaSim is not a dependency, so it runs in a Python of its own. Its jobs get a unit of memory for each processor, and its hosts
-have one, as its EASY backfilling divides by the memory that is asked for.
+AccaSim is not a dependency, so it runs in a Python of its own. Its jobs get a unit of memory for each processor, and
+its hosts have one, as its EASY backfilling divides by the memory that is asked for.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ ROOMS = (
 
 
 def names(table: str) -> list[str]:
-    """The names of a table in the code: for an event also those of methods, `add_execute_job` and `on_job_completed`."""
+    """The names of a table in the code, for an event also in methods: `add_execute_job` and `on_job_completed`."""
     in_methods = re.sub(r"(?<!^)(?=[A-Z])", "_", table).lower().removesuffix("_event")
     return [table, in_methods] if table.endswith("Event") else [table]
 

@@ -50,7 +50,7 @@ def sha256(data: bytes) -> str:
 
 
 def run_flatc() -> dict[Path, bytes]:
-    """The files that flatc makes from the schema: the classes and the reflection schema, by their path below generated/."""
+    """The files that flatc makes from the schema: classes and the reflection schema, by their path below generated/."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         for options in (["--python"], ["--binary", "--schema", "--bfbs-comments", "--bfbs-builtins"]):
@@ -70,7 +70,7 @@ def derive(bfbs: bytes, source: bytes) -> dict[Path, bytes]:
     """The files that we make from the reflection schema."""
     schema = reflection.read(bfbs)
     texts = {
-        "__init__.py": '"""What the build makes of the schema. Private: use `batprotocol` and `batprotocol.fb`."""\n',
+        "__init__.py": '"""Modules made from the schema. Private: use `batprotocol` and `batprotocol.fb`."""\n',
         "description.py": description.write(schema, source.decode(), sha256(source)),
         "codec.py": codec.write(schema),
         "native_schema.h": native.write(schema),

@@ -5,11 +5,11 @@
     python tools/mutants.py --only 12 57 --whole    # two of the 200 again, and if need be with all tests of the package
 
 The changes (of a comparison, a boolean, a number, an operator, a loop) are those of cosmic-ray (`pip install -e
-'.[mutants]'`). Their places are drawn evenly from all places of the packages. The quick tests of the package judge them,
-with all engines; `--whole` runs the slow tests, too, on mutants that pass, with as many examples as usual. A mutant that
-no test notices is printed with its difference: write the missing test, or see that the change has no effect. The tree is
-copied, so the working copy stays as it is. The tool must not know any test by name: `ROOMS` defines which folder judges
-which package.
+'.[mutants]'`). Their places are drawn evenly from all places of the packages. The quick tests of the package judge
+them, with all engines; `--whole` runs the slow tests, too, on mutants that pass, with as many examples as usual. A
+mutant that no test notices is printed with its difference: write the missing test, or see that the change has no
+effect. The tree is copied, so the working copy stays as it is. The tool must not know any test by name: `ROOMS` defines
+which folder judges which package.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the build makes of the schema. Private: use `batprotocol` and `batprotocol.fb`."""
+"""Modules made from the schema. Private: use `batprotocol` and `batprotocol.fb`."""

@@ -53,7 +53,7 @@ def test_each_event_has_a_page_with_all_parts_and_prose(path: Path) -> None:
     assert text.startswith(f"# {path.stem}\n")
     prose = re.sub(r"^#.*$", "", MARKER.sub("", text), flags=re.MULTILINE)
     assert len(prose.split()) > 30, "what Batsim does with it is told nowhere else"
-    told = text.partition("## What Batsim does")[2].partition("<!--")[0]
+    told = text.partition("## How Batsim reacts")[2].partition("<!--")[0]
     assert len(told.split()) > 10
 
 

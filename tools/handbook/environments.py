@@ -27,7 +27,4 @@ def features(page: str, argument: str) -> str:
     """The features of a waiting job in the observations of environments."""
     from batprotocol.gym import FEATURES
 
-    return (
-        table(("feature", "meaning"), ((code(name), prose(each.sentence)) for name, each in FEATURES.items()))
-        + "\n"
-    )
+    return table(("feature", "meaning"), ((code(name), prose(each.sentence)) for name, each in FEATURES.items())) + "\n"
