@@ -4,8 +4,8 @@
 python -m venv elsewhere && elsewhere/bin/pip install accasim==1.1.3
 python tools/accasim_starts.py elsewhere/bin/python tests/data/policies/accasim.csv.xz
 
-It is no dependency, so it runs in a Python of its own. Its jobs get a unit of memory for each processor, and its hosts
-have one, as its EASY backfilling divides by the memory that is asked for.
+AccaSim is not a dependency, so it runs in a Python of its own. Its jobs get a unit of memory for each processor, and
+its hosts have one, as its EASY backfilling divides by the memory that is asked for.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from accasim.base.allocator_class import FirstFit
 from accasim.base.scheduler_class import EASYBackfilling, FirstInFirstOut, ShortestJobFirst
 from accasim.base.simulator_class import Simulator
 
-starts, told = {}, {"job": ("id", "str"), "start": ("start_time", "int")}
+starts, columns = {}, {"job": ("id", "str"), "start": ("start_time", "int")}
 for name, policy in ("fifo", FirstInFirstOut), ("sjf", ShortestJobFirst), ("easy", EASYBackfilling):
     simulator = Simulator(
         "log.swf", "system.json", policy(FirstFit()), RESULTS_FOLDER_PATH=name, statistics_output=False,
-        SCHEDULE_OUTPUT={"format": "{job} {start}", "attributes": told},
+        SCHEDULE_OUTPUT={"format": "{job} {start}", "attributes": columns},
     )
     simulator.start_simulation()
     with open(name + "/sched-log.swf") as file:

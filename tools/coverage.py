@@ -51,7 +51,7 @@ def run(seed: int) -> list[list[list[float]]]:
 
 
 def population(runs: int, path: Path | None, processes: int) -> Any:
-    """The metrics of so many seeds: seeds x loads x policies x metrics."""
+    """The metrics of a number of seeds: seeds x loads x policies x metrics."""
     if path is not None and path.exists():
         return np.load(path)["runs"][:runs]
     with multiprocessing.Pool(processes) as pool:

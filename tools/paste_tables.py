@@ -4,7 +4,7 @@
     python tools/paste_tables.py measured.md                        # or several files
 
 A table is known by the line above it, which ends with a colon ("Sets of hosts, of 10,000:"), and takes the place of the
-one that stands below the same line on a page in docs/. What no page has is left out, and told.
+one that stands below the same line on a page in docs/. Tables that are on no page are left out, and reported.
 """
 
 from __future__ import annotations

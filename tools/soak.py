@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Read and write messages by the million and see that memory and reference counts stay where they were.
 
-It exits 1 when they have grown. `--count` is the number of messages, ten million unless told otherwise.
+It exits 1 when they have grown. `--count` is the number of messages, by default ten million.
 """
 
 from __future__ import annotations

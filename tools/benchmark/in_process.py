@@ -1,4 +1,4 @@
-"""What a turn costs the scheduler's side: inside Batsim's process, and over the socket.
+"""Measure the costs of a turn on the scheduler's side: inside Batsim's process, and over the socket.
 
 A host in C, that of the tests, takes Batsim's place for the library, and a peer in pyzmq does for the socket; both play
 the same recorded simulation of delay jobs. All are pinned to one core and take turns, round after round. What counts is
@@ -171,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{1 - cost.in_process / cost.socket:.0%}",
         ]
         rows.append([f"{name}, {engine} engine", *costs])
-    print(f"What a turn costs the scheduler's side:\n\n{table(rows, given.markdown)}\n")
+    print(f"Costs of a turn on the scheduler's side:\n\n{table(rows, given.markdown)}\n")
     for engine, (full, empty, growth) in calls(given.calls, engines).items():
         print(
             f"{engine} engine: a call without effect takes {full / 1000:.2f} µs, an empty C function {empty:.1f} ns; "

@@ -1,4 +1,4 @@
-"""What campaigns can say, and how the grid can be run: the keys of the JDL and the settings, as tables."""
+"""The keys of campaigns (JDL) and the settings of the grid, as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the environments of `batprotocol.gym`, and of what they tell of jobs."""
+"""Tables of the environments of `batprotocol.gym`, and of the features of jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["environments", "features"]
 
 
 def environments(page: str, argument: str) -> str:
-    """The environments: what is chosen in each, and what comes of it."""
+    """The environments: the actions of each, and their effects."""
     import gymnasium
 
     import batprotocol.gym  # registers them
@@ -24,10 +24,7 @@ def environments(page: str, argument: str) -> str:
 
 
 def features(page: str, argument: str) -> str:
-    """What environments can tell of each job that waits."""
+    """The features of a waiting job in the observations of environments."""
     from batprotocol.gym import FEATURES
 
-    return (
-        table(("feature", "what it tells"), ((code(name), prose(each.sentence)) for name, each in FEATURES.items()))
-        + "\n"
-    )
+    return table(("feature", "meaning"), ((code(name), prose(each.sentence)) for name, each in FEATURES.items())) + "\n"

@@ -69,6 +69,8 @@ class _Page(HTMLParser):
             self._title = 0 if is_thing else len(self._stack)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in _EMPTY:  # `<img/>` ends, too, and is not on the stack
+            return
         while self._stack:
             last, skipped = self._stack.pop()
             if last == "section" and self._anchors and not skipped:
