@@ -16,7 +16,7 @@ import pytest
 from batprotocol.errors import StudyError
 from batprotocol.model import FinalJobState, Message
 from batprotocol.simulator import JobRow
-from batprotocol.studies import Row, Rows, Store, Study
+from batprotocol.studies import Progress, Row, Rows, Store, Study
 from batprotocol.studies.executing import _in_time, execute
 from batprotocol.studies.keeping import Keeper
 from batprotocol.studies.measuring import measure_again, with_metrics
@@ -188,6 +188,35 @@ def test_runs_are_measured_again(small: tuple[Path, list[Run]], tmp_path: Path) 
     assert with_metrics(Rows([row]), [])[0] is row
     assert [each.name for each in more.own_metrics] == ["late", "late"]
     assert runs[0].measure.own == row.measure.own
+
+
+def test_a_study_runs_what_is_missing(small: tuple[Path, list[Run]], tmp_path: Path) -> None:
+    folder, runs = small
+    study = Study(
+        scheduler=["fcfs", "easy"],
+        workload="lublin:16?jobs=30",
+        seed="1-2",
+        load=0.9,
+        tau=20.0,
+        metrics="mine.py:late",
+        folder=folder,
+    )
+    seen: list[tuple[int, int, int, int, int]] = []
+    with Store(folder / "store") as store, Store(tmp_path / "copy", writes=True) as copy:
+        copy.merge(store)
+
+    def note(at: Progress) -> None:
+        seen.append((at.total, at.completed, at.done, at.failed, at.measured))
+
+    rows = study.run(tmp_path / "copy", processes=1, on_progress=note)
+    assert (seen[0], seen[-1]) == ((4, 2, 0, 0, 0), (4, 2, 2, 0, 0))
+    assert [(row.axes["seed"], row.axes["scheduler"], row.state) for row in rows] == [
+        (seed, name, "done") for seed in (1, 2) for name in ("fcfs", "easy")
+    ]
+    assert [row.key for row in rows[2:]] == [run.key for run in runs[:2]]
+    assert list(study.run(tmp_path / "copy", on_progress=note)) == list(rows)
+    assert seen[-1] == (4, 4, 0, 0, 0)
+    assert [row.key for row in study.rows(tmp_path / "copy")] == [row.key for row in rows]
 
 
 # Failures

@@ -206,6 +206,22 @@ def test_metrics_of_this_library_are_never_below_0_and_differences_are() -> None
     assert low < 0
 
 
+def test_a_scheduler_with_a_parameter_is_averaged_over_it_before_it_is_compared() -> None:
+    rows = [
+        PlainRow({"scheduler": "mine", "depth": depth, "seed": seed}, {"makespan": 10.0 * depth + seed})
+        for depth in (1, 2, 6)
+        for seed in range(3)
+    ]
+    rows += [PlainRow({"scheduler": "easy", "seed": seed}, {"makespan": 5.0 + 2 * seed}) for seed in range(3)]
+    found = table(rows, metric="makespan", baseline="easy")
+    ((mine,), (easy,)) = found.cells
+    assert (mine.mean, mine.draws, mine.count, mine.missing) == (24.0, 3, 3, 0)  # 30 - 5, 31 - 7, 32 - 9
+    assert (easy.mean, easy.draws, easy.count) == (7.0, 3, 3)
+    rows[0] = PlainRow(rows[0].axes)
+    ((mine,), _) = table(rows, metric="makespan", baseline="easy").cells
+    assert (mine.mean, mine.draws, mine.missing) == (23.5, 2, 1)
+
+
 # Numbers
 
 
