@@ -100,7 +100,7 @@ def _with_part(start: str) -> Iterator[str]:
         kinds = {part.kind for part in used if part.kind != "settings"}
         for part in PARTS.values():
             if part.name.startswith(rest.lower()) and part.kind not in kinds and part not in used:
-                yield head + part.name
+                yield head + part.name + ("=" if part.options == "FILE" else "")
 
 
 def _with_option(start: str) -> Iterator[str]:

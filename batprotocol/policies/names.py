@@ -233,6 +233,8 @@ def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
 
 def _site(options: Sequence[str]) -> SiteRules:
     path = ",".join(options)
+    if not path:
+        raise ValueError("site needs a file, as in site=site.toml")
     try:
         return read_site(path)
     except OSError as error:

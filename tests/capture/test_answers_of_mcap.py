@@ -65,7 +65,7 @@ def told(path: Path, data: bytes) -> tuple[list[tuple[object, ...]], str]:
         return [(each.number, each.direction, each.time, each.wall, each.name) for each in run], run.missing
 
 
-UNFINISHED = "It was not finished by what recorded it: there may be more than"
+UNFINISHED = "It was not finished by the program that recorded it: there may be more than"
 ONE = (0, B2E, 1.0, None, "00000-b2e.bin")
 TWO = (1, E2B, 2.0, 77, "001-s2b.fb")
 RECORDS = CHANNELS + message(0, 1.0) + message(1, 2.0, 2, 77) + message(9, 2.0, 3)
@@ -194,10 +194,10 @@ def test_what_else_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (MAGIC, "is no MCAP, or ends where it begins"),
-        (MAGIC + DATA_END, "is no MCAP, or ends where it begins"),
-        (MAGIC + record(1, b"x"), "is no MCAP, or ends where it begins"),
-        (MAGIC + record(1, text("ros2") + text("")), "is an MCAP, but no capture: its profile is 'ros2'"),
+        (MAGIC, "is not an MCAP, or has no content"),
+        (MAGIC + DATA_END, "is not an MCAP, or has no content"),
+        (MAGIC + record(1, b"x"), "is not an MCAP, or has no content"),
+        (MAGIC + record(1, text("ros2") + text("")), "is an MCAP, but not a capture: its profile is 'ros2'"),
     ],
 )
 def test_what_is_no_capture(data: bytes, said: str, tmp_path: Path) -> None:

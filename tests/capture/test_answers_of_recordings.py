@@ -159,5 +159,5 @@ def test_other_files_are_kept() -> None:
 
 
 def test_there_is_no_run_in_a_folder_of_runs() -> None:
-    with pytest.raises(CaptureError, match=r"holds whole recordings, and one is wanted, such as .*\.tar\.xz"):
+    with pytest.raises(CaptureError, match=r"holds several recordings: name one of them, such as .*\.tar\.xz"):
         Capture(DATA / "runs")

@@ -168,7 +168,7 @@ def test_single_messages(folder: Path) -> None:
     tar(Path("a.tar"), MEMBERS)
     Path("one.bin").write_bytes(b"1")
     assert sources.single("one.bin") == Found(0, "one.bin", "one.bin", b"1")
-    several = "holds several messages, and one is wanted"
+    several = "holds several messages: name one of them"
     assert sources.single("a.tar") == Found(0, "a.tar", "a.tar", fault=several)
     assert sources.expanded("a.tar") == [Found(0, "a.tar", "a.tar")]
     Path("empty").mkdir()
@@ -206,7 +206,11 @@ def test_recordings_and_unfinished_ones(folder: Path) -> None:
         "unfinished.tar": (True, True, True),
         "zeros.tar": (True, True, True),
     }
-    assert [each.remark for each in sources.messages(["zeros.tar"])] == ["was not finished by what recorded it", "", ""]
+    assert [each.remark for each in sources.messages(["zeros.tar"])] == [
+        "was not finished by the program that recorded it",
+        "",
+        "",
+    ]
     assert told(".")[0] == (0, "./unfinished.tar/00000-b2e.bin", b"zero", "", 0.333)
     assert {sources.is_result(name) for name in ("a/schedule.json", "x_schedule.json", "run.json")} == {True}
     assert {sources.is_result(name) for name in ("schedule.json/a", "xschedule.json", "x_run.json")} == {False}
@@ -246,9 +250,9 @@ def test_tables_of_jobs_and_messages(folder: Path) -> None:
         **dict.fromkeys(("run.mcap", "a", "b", "c", "d", "t3", "t4")),
         **{name: name for name in ("t.csv", "T.CSV", "t1", "t2")},
         "nothing": "is empty",
-        "x_schedule.json": "tells nothing of single jobs: name the folder that it is in, or its jobs.csv",
+        "x_schedule.json": "has no data about single jobs: name its folder, or the jobs.csv in it",
         "db": "is a database, such as the index of a store: name one of its runs, STORE?AXIS=VALUE&...",
-        "p": "is a Parquet file: name the run that it is of, STORE?AXIS=VALUE&..., or its folder",
+        "p": "is a Parquet file: name its run, STORE?AXIS=VALUE&..., or its folder",
     }
 
 
@@ -262,7 +266,7 @@ def test_tables_of_jobs_and_messages(folder: Path) -> None:
         (["jobs.csv", "unfinished.tar"], None),
         (["out_jobs.csv"], "f/out_jobs.csv"),
         (["outjobs.csv"], "holds no run: neither messages nor jobs.csv"),
-        (["b_jobs.csv", "a_jobs.csv"], "holds the results of several runs, and one is wanted, such as a_jobs.csv"),
+        (["b_jobs.csv", "a_jobs.csv"], "holds the results of several runs: name one of them, such as a_jobs.csv"),
         (["5.bin"], None),
         (["run.mcap"], None),
         (["out_schedule.json"], "holds no run: neither messages nor jobs.csv"),

@@ -156,7 +156,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         [*command, str(tmp_path / "run.mcap")], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "is not overwritten" in done.stderr
+    assert "a recording does not overwrite files" in done.stderr
     assert (tmp_path / "run.mcap").read_bytes() == b"precious"
 
 

@@ -168,7 +168,7 @@ def test_times_and_walltimes_of_zero_count_as_a_tenth() -> None:
 
 def hosts_of(name: str, count: int, taken: list[int], speeds: list[float] | None = None) -> list[int]:
     """The hosts that a policy takes for a job, of ten hosts of which some are taken."""
-    part = named(name)().hosts
+    part = named(name)().allocation
     described = [
         Host(
             id=number,

@@ -239,17 +239,12 @@ def read_site(path: str | os.PathLike[str]) -> SiteRules:
         InputError: the file is not TOML, or describes no rules; with the key.
         OSError: the file cannot be read.
     """
-    import sys
-
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
     with open(path, "rb") as stream:
-        try:
-            tables = tomllib.load(stream)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"expected TOML: {error}", file=os.fspath(path)) from None
+        data = stream.read()
+    try:
+        tables = msgspec.toml.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"expected TOML: {error}", file=os.fspath(path)) from None
     try:
         return SiteRules.of(tables)
     except InputError as error:
