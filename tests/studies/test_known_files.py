@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import math
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +24,7 @@ from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, read_platform
 from batprotocol.studies import Progress
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import _Recent
+from batprotocol.studies.keeping import Keeper
 from batprotocol.studies.outcomes import KINDS, TimeOver, failed, is_full
 from batprotocol.studies.real import _LOADED, simulate_with
 from batprotocol.studies.running import _count, _in_turn, is_study
@@ -195,3 +197,10 @@ def test_schedulers_that_batsim_loads(tmp_path: Path) -> None:
     assert (about["record"], about["report"]) == ("HERE/recording.tar.xz", "HERE/report")
     assert error == f"{Path(sys.executable).name} ended with status 0: it has not loaded the scheduler"
     assert texts[1] == _LOADED.format(target="easy", arguments={"a": 1}, root="")
+
+
+def test_a_keeper_writes_nothing_before_the_hello(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path))
+    keeper.sent(Message(0.0, []))
+    keeper.save()
+    assert os.listdir(tmp_path) == []

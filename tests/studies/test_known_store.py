@@ -14,11 +14,10 @@ import msgspec
 import pytest
 
 from batprotocol.errors import StudyError
-from batprotocol.model import FinalJobState, Message
+from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
 from batprotocol.studies import Progress, Row, Rows, Store, Study
 from batprotocol.studies.executing import _in_time, execute
-from batprotocol.studies.keeping import Keeper
 from batprotocol.studies.measuring import measure_again, with_metrics
 from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
 from batprotocol.studies.outcomes import Outcome, TimeOver
@@ -493,10 +492,3 @@ def test_time_is_over_in_the_main_thread_only() -> None:
     thread.start()
     thread.join()
     assert seen == ["ended"]
-
-
-def test_a_keeper_writes_nothing_before_the_hello(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path))
-    keeper.sent(Message(0.0, []))
-    keeper.save()
-    assert os.listdir(tmp_path) == []

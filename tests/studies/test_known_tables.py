@@ -11,11 +11,8 @@ from batprotocol.errors import InputError
 from batprotocol.simulator import METRICS, Metric
 from batprotocol.studies.comparing import PlainRow, Table, holm, interval, table
 from batprotocol.studies.comparing.bootstrap import means_of, p_value
-from batprotocol.studies.comparing.captions import draws_sentence, notes_of, pooled_sentence, runs_sentence
-from batprotocol.studies.comparing.cells import DRAWS, draws_of
 from batprotocol.studies.comparing.digits import cell_decimals, decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_csv, as_html, as_json, as_latex, as_markdown, as_text
-from batprotocol.studies.comparing.rows import label, select_one, value_of
 from batprotocol.studies.comparing.units import in_unit, usual_unit
 
 WITHOUT_ENGINE = True
@@ -401,106 +398,3 @@ def test_records_in_both_forms() -> None:
         "é",
     ]
     assert as_json({"é": 1}) == '{\n  "é": 1\n}'
-
-
-# Captions
-
-
-def test_notes() -> None:
-    rows = [PlainRow({"scheduler": "a", "workload": each}, {"makespan": 1.0}) for each in ("x", "y")]
-    alone = "n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds"
-    few = "cells with fewer than 3 draws have no interval"
-    assert notes_of(rows, ("seed",), [1, 1]) == [alone]
-    assert notes_of(rows, ("seed",), [2, 0]) == [few]
-    assert notes_of(rows, ("seed",), [2, 3]) == [few, ROUGH]
-    assert notes_of(rows, ("seed",), [5, 12]) == [ROUGH]
-    assert notes_of(rows, ("seed",), [6]) == notes_of(rows, ("seed",), []) == notes_of(rows, ("seed",), [0]) == []
-
-
-def test_warnings_of_what_is_not_steady() -> None:
-    def rows(*pairs: tuple[float, float]) -> list[PlainRow]:
-        return [PlainRow({}, {"offered_load": load, "waiting_at_end": share, "nb_jobs": 100}) for load, share in pairs]
-
-    end = ": nothing is steady there, and results depend on the length of the workload"
-    waiting = "in 2 of 2 runs more than 10% of the jobs wait at the end"
-    assert notes_of(rows((1.0, 0.1), (0.5, 0.0)), (), []) == []
-    assert notes_of(rows((1.234567, 0.0), (0.5, 0.0), (1.1, 0.0)), (), []) == [
-        f"in 2 of 3 runs the offered load is above 1 (up to 1.23){end}"
-    ]
-    assert notes_of(rows((1.5, 0.3), (0.5, 0.2)), (), []) == [
-        f"in 1 of 2 runs the offered load is above 1 (up to 1.5); {waiting}{end}"
-    ]
-    assert notes_of([PlainRow({}, {"makespan": 1.0}), *rows((2.0, 0.0))], (), []) == [
-        f"in 1 of 1 runs the offered load is above 1 (up to 2){end}"
-    ]
-
-
-def test_sentences() -> None:
-    rows = [PlainRow({"workload": each}, {"makespan": 1.0}) for each in ("x", "y")]
-    assert draws_sentence(rows, (), [1]) == "single runs"
-    assert draws_sentence(rows, ("jobs",), [4, 4]) == "4 windows of 2 logs"
-    assert draws_sentence(rows[:1], ("time",), [4, 1, 0]) == "1 to 4 windows of one log"
-    assert draws_sentence(rows, ("seed",), [1]) == "1 seed"
-    assert draws_sentence(rows, ("seed",), [1234]) == "1,234 seeds"
-    assert draws_sentence(rows, ("seed",), []) == "0 seeds"
-    assert pooled_sentence({}) == ""
-    assert pooled_sentence({"load": 3, "off": 2}) == ", each the mean over 3 loads x 2 values of off"
-    axes = {"scheduler": ["a", "b"], "load": ["1", "2"], "seed": ["0"], "depth": ["1", "2", "3"]}
-    assert runs_sentence(axes, ("scheduler", None)) == "runs of 2 loads x 3 values of depth"
-    assert runs_sentence(axes, ("scheduler", "load", "depth")) == ""
-
-
-# Axes
-
-
-@pytest.mark.parametrize(
-    ("axes", "taken", "expected"),
-    [
-        ({"seed": ["0", "1"], "jobs": ["0-99", "100-199"]}, ["scheduler"], ("jobs",)),
-        ({"seed": ["0", "1"], "jobs": ["100", "1000"]}, ["scheduler"], ("seed",)),
-        ({"seed": ["0"], "jobs": ["0-99"]}, [], ("seed",)),
-        ({"seed": ["0"], "jobs": ["0-99", "50-199"]}, [], ("seed",)),
-        ({"seed": ["0"], "time": ["100-", "0-100"]}, [], ("time",)),
-        ({"seed": ["0"], "time": ["0-", "100-200"]}, [], ("seed",)),
-        ({"seed": ["0"], "time": ["0-9", "1.2.3-20"]}, [], ("seed",)),
-        ({"seed": ["0"], "time": ["0-9", "10-19"]}, ["time"], ("seed",)),
-        ({"seed": ["0"], "time": ["0-9", "10-19"]}, ["seed", "time"], ()),
-        ({"jobs": ["0-9", "10-19"], "time": ["0-9", "9-19"]}, [None], ("jobs", "time")),
-        ({"load": ["0.5"]}, [], ()),
-    ],
-)
-def test_draws(axes: dict[str, list[str]], taken: list[str | None], expected: tuple[str, ...]) -> None:
-    assert draws_of(axes, DRAWS, taken) == expected
-
-
-def test_labels_and_values() -> None:
-    assert [label(each) for each in (1.0, 0.1, 1 / 3, None, True, "x", 7)] == [
-        *("1", "0.1", "0.3333333333", "-", "True", "x", "7")
-    ]
-    axes = {"scheduler": ["my.py:EASY", "fcfs", "a.py:Same", "b.py:Same"], "load": ["0.5", "1"]}
-    assert value_of(axes, "scheduler", "FCFS") == "fcfs"
-    assert value_of(axes, "scheduler", "easy") == "my.py:EASY"
-    assert value_of(axes, "load", "1.0") == "1"
-    assert value_of(axes, "load", None) == "-"
-    for given, message in (
-        ("same", "there is no scheduler 'same'; there are my.py:EASY, fcfs, a.py:Same, b.py:Same"),
-        ("fcf", "there is no scheduler 'fcf'; there is fcfs"),
-    ):
-        with pytest.raises(InputError) as refused:
-            value_of(axes, "scheduler", given)
-        assert str(refused.value) == message
-
-
-def test_one_row() -> None:
-    rows = results()
-    assert select_one(rows, {"scheduler": ["easy"], "load": [1], "seed": ["2"]}).metrics["mean_waiting_time"] == 25.0
-    for where, message in (
-        ({"scheduler": ["easy"], "load": [1]}, "there are 4 runs with scheduler=easy load=1: give the seed, too"),
-        ({"seed": [2]}, "there are 6 runs with seed=2: give the scheduler and the load, too"),
-        ({}, "there are 24 runs: give the scheduler and the load and the seed, too"),
-    ):
-        with pytest.raises(InputError) as refused:
-            select_one(rows, where)  # type: ignore[arg-type]
-        assert str(refused.value) == message
-    with pytest.raises(InputError, match=r"^there are no runs$"):
-        select_one([], {})
