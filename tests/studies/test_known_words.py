@@ -471,6 +471,7 @@ def test_progress() -> None:
     listed = [Run.of({"seed": seed}, Task(scheduler="a", workload="w", init=str(seed))) for seed in range(3)]
     assert (_in_turn(list(listed), 0), _in_turn(list(listed), 1)) == (listed, listed[::-1])
     assert {run.key for run in _in_turn(list(listed), 2)} == {run.key for run in listed}
+    assert any(_in_turn(list(listed), 2) != listed[::-1] for _ in range(99))  # a third program shuffles them
     assert (_count(4, 2), _count(2, 4), _count(1, 0)) == (2, 2, 0)
     with pytest.raises(StudyError, match="expected at least one process, got 0; use 1 or more"):
         _count(0, 4)
