@@ -12,6 +12,8 @@ from batprotocol.studies.comparing.rows import label, select_one, value_of
 
 WITHOUT_ENGINE = True
 
+ROUGH = "intervals of 3 to 5 draws are rough: use 10 or more"
+
 WAITS = {
     "fcfs": (20.0, 24.0, 31.0, 22.0),
     "easy": (11.0, 13.0, 12.5, 12.0),

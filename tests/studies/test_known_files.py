@@ -17,7 +17,7 @@ import pytest
 from batprotocol.edc.embedded.options import library
 from batprotocol.edc.loading import LoadError
 from batprotocol.errors import InputError, SchedulerError, StudyError
-from batprotocol.model import DelayProfile
+from batprotocol.model import DelayProfile, Message
 from batprotocol.policies.names import named
 from batprotocol.simulator import Platform, StaticJob, Workload
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, read_platform
