@@ -157,12 +157,20 @@ class Tab:
         return done["result"].get("value")
 
     def wait(self, script: str) -> Any:
-        """The value of an expression, once it is true."""
+        """The value of an expression, once it is true. The page may be another one meanwhile."""
         end = time.monotonic() + PATIENCE_SECONDS
-        while not (value := self.run(script)):
+        while not (value := self._run_or_nothing(script)):
             assert time.monotonic() < end, f"never true: {script}"
             time.sleep(0.02)
         return value
+
+    def _run_or_nothing(self, script: str) -> Any:
+        try:
+            return self.run(script)
+        except AssertionError as error:
+            if "Inspected target navigated" in str(error):
+                return None
+            raise
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
