@@ -322,7 +322,7 @@ def test_what_is_wrong_with_a_table(text: str, said: str, tmp_path: Path) -> Non
         list(read_table(path))
     assert f"jobs.csv:{said}" in str(refused.value)
     path.write_bytes(HEADER.encode() + b"\n\xff")
-    with pytest.raises(InputError, match="it is no table: it is no text in UTF-8"):
+    with pytest.raises(InputError, match="it is not a table: it is not a text in UTF-8"):
         list(read_table(path))
 
 

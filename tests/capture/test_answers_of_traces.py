@@ -251,7 +251,7 @@ def test_hosts_that_are_switched() -> None:
 
 
 def test_what_is_no_conversation() -> None:
-    with pytest.raises(InputError, match="none of the messages of x is one of today's protocol"):
+    with pytest.raises(InputError, match="a timeline needs messages in the current schema, and x has none"):
         read_conversation([Entry(5, E2B, b"garbage")], "x")
     for hosts, is_read in (("999999", True), ("1000000", False)):
         said = Said()

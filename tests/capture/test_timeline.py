@@ -356,7 +356,7 @@ def test_the_user_may_be_in_the_data_of_a_job() -> None:
 
 
 def test_what_is_no_source() -> None:
-    with pytest.raises(InputError, match="int is no row about a job"):
+    with pytest.raises(InputError, match="int is not a row about a job"):
         timeline([1])  # type: ignore[list-item]
     with pytest.raises(InputError, match="a timeline is made of"):
         timeline(5)  # type: ignore[call-overload]

@@ -1,13 +1,13 @@
-"""Timelines: what happened in a run, as a page to look at, or a figure for papers.
+"""Timelines: the events of a run, drawn as a page for a browser or as a figure for papers.
 
 >>> from batprotocol.capture.timeline import timeline
 >>> timeline("out/jobs.csv").save("run.html")  # doctest: +SKIP
 
-The data take this way: `conversations` reads what was said, `tables` Batsim's result files, `making` any rows of jobs,
-and all of them make the plain values of `values`; `messages` keeps what was said in few bytes, `switches` when hosts
-were off. `usage` finds how many jobs waited and how many hosts were free. `packing` makes bytes of a run, and `pages`
-the page of these and of what is in `page/`, in which a browser unpacks and draws them; `figures` draws with matplotlib.
-`timelines` is the door: a `Timeline` writes itself.
+The data flow through these modules. `conversations` reads messages, `tables` reads Batsim's result files, and `making`
+reads any rows of jobs; all of them make the plain values of `values`. `messages` stores the messages in few bytes, and
+`switches` stores the times when hosts were off. `usage` counts the jobs that waited and the hosts that were free.
+`packing` encodes a run as bytes, and `pages` joins these with the files in `page/`, which unpack and draw them in a
+browser. `figures` draws with matplotlib. `timelines` has the main class: a `Timeline` writes itself.
 """
 
 from batprotocol.capture.timeline.making import JobRow, WithJobs, timeline

@@ -1,7 +1,7 @@
-"""What was said in a run -> its timeline, in one pass over a capture.
+"""From the messages of a run to its timeline, in one pass over a capture.
 
-Jobs are as messages tell of them (`batprotocol.capture.jobs`), with the times of these. It must not know what a capture
-is kept in, nor how a timeline is drawn.
+The messages define the jobs and their times (`batprotocol.capture.jobs`). This module must not know the file format of
+a capture, nor how a timeline is drawn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from batprotocol.model import Direction, Message
 __all__ = ["Describe", "read_conversation"]
 
 Describe = Callable[[Entry], str]
-"""What is shown of a message."""
+"""Makes the text that the page shows for a message."""
 
 _TELLING: Final = (
     model.SimulationErrorEvent,
@@ -41,16 +41,16 @@ _TELLING: Final = (
     model.JobCompletedEvent,
     model.JobSubmittedEvent,
 )
-"""The events that tell most of a message, the first one most of all."""
+"""The events by which a message is named, the most important one first."""
 _RANKS: Final[dict[type, int]] = {kind: rank for rank, kind in enumerate(_TELLING)}
 _UNITS: Final = {
     model.Metrics.Power: ("W", "J"),
     model.Metrics.NetworkLoad: ("B/s", "B"),
     model.Metrics.ComputationLoad: ("flop/s", "flop"),
 }
-"""The unit of what probes measure, and of what they accumulate."""
+"""The units of the values that probes measure, and of the values that they accumulate."""
 _USERS: Final = ("user", "user_id", "uid")
-"""What people call the user in the data of a job."""
+"""The usual keys of the user in the extra data of a job."""
 
 
 def read_conversation(
@@ -65,33 +65,33 @@ def read_conversation(
 
     Args:
         entries: its messages, in their order.
-        name: what to call the run.
-        most_texts: the page keeps the texts of that many messages, the first ones; None: of all.
-        describe: what is shown of a message; its JSON unless given.
+        name: the name of the run.
+        most_texts: the page keeps the texts of the first messages, up to this number; None: of all.
+        describe: makes the text that the page shows for a message; by default, its JSON.
         hint: how to see the message `{number}` whose text the page does not keep.
 
     Raises:
-        InputError: a job has a host that no platform has, or no message can be read.
+        InputError: the number of a host is too large, or no message can be read.
     """
     reader = _Reader(Messages(most_texts, hint), describe or as_json)
     for entry in entries:
         reader.take(entry)
     if not reader.has_read:
-        raise InputError(f"none of the messages of {name} is one of today's protocol, of which a timeline is made")
+        raise InputError(f"a timeline needs messages in the current schema, and {name} has none")
     return reader.finish(name)
 
 
 def as_json(entry: Entry) -> str:
-    """A message as JSON, a frame as its text."""
+    """A message as JSON; a frame as its text."""
     if entry.message is not None:
         return entry.message.to_json(2)
     if entry.fault is not None:
-        return f"{len(entry.data):,} bytes that are no message: {entry.fault}"
+        return f"{len(entry.data):,} bytes that are not a message: {entry.fault}"
     return entry.data[4:].decode("utf-8", "replace")
 
 
 class _Reader:
-    """Takes messages, and keeps what is drawn of them."""
+    """Takes messages, and keeps the parts that are drawn."""
 
     def __init__(self, messages: Messages, describe: Describe) -> None:
         self._messages = messages
@@ -125,7 +125,7 @@ class _Reader:
                 taker = self._takers.get(type(event))
                 if taker is not None:
                     taker(event)
-            self._jobs += [self._job(told) for told in self._book.take(message, entry.direction)]
+            self._jobs += [self._job(each) for each in self._book.take(message, entry.direction)]
             kind, job_ids = _kind_of(message), _jobs_of(message)
         text = self._describe(entry) if self._messages.wants_text else None
         events = 0 if message is None else len(message.events)
@@ -147,18 +147,18 @@ class _Reader:
             end=self._now,
         )
 
-    def _job(self, told: CapturedJob) -> TimelineJob:
+    def _job(self, job: CapturedJob) -> TimelineJob:
         return TimelineJob(
-            job_id=told.job_id,
-            submitted=told.submitted,
-            started=told.started,
-            finished=told.rejected if told.rejected is not None else told.finished,
-            hosts=_hosts_of(told),
-            state=told.state,
-            requested=told.resource_request,
-            walltime=told.walltime,
-            profile=told.profile_id,
-            user=self._users.pop(told.job_id, ""),
+            job_id=job.job_id,
+            submitted=job.submitted,
+            started=job.started,
+            finished=job.rejected if job.rejected is not None else job.finished,
+            hosts=_hosts_of(job),
+            state=job.state,
+            requested=job.resource_request,
+            walltime=job.walltime,
+            profile=job.profile_id,
+            user=self._users.pop(job.job_id, ""),
         )
 
     def _begins(self, event: model.SimulationBeginsEvent) -> None:
@@ -177,7 +177,7 @@ class _Reader:
                 self._users[event.job_id] = str(user)
 
     def _switch_asked(self, event: model.TurnOnOffHostsEvent) -> None:
-        """Who is on goes off, and the reverse."""
+        """Hosts that are on switch off, and hosts that are off switch on."""
         intervals = _known(event.host_ids)
         if intervals:
             is_on = self._switches.power(intervals[0][0]) is Power.ON
@@ -192,7 +192,7 @@ class _Reader:
 
 
 class _Probe:
-    """What a probe measured, and in which unit."""
+    """The values of a probe, and their unit."""
 
     def __init__(self) -> None:
         self._times, self._values = array("d"), array("d")
@@ -240,7 +240,7 @@ def _known(hosts: str) -> tuple[tuple[int, int], ...]:
 
 
 def _kind_of(message: Message) -> str:
-    """The name of the event that tells most of a message."""
+    """The name of the most important event of a message."""
     if not message.events:
         return ""
     return min([_rank(type(event)) for event in message.events], key=itemgetter(0))[1]
@@ -248,7 +248,7 @@ def _kind_of(message: Message) -> str:
 
 @cache
 def _rank(kind: type) -> tuple[int, str]:
-    """How much an event of this type tells: the less, the more; and the name of the type."""
+    """The rank of a type of events (0 is the most important), and the name of the type."""
     return _RANKS.get(kind, len(_RANKS)), kind.__name__.removesuffix("Event")
 
 

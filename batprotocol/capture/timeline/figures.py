@@ -1,7 +1,7 @@
-"""Timelines as figures for papers, by matplotlib, which `batprotocol[plots]` brings; it is imported when it is used.
+"""Timelines as figures for papers, drawn by matplotlib, which `batprotocol[plots]` installs and the first use imports.
 
-What has few shapes is drawn as shapes; of many, a picture is made that the figure holds in their place, so that an SVG
-of 100,000 jobs is no larger than one of a few thousand.
+A figure contains few shapes as shapes. It contains many shapes as one picture, so an SVG of 100,000 jobs is as small as
+one of a few thousand jobs.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from batprotocol.writing import whole
 __all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
 
 Colouring: TypeAlias = Literal["job", "state", "waiting", "user", "profile", "workload"]
-"""By what jobs are coloured."""
+"""The property that selects the colour of a job."""
 COLOURINGS: Final = ("job", "state", "waiting", "user", "profile", "workload")
 
 _MOST_SHAPES: Final = 3000
-"""From there on, shapes become a picture."""
+"""More shapes than this become a picture."""
 _WIDTH: Final = 7.2
 """Inches: two columns of a paper."""
 _GANTT: Final = 2.6
 _LANE: Final = 0.75
 _RATIO: Final = {".png": 200, ".svg": 300, ".pdf": 300}
-"""Pixels for an inch."""
+"""Pixels per inch."""
 _UNITS: Final = ((2 * 86400.0, 86400.0, "d"), (2 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"), (0.0, 1.0, "s"))
 _UNDATED: Final = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-"""The same run is the same file, whenever it is drawn."""
+"""No dates: the same run always gives the same file."""
 _OFF: Final = "#dfe3e9"
 _SWITCHING: Final = "#f5e6c9"
 _STYLE: Final[Any] = {
@@ -52,7 +52,7 @@ _STYLE: Final[Any] = {
 
 
 class _Colours(NamedTuple):
-    """The colour of each job, and what the colours mean."""
+    """The colour of each job, and the meaning of the colours."""
 
     of_jobs: list[str]
     legend: list[tuple[str, str]]
@@ -73,7 +73,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
     """The figure: for each run its jobs on hosts, and its series below, over the same time.
 
     Raises:
-        InputError: there is no such way to colour.
+        InputError: jobs cannot be coloured by this property.
         PackageMissing: matplotlib is not installed.
     """
     if colour not in COLOURINGS:
@@ -89,7 +89,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
     palette = json.loads((files("batprotocol.capture.timeline") / "page" / "colours.json").read_text("utf-8"))
     colours = _coloured(runs, colour, palette)
     with matplotlib.rc_context(_STYLE):
-        # Not of pyplot, which would keep it, and has a say in where it is shown.
+        # Not by pyplot: it would keep the figure, and choose where it is shown.
         figure: Any = Figure(figsize=(_WIDTH, sum(heights) + 0.6), layout="constrained")
         grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)
         axes = list(grid[:, 0])
@@ -151,7 +151,7 @@ def _draw_series(axis: Any, series: Series, end: float, factor: float, colour: s
 
 
 def _plain(text: str) -> str:
-    """A text that is one: matplotlib would take what stands between dollars for a formula."""
+    """A text without formulas: matplotlib reads the text between two dollar signs as a formula."""
     return text.replace("$", r"\$")
 
 
@@ -176,9 +176,9 @@ def _coloured(runs: Sequence[TimelineData], way: Colouring, palette: dict[str, A
 
 
 def _placed(places: Sequence[int], classes: Sequence[Sequence[str]]) -> _Colours:
-    """The jobs' colours by their places among classes, and the classes that there are."""
-    there = set(places)
-    legend = [(name, colour) for place, (name, colour) in enumerate(classes) if place in there]
+    """The colours of the jobs by the places of their classes, and a legend of the classes that occur."""
+    used = set(places)
+    legend = [(name, colour) for place, (name, colour) in enumerate(classes) if place in used]
     return _Colours([classes[place][1] for place in places], legend)
 
 

@@ -1,7 +1,7 @@
-"""Whatever tells of a run -> its timeline: rows of jobs, results, files.
+"""Make a timeline of any source: rows of jobs, results, files.
 
-Rows are taken for what they have, not for what they are: those of a simulation's `Result`, of a capture, and people's
-own. It must not know who makes them.
+Rows of any type are accepted if they have the attributes: those of a simulation's `Result`, those of a capture, and
+your own. This module must not know which code makes them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["JobRow", "WithJobs", "timeline"]
 
 
 class JobRow(Protocol):
-    """A row about a job, in the words of Batsim's jobs.csv. `batprotocol.simulator.JobRow` is one."""
+    """A row about a job, with the names of Batsim's jobs.csv. `batprotocol.simulator.JobRow` is one."""
 
     @property
     def job_id(self) -> str: ...
@@ -48,7 +48,7 @@ class JobRow(Protocol):
 
 @runtime_checkable
 class WithJobs(Protocol):
-    """What has rows of jobs, such as the `Result` of a simulation. It may tell its `host_count`, too."""
+    """An object with rows of jobs, such as the `Result` of a simulation. It may have a `host_count`, too."""
 
     @property
     def jobs(self) -> Iterable[JobRow]: ...
@@ -66,18 +66,18 @@ def timeline(
     """The timeline of a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
 
     Args:
-        source: a `Capture` or the file that it is in; the `Result` of a simulation; rows of jobs; a jobs.csv of Batsim,
-            or the folder that it is in.
-        name: what to call the run; unless given, as its file is called.
-        users: who submitted each job, by its full name, such as `workload.users()`, to colour jobs by. In a capture,
-            the data of jobs may tell (`"user"` of an object in JSON).
-        messages: the page keeps the texts of that many messages, the first ones; None: of all.
-        describe: what is shown of a message; its JSON unless given.
-        beside: of rows of jobs, a folder with the other result files of Batsim, which are drawn, too.
+        source: a `Capture`, or its file; the `Result` of a simulation; rows of jobs; a jobs.csv of Batsim, or its
+            folder.
+        name: the name of the run; by default, the name of its file.
+        users: the user of each job, by the full name of the job, such as `workload.users()`. Jobs can be coloured by
+            their users. In a capture, the extra data of a job may name its user (`"user"` of an object in JSON).
+        messages: the page keeps the texts of the first messages, up to this number; None: of all.
+        describe: makes the text that the page shows for a message; by default, its JSON.
+        beside: with rows of jobs: a folder with the other result files of Batsim, which are drawn, too.
 
     Raises:
         CaptureError: the file holds neither messages nor a table of jobs.
-        InputError: it is none of these, or something in it is not what it should be.
+        InputError: the source is none of these, or it contains an invalid value.
         OSError: a file cannot be read.
 
     >>> timeline(result).save("run.html")  # doctest: +SKIP
@@ -89,9 +89,9 @@ def timeline(
             data = read_tables(table, name)
         else:
             with Capture(source) as capture:
-                data = _said(capture, name, messages, describe)
+                data = _of_capture(capture, name, messages, describe)
     elif isinstance(source, Capture):
-        data = _said(source, name, messages, describe)
+        data = _of_capture(source, name, messages, describe)
     elif isinstance(source, WithJobs):
         hosts = getattr(source, "host_count", None)
         data = TimelineData(name or "simulation", map(_job, source.jobs), hosts=hosts)
@@ -106,7 +106,7 @@ def timeline(
     return Timeline([data])
 
 
-def _said(capture: Capture, name: str, messages: int | None, describe: Describe | None) -> TimelineData:
+def _of_capture(capture: Capture, name: str, messages: int | None, describe: Describe | None) -> TimelineData:
     path = capture.path.rstrip(os.sep)
     return read_conversation(
         capture,
@@ -133,7 +133,7 @@ def _job(row: Any) -> TimelineJob:
             profile=getattr(row, "profile", ""),
         )
     except AttributeError as error:
-        raise InputError(f"{type(row).__name__} is no row about a job: {error}") from None
+        raise InputError(f"{type(row).__name__} is not a row about a job: {error}") from None
 
 
 def _with_user(job: TimelineJob, user: object) -> TimelineJob:

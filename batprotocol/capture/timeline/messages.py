@@ -1,7 +1,7 @@
-"""Messages as a timeline has them: a mark for each, which jobs they are about, and the texts of the first ones.
+"""The messages of a timeline: a mark for each, the jobs that it is about, and the texts of the first messages.
 
-Columns of numbers in place of values, and texts compressed as they come: a conversation may have millions of messages.
-It must not know what messages say.
+A conversation may have millions of messages, so they are stored as columns of numbers, and texts are compressed as they
+arrive. This module must not know the meaning of messages.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import msgspec
 __all__ = ["BLOCK", "MOST_TEXTS", "Messages", "deflated"]
 
 BLOCK: Final = 256
-"""How many texts are compressed together, and unpacked together when one of them is asked for."""
+"""How many texts are compressed together. To show one of them, the page unpacks all of them."""
 MOST_TEXTS: Final = 20_000
-"""Of how many messages the texts are kept unless told otherwise."""
+"""The number of messages whose texts are kept by default."""
 _MOST_EVENTS: Final = 2**16 - 1
 
 
@@ -33,7 +33,7 @@ class Messages:
     """The messages of a conversation, in their order.
 
     Args:
-        most_texts: of how many messages the texts are kept; None: of all.
+        most_texts: the number of messages whose texts are kept; None: all.
         hint: how to see a message whose text is not kept, with `{number}` for its number.
     """
 
@@ -43,16 +43,16 @@ class Messages:
         self.times = array("d")
         """The simulated time of each message."""
         self.senders = array("B")
-        """Who says each: 0 is Batsim, 1 the decision component."""
+        """The sender of each message: 0 is Batsim, 1 is the decision component."""
         self.kinds = array("H")
-        """The most telling event of each, as a place in `kind_names`."""
+        """The most important event of each message, as a place in `kind_names`."""
         self.events = array("H")
-        """How many events each has."""
+        """The number of events of each message."""
         self.kind_names: list[str] = []
         self.blocks: list[bytes] = []
-        """The texts, as deflated JSON of `BLOCK` each."""
+        """The texts, as deflated JSON, `BLOCK` texts each."""
         self.text_count = 0
-        """Of how many messages the texts are kept."""
+        """The number of messages whose texts are kept."""
         self._kinds: dict[str, int] = {}
         self._texts: list[str] = []
         self._jobs: dict[str, int] = {}
@@ -70,12 +70,12 @@ class Messages:
         """Add the next message.
 
         Args:
-            time: when it was said, in simulated seconds.
+            time: when it was sent, in simulated seconds.
             sender: 0 for Batsim, 1 for the decision component.
-            kind: the name of its most telling event; "" if it has none.
+            kind: the name of its most important event; "" if it has no events.
             events: how many events it has.
             job_ids: the jobs that it is about, by their full names.
-            text: what is shown of it, where that `wants_text`.
+            text: the text that the page shows for it; kept only if `wants_text`.
         """
         number = len(self.times)
         if text is not None and self.wants_text:
@@ -96,7 +96,7 @@ class Messages:
             messages.append(number)
 
     def finish(self) -> None:
-        """No message follows."""
+        """Compress the last texts. Call it after the last message."""
         if self._texts:
             self._pack()
 
@@ -105,13 +105,13 @@ class Messages:
         self._texts.clear()
 
     def by_job(self, job_ids: Sequence[str]) -> tuple[array[int], array[int]]:
-        """The messages about each of these jobs: where they begin, one more place than there are jobs, and they."""
+        """The messages about each of these jobs, and where those of each begin (one place more than there are jobs)."""
         places = {job_id: place for place, job_id in enumerate(job_ids)}
         place_of = [places.get(job_id, -1) for job_id in self._jobs]
         jobs, messages = self._pairs
         begin = [0] * (len(job_ids) + 1)
         for job in jobs:
-            begin[place_of[job] + 1] += 1  # of jobs that nobody knows, in the first place
+            begin[place_of[job] + 1] += 1  # messages about unknown jobs are counted in the first place
         begin[0] = 0
         for place in range(1, len(begin)):
             begin[place] += begin[place - 1]

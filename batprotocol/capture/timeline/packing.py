@@ -1,7 +1,7 @@
-"""A run as bytes that its page unpacks: a header as JSON, and columns of numbers.
+"""Encode a run as bytes, which its page unpacks: a header as JSON, and columns of numbers.
 
-Of each column, all first bytes come first, then all second ones: numbers that follow one another begin alike, and so
-they deflate to half. `page/data.js` is the other side. It must not know what a page is.
+A column begins with the first bytes of all its numbers; the second bytes follow, and so on. Neighbouring numbers begin
+alike, so the column deflates to half the size. `page/data.js` unpacks it. This module must not know what a page is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNITS: Final = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
 def all_series(timeline: TimelineData) -> list[Series]:
-    """The series of a run, in the order in which they are drawn: what jobs tell, and what was given."""
+    """The series of a run, in the order in which they are drawn: those computed from the jobs, and those given."""
     kinds = {each.kind for each in timeline.given}
     found = [] if "queue" in kinds or not timeline.jobs else [waiting_jobs(timeline.jobs)]
     if "hosts" not in kinds and timeline.host_count:
@@ -45,7 +45,7 @@ def all_series(timeline: TimelineData) -> list[Series]:
 
 
 def as_json(value: Any) -> bytes:
-    """JSON that is UTF-8, whatever names there are: those of files may hold what is no character."""
+    """JSON in UTF-8 for any names: those of files may contain bytes that are not characters."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -53,7 +53,7 @@ def as_json(value: Any) -> bytes:
 
 
 def state_number(job: TimelineJob) -> int:
-    """How the job ended, as a place in `states` of `page/colours.json`."""
+    """The final state of the job, as a place in `states` of `page/colours.json`."""
     return _OTHER_STATE if job.state is None else _STATES.get(job.state, _OTHER_STATE)
 
 
@@ -110,7 +110,7 @@ def packed(timeline: TimelineData) -> bytes:
 
 
 def _unused(timeline: TimelineData, series: Sequence[Series]) -> Series:
-    """How many hosts had no job, on or off: the overview shows the others."""
+    """How many hosts had no job, whether they were on or off: the overview shows the others."""
     free = [each for each in series if each.kind == "hosts"]
     if free and not timeline.off_duty and free[0] not in timeline.given:
         return free[0]
@@ -118,7 +118,7 @@ def _unused(timeline: TimelineData, series: Sequence[Series]) -> Series:
 
 
 def _job_columns(timeline: TimelineData, words: dict[str, list[str]]) -> dict[str, array[Any]]:
-    """The jobs, and one more row for each interval of hosts of those that ran."""
+    """The columns of the jobs, and those of the host intervals of the jobs that ran."""
     jobs = timeline.jobs
     intervals = [job.hosts if job.started is not None else () for job in jobs]
     return {
@@ -138,7 +138,7 @@ def _job_columns(timeline: TimelineData, words: dict[str, list[str]]) -> dict[st
 
 
 def _numbered(texts: Sequence[str], words: dict[str, list[str]], name: str) -> array[int]:
-    """Texts as their places among the different ones."""
+    """Texts as numbers: their places in the list of different texts."""
     places: dict[str, int] = {}
     numbers = array("I", [places.setdefault(text, len(places)) for text in texts])
     words[name] = list(places) or [""]
@@ -156,7 +156,7 @@ def _off_duty(timeline: TimelineData) -> dict[str, array[Any]]:
 
 
 def _planes(values: array[Any]) -> bytes:
-    """The bytes of numbers, the smallest ones of all, then the next ones..."""
+    """The bytes of numbers: first the least significant byte of each, then the next byte of each..."""
     if sys.byteorder == "big":
         values = values[:]
         values.byteswap()
@@ -165,7 +165,7 @@ def _planes(values: array[Any]) -> bytes:
 
 
 def size(timeline: TimelineData) -> str:
-    """The run in a line: how many jobs and hosts, and how long."""
+    """The run in a line: the number of jobs and hosts, and the duration."""
     jobs = len(timeline.jobs)
     parts = [f"{jobs:,} job{'' if jobs == 1 else 's'}"]
     if timeline.host_count:
@@ -178,7 +178,7 @@ def size(timeline: TimelineData) -> str:
 
 
 def facts(timeline: TimelineData) -> str:
-    """The run in a line: its size, how many messages, and how many of their texts the page has."""
+    """The run in a line: its size, the number of messages, and the number of their texts in the page."""
     messages = timeline.messages
     if messages is None or not len(messages):
         return size(timeline)

@@ -1,8 +1,8 @@
-"""Timelines -> one page of HTML that needs nothing else, and asks for nothing.
+"""Make one page of HTML of timelines, which needs no other files and no network.
 
-Its parts lie beside this file in `page/`: markup, style, and scripts that are joined in the order of `_SCRIPTS`. What
-runs say is in deflated blocks, so that no text of theirs is ever markup; the title alone is, and is escaped. A policy
-in the page lets the browser run only these scripts, and ask for nothing at all.
+Its parts are in the folder `page/`: markup, style, and scripts that are joined in the order of `_SCRIPTS`. The texts of
+runs are in deflated blocks, so none of them is ever read as markup. Only the title is part of the markup, and it is
+escaped. A policy in the page lets the browser run only these scripts, and forbids all requests.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from batprotocol.capture.timeline.values import TimelineData
 __all__ = ["MOST_RUNS", "parts"]
 
 MOST_RUNS: Final = 4
-"""How many runs a page has room for, one above the other."""
+"""The greatest number of runs in a page, one above the other."""
 
 _SCRIPTS: Final = ("data", "scales", "gantt", "lanes", "stage", "details", "moving", "pointing", "main")
 _PLACE: Final = re.compile(r"@(POLICY|VERSION|TITLE|COLOUR|STYLE|DATA|SCRIPT)@")
 
 
 def parts(timelines: Sequence[TimelineData], title: str = "", colour: str = "job") -> Iterator[str]:
-    """The page, piece by piece: a large one need not be in memory at once.
+    """The page, piece by piece, so that a large page need not be in memory at once.
 
     Args:
         timelines: the runs, which are drawn one above the other over the same time.
-        title: its title; the names of the runs unless given.
-        colour: by what jobs are coloured first.
+        title: its title; by default, the names of the runs.
+        colour: the property that selects the colour of a job at first.
     """
     folder = files("batprotocol.capture.timeline") / "page"
     style = (folder / "page.css").read_text("utf-8")
@@ -63,7 +63,7 @@ def parts(timelines: Sequence[TimelineData], title: str = "", colour: str = "job
 
 
 def _data(timeline: TimelineData, place: int) -> Iterator[str]:
-    """A run, and its texts, as elements that no browser runs."""
+    """A run and its texts, as elements that a browser does not execute."""
     yield f'<script type="text/plain" data-run="{place}">{b64encode(packed(timeline)).decode()}</script>\n'
     for number, block in enumerate(timeline.messages.blocks if timeline.messages is not None else ()):
         yield f'<script type="text/plain" id="text-{place}-{number}">{b64encode(block).decode()}</script>\n'

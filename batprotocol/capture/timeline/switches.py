@@ -1,6 +1,6 @@
-"""When hosts were off, or on their way: from what changes at each moment to the times of groups of hosts.
+"""When hosts were off or switching: from the changes at each moment to the times of groups of hosts.
 
-It must not know who tells of the changes.
+This module must not know the source of the changes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Power", "Switches"]
 
 
 class Power(Enum):
-    """What a host does about its power."""
+    """The power state of a host."""
 
     ON = "on"
     OFF = "off"
@@ -40,33 +40,33 @@ class Switches:
         self._found: list[OffDuty] = []
 
     def power(self, host: int) -> Power:
-        """What a host does now."""
+        """The power state of a host now."""
         return self._since[host][1] if host in self._since else Power.ON
 
     def change(self, time: float, intervals: Iterable[tuple[int, int]], power: Power) -> None:
-        """From this time on, these hosts do that."""
+        """From this time on, these hosts have this power state."""
         hosts = [host for first, last in intervals for host in range(first, last + 1)]
         self._end(time, hosts)
         if power is not Power.ON:
             self._since.update(dict.fromkeys(hosts, (time, power)))
 
     def finish(self, time: float) -> list[OffDuty]:
-        """All times that hosts were not on, to the end of the run."""
+        """All times at which hosts were not on, until the end of the run."""
         self._end(time, sorted(self._since))
         return self._found
 
     def _end(self, time: float, hosts: Iterable[int]) -> None:
-        """What these hosts did is over: those side by side that did the same are told as one."""
+        """End the states of these hosts. Neighbouring hosts with the same state and time become one entry."""
         run: list[tuple[int, float, Power]] = []
         for host in hosts:
             did = self._since.pop(host, None)
             if run and (did is None or (run[-1][0] + 1, *did) != (host, *run[-1][1:])):
-                self._tell(run, time)
+                self._add(run, time)
             if did is not None:
                 run.append((host, *did))
-        self._tell(run, time)
+        self._add(run, time)
 
-    def _tell(self, run: list[tuple[int, float, Power]], end: float) -> None:
+    def _add(self, run: list[tuple[int, float, Power]], end: float) -> None:
         if run and end > run[0][1]:
             self._found.append(OffDuty(run[0][0], run[-1][0], run[0][1], end, run[0][2] in _SWITCHING))
         run.clear()

@@ -1,7 +1,7 @@
-"""Batsim's result files -> a timeline: jobs.csv, and what lies beside it.
+"""Make a timeline of Batsim's result files: jobs.csv, and the files beside it.
 
-Of jobs.csv, only the columns are needed that say who ran when and where, so that tables of other Batsims and other
-simulators do, too. It must not know how a timeline is drawn.
+Only those columns of jobs.csv are needed that say when and where each job ran. So tables of other versions of Batsim
+and of other simulators can be read, too. This module must not know how a timeline is drawn.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def read_tables(
 
     Args:
         path: the jobs.csv.
-        name: what to call the run; unless given, as its folder is called.
-        jobs: its jobs, where they are kept otherwise, and the file is not there.
+        name: the name of the run; by default, the name of its folder.
+        jobs: its jobs, if they are stored elsewhere and the file does not exist.
 
     Raises:
-        InputError: one of the files is not what it should be.
+        InputError: one of the files is invalid.
         OSError: one of the files cannot be read.
     """
     file = Path(path)
@@ -79,9 +79,9 @@ def _rows(file: Path, needed: Sequence[str], what: str = "such a table") -> Iter
     except InputError:
         raise
     except UnicodeDecodeError:
-        raise InputError("it is no table: it is no text in UTF-8", file=os.fspath(file)) from None
+        raise InputError("it is not a table: it is not a text in UTF-8", file=os.fspath(file)) from None
     except ValueError as error:
-        raise InputError(f"it is no table: {error}", file=os.fspath(file)) from None
+        raise InputError(f"it is not a table: {error}", file=os.fspath(file)) from None
 
 
 def _number(row: dict[str, str], column: str, file: Path, line: int) -> float | None:
@@ -98,7 +98,7 @@ def read_table(file: Path) -> Iterator[TimelineJob]:
     """The jobs of a jobs.csv, or of another table that has its most important columns.
 
     Raises:
-        InputError: it is none; with the line.
+        InputError: it is not such a table; the error names the line.
         OSError: it cannot be read.
     """
     for line, row in _rows(file, _NEEDED, "a table of jobs"):
@@ -130,7 +130,7 @@ def read_table(file: Path) -> Iterator[TimelineJob]:
 
 
 def _host_count(file: Path) -> int | None:
-    """How many hosts there are, which each row of machine_states.csv adds up to."""
+    """The number of hosts: the counts in each row of machine_states.csv add up to it."""
     for line, row in _rows(file, ("time", "nb_idle", "nb_computing")):
         counts = [_number(row, column, file, line) for column in row if column.startswith("nb_")]
         return int(sum(count or 0.0 for count in counts))
@@ -138,7 +138,7 @@ def _host_count(file: Path) -> int | None:
 
 
 def _power(file: Path) -> Series:
-    """The watts of all hosts; a row has the mean since the one before."""
+    """The power of all hosts in watts. A row of the file has the mean since the row before it."""
     times, values = array("d"), array("d")
     last = None
     for line, row in _rows(file, ("time", "epower")):
@@ -154,7 +154,7 @@ def _power(file: Path) -> Series:
 
 
 def _off_duty(file: Path, end: float) -> list[OffDuty]:
-    """When hosts switched off, were off and switched on again, as pstate_changes.csv tells."""
+    """When hosts switched off, were off and switched on again, from pstate_changes.csv."""
     switches = Switches()
     for line, row in _rows(file, ("time", "machine_id", "new_pstate")):
         time = _number(row, "time", file, line) or 0.0

@@ -1,6 +1,6 @@
-"""`Timeline`: what is drawn of one run or several, and the files that are made of it.
+"""`Timeline`: the drawing of one run or several, and the files that are made of it.
 
-It must not know what runs are read from.
+This module must not know the sources of runs.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ __all__ = ["Timeline", "kind_of"]
 
 _KINDS: Final = {".html": "page", ".pdf": "figure", ".svg": "figure", ".png": "figure"}
 _HEIGHT = 640
-"""How high the page is in a notebook, in pixels."""
+"""The height of the page in a notebook, in pixels."""
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """Whether a file of this name is a `page` or a `figure`.
 
     Raises:
-        InputError: its ending is of neither.
+        InputError: the file name has another ending.
     """
     return by_ending(path, _KINDS)
 
 
 class Timeline:
-    """One run, or several one above the other over the same time, to be drawn. A notebook shows it.
+    """One run, or several runs one above the other with the same time axis. A notebook shows the page.
 
     Args:
         runs: the runs.
-        title: the title of the page; the names of the runs unless given.
+        title: the title of the page; by default, the names of the runs.
 
     Raises:
-        InputError: there is no run, or there are more than a page has room for.
+        InputError: there is no run, or there are too many for a page.
 
     `one + other` has the runs of both.
     """
 
     def __init__(self, runs: Iterable[TimelineData], title: str = "") -> None:
         self.runs: Sequence[TimelineData] = tuple(runs)
-        """The runs, from the uppermost down."""
+        """The runs, from top to bottom."""
         self.title = title
         if not 1 <= len(self.runs) <= MOST_RUNS:
             raise InputError(f"a timeline has 1 to {MOST_RUNS} runs, got {len(self.runs)}")
@@ -64,17 +64,17 @@ class Timeline:
         return "".join(parts(self.runs, self.title))
 
     def save(self, path: str | os.PathLike[str], *, colour: Colouring = "job") -> None:
-        """Write it to a file.
+        """Write the page or a figure to a file.
 
         Args:
-            path: the file. Its ending says what it is: `.html` is the page, `.pdf`, `.svg` or `.png` a figure.
-            colour: by what jobs are coloured, in the page at first: `job`, `state`, `waiting` (how long they waited),
-                `user`, `profile` or `workload`.
+            path: the file. Its ending selects the kind: `.html` is the page; `.pdf`, `.svg` or `.png` is a figure.
+            colour: the property that selects the colour of a job: `job`, `state`, `waiting` (how long it waited),
+                `user`, `profile` or `workload`. Readers can change it in the page.
 
         Raises:
             InputError: the file has another ending.
-            OSError: it cannot be written.
-            PackageMissing: a figure is wanted, and matplotlib is not installed.
+            OSError: the file cannot be written.
+            PackageMissing: it is a figure, and matplotlib is not installed.
         """
         if kind_of(path) == "page":
             with whole(path) as file:
@@ -98,6 +98,6 @@ class Timeline:
         return draw(self.runs, colour)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, for notebooks."""
+        """The page in a separate frame, for notebooks."""
         frame = f"border:0;width:100%;height:{_HEIGHT}px"
         return f'<iframe sandbox="allow-scripts" style="{frame}" srcdoc="{escape(self.html())}"></iframe>'

@@ -1,6 +1,6 @@
-"""What jobs tell of the whole machine: how many wait, how many hosts are free.
+"""Series of the whole machine, computed from the jobs: how many jobs wait, and how many hosts are free.
 
-It must not know where the jobs were read.
+This module must not know the source of the jobs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def waiting_jobs(jobs: Iterable[TimelineJob]) -> Series:
     for job in jobs:
         leaves = job.finished if job.started is None else job.started
         if job.submitted is None or (leaves is None and job.state is FinalJobState.REJECTED):
-            continue  # nobody told when it was rejected
+            continue  # the time of its rejection is not known
         changes.append((job.submitted, 1))
         if leaves is not None:
             changes.append((max(leaves, job.submitted), -1))
@@ -57,9 +57,9 @@ def free_hosts(
     Args:
         jobs: all jobs.
         host_count: how many hosts there are.
-        start: since when, in simulated seconds.
-        off_duty: hosts that were off, or on their way.
-        end: the end of the run, in simulated seconds: who is off duty until then stays so.
+        start: the start of the series, in simulated seconds.
+        off_duty: hosts that were off or switching.
+        end: the end of the run, in simulated seconds. Hosts that are off duty until then stay off.
     """
     held: list[tuple[float, float | None, tuple[tuple[int, int], ...]]] = [
         (job.started, job.finished, job.hosts) for job in jobs if job.started is not None and job.hosts
@@ -70,9 +70,9 @@ def free_hosts(
         changes.append((since, True, number))
         if until is not None:
             changes.append((max(since, until), until <= since, number))
-    changes.sort()  # an end comes before a start of the same moment: hosts are handed over
+    changes.sort()  # at the same moment, ends come before starts: the next job gets the hosts
     busy = 0
-    more: Counter[int] = Counter()  # of hosts that several have, how many besides the first
+    more: Counter[int] = Counter()  # for hosts that several jobs share: the number of jobs besides the first one
     times, values = array("d", [start]), array("d", [host_count])
     under_way = bytearray(len(held))
     for time, group in groupby(changes, itemgetter(0)):
@@ -94,7 +94,7 @@ def free_hosts(
 
 
 def _given_back(busy: int, mask: int, more: Counter[int]) -> int:
-    """The hosts that are still busy when one who had those of the mask has left."""
+    """The hosts that are still busy after a job with the hosts of the mask has ended."""
     kept = 0
     if more:
         for host in _members(mask):

@@ -1,6 +1,6 @@
-"""What a timeline is made of: jobs, series over time, hosts out of service, messages.
+"""The parts of a timeline: jobs, series over time, hosts out of service, messages.
 
-Plain values, whatever they were read from and whatever is made of them. It must not know of either.
+They are plain values. This module must not know their sources, nor how they are drawn.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["MOST_HOSTS", "OffDuty", "Series", "SeriesKind", "TimelineData", "TimelineJob"]
 
 MOST_HOSTS: Final = 1_000_000
-"""Hosts have smaller numbers than this."""
+"""The numbers of hosts are below this limit."""
 
 SeriesKind: TypeAlias = Literal["queue", "hosts", "power", "probe"]
-"""What a series is about: jobs that wait, free hosts, watts, or what a probe measures."""
+"""The subject of a series: jobs that wait, free hosts, power, or the values of a probe."""
 
 
 class TimelineJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A job of a timeline. Times are in simulated seconds, and None where they are not known or never came.
+    """A job of a timeline. Times are in simulated seconds; None means unknown, or that it did not happen.
 
     Args:
         job_id: its full name, `workload!job`.
         submitted: when it was submitted.
-        started: when its execution began; None if it never did.
-        finished: when its execution ended; None if it never did.
+        started: when its execution began; None if it did not begin.
+        finished: when its execution ended; None if it did not end.
         hosts: its hosts, (first, last) of each interval.
-        state: how it ended; None if that is not known, or it has not ended.
-        requested: how many hosts it asked for.
+        state: its final state; None if that is not known, or it has not ended.
+        requested: the number of hosts that it requested.
         walltime: its walltime in seconds, or None.
         profile: the name of its profile.
-        user: who submitted it; "" if that is not known.
+        user: the user who submitted it; "" if that is not known.
     """
 
     job_id: str
@@ -65,7 +65,7 @@ def intervals_of(hosts: str, whose: str) -> tuple[tuple[int, int], ...]:
     """The intervals of a host set (`0-3 8`).
 
     Raises:
-        InputError: it is none, or holds numbers that no host has.
+        InputError: it is not a host set, or it contains a number that is too large.
     """
     try:
         intervals = frozen_hosts(hosts).intervals
@@ -80,14 +80,14 @@ class Series(msgspec.Struct, frozen=True):
     """A value over time.
 
     Args:
-        name: what it is called.
-        kind: what it is about.
-        times: in simulated seconds, ascending.
+        name: its name.
+        kind: its subject.
+        times: the times of the values in simulated seconds, ascending.
         values: the value from each of these times on.
         unit: the unit of the values, such as `W`; "" for counts.
-        lane: where it is drawn; series of the same lane share it. Its name unless given.
-        is_step: whether a value holds until the next one; else it is a measure of its moment.
-        most: the greatest value that there could be, such as all hosts; 0 if that is not known.
+        lane: the lane in which it is drawn; several series can share one. By default, the name of the series.
+        is_step: whether a value holds until the next one; otherwise, it is measured at its time only.
+        most: the greatest possible value, such as the number of hosts; 0 if that is not known.
     """
 
     name: str
@@ -101,14 +101,14 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class OffDuty(msgspec.Struct, frozen=True, gc=False):
-    """Hosts that were switched off for a while, or on their way.
+    """Hosts that were off or switching for a while.
 
     Args:
         first: the first host.
         last: the last host.
-        start: since when, in simulated seconds.
-        end: until when, in simulated seconds.
-        is_switching: whether they switched on or off, rather than sleep.
+        start: when it began, in simulated seconds.
+        end: when it ended, in simulated seconds.
+        is_switching: whether they were switching on or off; otherwise, they were off.
     """
 
     first: int
@@ -119,21 +119,21 @@ class OffDuty(msgspec.Struct, frozen=True, gc=False):
 
 
 class TimelineData:
-    """All that is drawn of one run.
+    """All data that are drawn for one run.
 
     Args:
-        name: what the run is called.
+        name: the name of the run.
         jobs: its jobs, in any order.
-        hosts: how many computation hosts there are; unless given, as many as jobs had.
+        hosts: the number of computation hosts; by default, that of the hosts up to the last one that a job had.
         host_names: their names, by their numbers.
-        series: what is drawn besides the jobs that wait and the hosts that are free, which jobs tell. A series of kind
-            `hosts` or `queue` takes the place of what jobs tell.
-        off_duty: hosts that were switched off or on their way.
-        messages: what was said.
-        end: when the run ended, in simulated seconds; unless given, with the last of what is known of it.
+        series: more series to draw. Those of the jobs that wait and of the free hosts are computed from the jobs,
+            unless a series of kind `queue` or `hosts` replaces them.
+        off_duty: hosts that were off or switching.
+        messages: the messages of the run.
+        end: when the run ended, in simulated seconds; by default, the last time that is known.
 
     Raises:
-        InputError: a time is no finite number, or there is nothing to draw.
+        InputError: a time is not a finite number, or there is nothing to draw.
     """
 
     def __init__(
@@ -149,18 +149,18 @@ class TimelineData:
         end: float | None = None,
     ) -> None:
         self.name = name
-        """What the run is called."""
+        """The name of the run."""
         self.jobs = sorted(jobs, key=lambda job: (inf if job.started is None else job.started, job.submitted or 0.0))
-        """The jobs by their start, those that never started last."""
+        """The jobs by their start; those that did not start come last."""
         self.host_names = tuple(host_names)
         self.off_duty = list(off_duty)
         self.messages = messages
         self.given = list(series)
         seen = max((job.hosts[-1][1] + 1 for job in self.jobs if job.hosts), default=0)
         self.host_count = max(seen, hosts or 0)
-        """How many computation hosts there are."""
+        """The number of computation hosts."""
         self.start, self.end = self._span(end)
-        """The span of simulated time that it is about, in seconds."""
+        """The start and the end of the run, in simulated seconds."""
 
     def _span(self, end: float | None) -> tuple[float, float]:
         first, last = inf, -inf
