@@ -3,8 +3,8 @@
     python lookahead.py lublin_256.swf.gz --choices 8
 
 This is the rollout algorithm (Bertsekas, Tsitsiklis and Wu, Journal of Heuristics 3, 1997) with a policy as the base.
-What is looked into is the simulation itself, so the rollouts know when jobs will come and how long they will run: the
-figure tells what perfect knowledge is worth, and is no scheduler that a machine could have.
+The rollouts run the simulation itself, so they know when jobs will come and how long they will run. The figure shows
+the gain of perfect knowledge; a scheduler of a real machine cannot reach it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PUBLISHED = EASY(FCFS(), spare=False, strict=True, once=True)
 
 
 def worth(env: Batch, action: int, base: str, depth: int) -> float:
-    """What comes of an action, if the base policy decides the next ones."""
+    """The reward after an action, if the base policy decides the next ones."""
     reward, is_over = env.decide(action)
     while not is_over and depth:
         reward, is_over = env.decide(env.pick(base))

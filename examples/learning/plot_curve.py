@@ -15,7 +15,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 PUBLISHED = {"SJF": 73.31, "RLScheduler, as published": 58.64, "F4": 53.64}
-"""What others come to on the same windows, with the same backfilling."""
+"""The results of other schedulers on the same windows, with the same backfilling."""
 
 
 def draw(curve: Path, picture: Path) -> None:

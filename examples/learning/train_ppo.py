@@ -4,9 +4,9 @@
     python train_ppo.py lublin_256.swf.gz --seconds 1800 --curve curve.jsonl --model model.zip
 
 The network looks at each job that waits in the same way (the kernel of RLScheduler, Zhang et al., SC 2020): a few
-numbers of the job and of the machine make its score, and the probabilities are those of the scores. What is learned
-does not depend on where in the queue a job stands. The reward is minus the slowdown that each step adds, in proportion
-to what SJF comes to on the same window, so that hard windows do not count for more than easy ones.
+numbers of the job and of the machine make its score, and the probabilities are those of the scores. The
+place of a job in the queue does not matter. The reward is minus the slowdown that each step adds, divided by the result
+of SJF on the same window, so that hard windows do not count for more than easy ones.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from batprotocol.simulator import named_workload
 HELD_OUT = (1981, 2714, 2756, 3316, 4022, 4299, 5228, 7085, 7762, 8850)
 """The first jobs of the ten sequences of 1,024 jobs that published tables of this log are about."""
 TRAINING = ((0, 1981), (6252, 7085))
-"""What is left of the log without them, where it is long enough."""
+"""The parts of the log between them that are long enough."""
 PUBLISHED = EASY(FCFS(), spare=False, strict=True, once=True)
 
 
 class Relative(Batch):
-    """Rewards in proportion to what SJF comes to on the same window."""
+    """Rewards divided by the result of SJF on the same window."""
 
     def begin(self) -> None:
         self._scale = 1.0
@@ -61,7 +61,7 @@ class Relative(Batch):
 
 
 def play(env: Batch, order: str) -> float:
-    """What an order comes to in an episode that has just begun."""
+    """The result of an order in an episode that has just begun."""
     is_over = False
     while not is_over:
         reward, is_over = env.decide(env.pick(order))

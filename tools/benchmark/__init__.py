@@ -1,4 +1,4 @@
-"""What `tools/bench.py` measures and with what: the workloads, the competitors, the clock, the tables.
+"""The parts of `tools/bench.py`: the workloads, the competitors, the clock, the tables.
 
 Nothing here is part of the package. Another engine, or another library, is one more entry in `competitors`.
 """

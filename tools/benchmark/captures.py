@@ -44,7 +44,7 @@ PART: Final = 300
 
 
 def recording(jobs: int, rounds: int) -> list[list[str]]:
-    """What it adds to a turn, in processor time of both programs."""
+    """The cost that a recording adds to a turn, in processor time of both programs."""
     taken: dict[str, list[float]] = {shape: [] for shape in SHAPES}
     with tempfile.TemporaryDirectory() as folder:
         workload = os.path.join(folder, "workload.json")
@@ -85,7 +85,7 @@ def _spent() -> float:
 
 
 def million(count: int) -> list[list[str]]:
-    """What a capture of so many messages takes: each measure in a process of its own, which tells its memory."""
+    """The cost of a capture of `count` messages. Each measure is a process of its own, which reports its memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.mcap")
         written = _alone(_write, path, count)

@@ -1,4 +1,4 @@
-"""Who is measured: each competitor turns the same messages into bytes and bytes into the same values.
+"""The competitors: each turns the same messages into bytes and bytes into the same values.
 
 An engine of batprotocol is a competitor like any other. Before anything is timed, `prepare` makes sure that all of them
 read and write the same.
@@ -40,7 +40,7 @@ class Competitor:
     encode: Callable[[Message], Data]
     decode: Callable[[bytes], Message]
     prepare: Callable[[], None] = _nothing
-    """What must be done before a batch of calls, untimed."""
+    """The preparation before a batch of calls, which is not timed."""
 
 
 def engine(name: str) -> Competitor:
@@ -89,7 +89,7 @@ def _own_json_encode(message: Message) -> bytes:
 
 
 def _plain(value: Any) -> list[float]:
-    """What msgspec does not know how to write: vectors of doubles."""
+    """The numbers of a vector of doubles, which msgspec cannot write itself."""
     numbers: list[float] = value.view.tolist()
     return numbers
 
@@ -116,10 +116,10 @@ OTHERS = (
 
 
 def prepare(workload: Workload, competitors: Sequence[Competitor]) -> dict[str, bytes]:
-    """The bytes to decode, by dialect, once all competitors have been seen to read and write the same.
+    """The bytes to decode, by dialect, after a check that all competitors read and write the same.
 
-    Who comes first in a dialect has written them; for flatbuffers that is `GENERATED`, the runtime of the format's own
-    makers, and for JSON the standard library.
+    The first competitor of a dialect writes them: for flatbuffers `GENERATED`, the runtime of the format's own makers,
+    and for JSON the standard library.
     """
     data: dict[str, bytes] = {}
     for writer in [*OTHERS, *competitors]:

@@ -1,8 +1,9 @@
 """The native engine against flatbuffers' own objects in C++, which Batsim's library stands on.
 
-`objects.cpp` is compiled with what flatc makes of the schema, and reads and writes the six messages in a process of its
-own, in turn with the engine. Reading is verifying and `UnPack`, writing is `Pack`. What counts is the processor's time.
-It needs a C++ compiler, flatc and flatbuffers' headers (Debian: `g++ flatbuffers-compiler libflatbuffers-dev`).
+`objects.cpp` is compiled with the code that flatc generates from the schema. It reads and writes the six messages in a
+process of its own, in turn with the engine. Reading is verifying and `UnPack`, writing is `Pack`. The times are
+processor time. It needs a C++ compiler, flatc and flatbuffers' headers (Debian: `g++ flatbuffers-compiler
+libflatbuffers-dev`).
 """
 
 from __future__ import annotations
@@ -51,13 +52,13 @@ def compiled(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class RemoteCall:
-    """What the program does with one of its messages."""
+    """A call of the program: it reads or writes one of its messages."""
 
     program: subprocess.Popen[str]
     order: str
 
     def time(self, times: int) -> float:
-        """How many nanoseconds it takes, on the average of so many."""
+        """The mean time of `times` calls, in nanoseconds."""
         assert self.program.stdin
         assert self.program.stdout
         self.program.stdin.write(f"{self.order} {times}\n")

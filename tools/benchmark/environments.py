@@ -1,4 +1,4 @@
-"""What a step of an environment costs, beside one of Gymnasium's CartPole-v1.
+"""Measure the cost of a step of an environment, beside one of Gymnasium's CartPole-v1.
 
 Agents choose at random among what is allowed, of the default log; observations are 128 x 8 numbers of the queue, 64 x 2
 of running jobs, and 3, with their masks. The processor's time counts, new episodes included, in one interleaved run.

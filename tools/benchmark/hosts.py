@@ -1,7 +1,7 @@
-"""What it costs to take hosts and to give them back: `Hosts`, and `procset.ProcSet` as schedulers use it.
+"""Measure the cost of taking hosts and giving them back: `Hosts`, and `procset.ProcSet` as schedulers use it.
 
-In each of some states of a cluster, sets of hosts are taken one after the other, and given back in the same order. What
-counts is the processor's time for one set, the median of batches in one interleaved run.
+In each of some states of a cluster, sets of hosts are taken one after the other, and given back in the same order. The
+figure is the processor time for one set, the median of batches in one interleaved run.
 """
 
 from __future__ import annotations

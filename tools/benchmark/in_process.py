@@ -1,9 +1,9 @@
 """Measure the costs of a turn on the scheduler's side: inside Batsim's process, and over the socket.
 
 A host in C, that of the tests, takes Batsim's place for the library, and a peer in pyzmq does for the socket; both play
-the same recorded simulation of delay jobs. All are pinned to one core and take turns, round after round. What counts is
-the processor's time, in all threads: of the calls in process, and over the socket of the scheduler's process, to which
-what Batsim itself spends on sending and receiving would come. It takes a C compiler.
+the same recorded simulation of delay jobs. All are pinned to one core and take turns, round after round. The figures
+are processor time in all threads: of the calls in process, and over the socket of the scheduler's process. Over the
+socket, Batsim itself would need more time to send and receive. The benchmark needs a C compiler.
 """
 
 from __future__ import annotations
@@ -79,19 +79,19 @@ def hosted(program: str, folder: str, target: str, engine: str, said: Sequence[b
     return done.stdout.split()
 
 
-def serve(target: str, engine: str, endpoint: str, told: Connection) -> None:
-    """A scheduler as a process; it tells when it waits, and what it has cost."""
-    logging.disable()  # what no-op leaves undone is no news
+def serve(target: str, engine: str, endpoint: str, results: Connection) -> None:
+    """A scheduler as a process; it reports when it is ready, and its cost."""
+    logging.disable()  # the warnings about no-op, which leaves jobs undone
     binary.use_engine(engine)
     began = 0
 
     def bound(endpoint: str) -> None:
         nonlocal began
-        told.send(endpoint)
+        results.send(endpoint)
         began = process_time_ns()
 
     run(load(target)(), endpoint, on_bound=bound)
-    told.send(process_time_ns() - began)
+    results.send(process_time_ns() - began)
 
 
 def served(folder: str, target: str, engine: str, said: Sequence[bytes]) -> float:
@@ -113,7 +113,7 @@ def served(folder: str, target: str, engine: str, said: Sequence[bytes]) -> floa
 
 
 def measured(jobs: int, rounds: int, engines: Sequence[str]) -> dict[tuple[str, str], Cost]:
-    """What a turn costs, for each case and engine: the medians of the rounds."""
+    """The cost of a turn, for each case and engine: the medians of the rounds."""
     said = {
         name: [message.to_binary() for message in turns.recorded(make(), jobs)[0]]
         for name, make in turns.SCHEDULERS.items()

@@ -1,9 +1,9 @@
 """Tasks and results a second through a broker: the runtime of FaST, against a bare loop of paho with the same payloads.
 
 Both send tasks that start a machine (QoS 2) to the same peer, which answers each with a result (QoS 1), as many at
-once, through the same mosquitto, in turn. The bare loop neither writes nor reads what is in them; it is measured as
-paho has it, and with `TCP_NODELAY`, too, which the runtime sets. It is the clock that counts, and the processor's time
-of this process beside it.
+once, through the same mosquitto, in turn. The bare loop neither writes nor reads their contents; it is measured
+with paho's defaults, and also with `TCP_NODELAY`, which the runtime sets. The figures are time by the clock, and the
+processor time of this process beside it.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ peer.on_subscribe = lambda *_: print("ready", flush=True)
 peer.connect("127.0.0.1", int(sys.argv[1]))
 peer.loop_forever()
 """
-"""Who answers, in a process of its own."""
+"""The peer that answers, in a process of its own."""
 
 
 class Sample(NamedTuple):
-    """What some tasks took, in seconds."""
+    """The times that some tasks took, in seconds."""
 
     clock: float
     processor: float
@@ -97,7 +97,7 @@ def broker() -> Iterator[int]:
 
 
 def bare(port: int, count: int, nodelay: bool) -> Sample:
-    """So many tasks by paho alone, which are written before."""
+    """`count` tasks by paho alone, which are written before."""
     client = Client(CallbackAPIVersion.VERSION2)
     turn, done, subscribed = threading.Semaphore(AT_ONCE), threading.Event(), threading.Event()
     left = count
@@ -131,7 +131,7 @@ def bare(port: int, count: int, nodelay: bool) -> Sample:
 
 
 def runtime(port: int, count: int) -> Sample:
-    """So many tasks by a cluster: written, sent, their results read and given."""
+    """`count` tasks by a cluster: written and sent, their results read and returned."""
     with Cluster(f"127.0.0.1:{port}") as cluster:
         node, turn, calls = cluster.node("node-a"), threading.Semaphore(AT_ONCE), []
         clock, processor = time.perf_counter(), time.process_time()

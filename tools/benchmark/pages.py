@@ -32,7 +32,7 @@ FRAMES = "window.frames_ = []; (function next(now) { frames_.push(now); requestA
 
 
 def made_up(count: int, hosts: int = HOSTS) -> TimelineData:
-    """A run of so many jobs, each on the hosts that are free first."""
+    """A run of `count` jobs, each on the hosts that are free first."""
     chance = random.Random(count)
     free = [0.0] * hosts
     jobs = []

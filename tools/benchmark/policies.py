@@ -1,4 +1,4 @@
-"""What a decision of a policy costs while many jobs wait: processor time of its own turn, on 1,000 hosts."""
+"""Measure the cost of a policy's decision while many jobs wait: processor time of its own turn, on 1,000 hosts."""
 
 from __future__ import annotations
 

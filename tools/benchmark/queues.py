@@ -1,4 +1,4 @@
-"""What a turn costs the example schedulers while ever more jobs wait.
+"""Measure the cost of a turn of the example schedulers while ever more jobs wait.
 
 The jobs that wait want more hosts than are free. In each turn the job that runs ends, so the first of the queue starts,
 and another one is submitted; all that a decision component does for it counts, but no bytes and no socket. The
@@ -94,7 +94,7 @@ class Play:
 
 
 def schedulers() -> dict[str, tuple[Callable[[], Scheduler], int]]:
-    """What is measured, by name: what makes it, and how many hosts each job wants."""
+    """The schedulers by name: the function that makes each, and the number of hosts that each job wants."""
     fcfs, easy = load(f"{EXAMPLES / 'fcfs.py'}:FCFS"), load(f"{EXAMPLES / 'easy_backfilling.py'}:EASY")
 
     def shortsighted() -> Scheduler:

@@ -1,4 +1,4 @@
-"""What a run of the formats' benchmark has found, and how it compares to the goals."""
+"""The results of the formats' benchmark, compared with the goals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Times = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured: for each workload the times, and the sizes of what each competitor writes."""
+    """The results: for each workload the times, and the size of each competitor's output."""
 
     times: Mapping[Workload, Times]
     sizes: Mapping[Workload, Mapping[str, int]]

@@ -1,9 +1,9 @@
 """Turns over `ipc://`: schedulers with the rules of the conversation on, against a bare pyzmq echo of what they reply.
 
-Batsim's side is played from a recorded conversation, of 20,000 delay jobs unless told otherwise: to a scheduler, and to
-an echo that sends the recorded replies. Each is a process of its own, all are pinned to one core with this one (Batsim
-and its decision component take turns anyway), and they are asked in turn, some hundred messages at a time, so whatever
-the machine does, it does to all. What counts is the median of these parts, of the wall clock.
+Batsim's side is played from a recorded conversation, by default of 20,000 delay jobs: to a scheduler, and to an echo
+that sends the recorded replies. Each is a process of its own. All are pinned to one core with this one, as Batsim and
+its decision component take turns anyway. They are asked in turn, some hundred messages at a time, so other load on the
+machine slows all of them alike. The figures are the medians of these parts, by the wall clock.
 
 Recorded runs of FCFS are played with `--recorded FILE.tar.xz`. They are short: a process gets the same one again and
 again, a part is a whole simulation, and its beginning is not counted.
@@ -53,7 +53,7 @@ PLAYED = 30_000
 """How many messages of it are played at least: a part of a short one is soon over, and what it takes differs widely."""
 
 BEGINNING = 4
-"""How many messages of it are not counted: those that tell of the platform."""
+"""The number of its first messages that are not counted: those about the platform."""
 
 
 class Recording(NamedTuple):

@@ -50,7 +50,7 @@ COMMUNICATIONS = 2_000
 
 
 class Cost(NamedTuple):
-    """What simulations took: seconds of processor time for each job, and the peak of the process's memory in MB."""
+    """The cost of simulations: seconds of processor time for each job, and the peak of the process's memory in MB."""
 
     seconds: float
     megabytes: float
@@ -72,12 +72,12 @@ def communications(jobs: int, fewest: int, most: int, between: float) -> Workloa
 
 
 def simulated(jobs: int, running: int, times: int) -> Cost:
-    """What it costs to simulate so many jobs: the median of so many times."""
+    """The cost of simulating `jobs` jobs: the median of `times` simulations."""
     return measured_cost(workload(jobs, running), Platform.homogeneous(HOSTS), times)
 
 
 def communicated(jobs: int, fewest: int, most: int, between: float, times: int) -> Cost:
-    """What it costs to simulate so many jobs that communicate."""
+    """The cost of simulating `jobs` jobs that communicate: the median of `times` simulations."""
     with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
         file.write(CLUSTER)
         file.flush()
@@ -86,7 +86,7 @@ def communicated(jobs: int, fewest: int, most: int, between: float, times: int) 
 
 
 def measured_cost(given: Workload, platform: Platform, times: int) -> Cost:
-    """What it costs to simulate this: the median of so many times."""
+    """The cost of simulating a workload: the median of `times` simulations."""
     jobs, scheduler = len(given), load(FCFS)
     samples = []
     for _ in range(times):

@@ -1,10 +1,10 @@
 """The embedded Batsim beside accasim, another simulator of batch schedulers in Python: first come, first served.
 
-Both read the same log in the Standard Workload Format, schedule it on as many hosts of one core each, and write what
-became of each job. Each simulation is a process of its own, in turn one of each, and the processor's time counts from
-before the log is read until the results are written; imports do not. What both found must be the same.
+Both read the same log in the Standard Workload Format, schedule it on as many hosts of one core each, and write the
+result of each job. Each simulation is a process of its own, in turn one of each. The processor time counts from before
+the log is read until the results are written, without imports. Both must find the same results.
 
-accasim needs `pip install accasim`, and a few names of `collections` that Python has no more since 3.10.
+accasim needs `pip install accasim`, and a few names of `collections` that Python removed in 3.10.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def spent() -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=20_000, help="how many; 20,000 unless told otherwise")
-    parser.add_argument("--rounds", type=int, default=5, help="how many simulations of each; 5 unless told otherwise")
+    parser.add_argument("--jobs", type=int, default=20_000, help="number of jobs; 20,000 by default")
+    parser.add_argument("--rounds", type=int, default=5, help="number of simulations of each; 5 by default")
     given = parser.parse_args(arguments)
     simulators = {"batprotocol": ours, "accasim": accasim}
     found: dict[str, list[Found]] = {name: [] for name in simulators}

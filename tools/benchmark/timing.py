@@ -1,8 +1,8 @@
 """The clock: calls in turn, round after round, and the median of the rounds.
 
-In each round every call gets one batch, long enough for the clock to tell, and the next round starts with another call;
-so whatever the machine does meanwhile, it does to all of them. It is the processor's time that counts, and as in
-`timeit`, the garbage collector is off.
+In each round every call gets one batch, long enough for the clock to measure, and the next round starts with another
+call, so other load on the machine slows all of them alike. The times are processor time, and as in `timeit`, the
+garbage collector is off.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Call:
-    """What is timed: a function and its argument. What must be done before is not timed."""
+    """A timed call: a function and its argument. `before` is called first and is not timed."""
 
     function: Callable[[Any], object]
     argument: Any
     before: Callable[[], None]
 
     def time(self, times: int) -> float:
-        """How many nanoseconds a call takes, on the average of so many."""
+        """The mean time of `times` calls, in nanoseconds."""
         self.before()
         function, argument = self.function, self.argument
         start = thread_time_ns()

@@ -2,7 +2,7 @@
 
 A peer in another process plays Batsim with the recorded messages of a simulation of delay jobs, over `ipc://`. It is
 always some messages ahead, so nothing here is the time of waiting. All parts are timed in each turn, the clock's own
-cost is taken off, and what counts is the mean of the best round, as turns differ by kind.
+cost is taken off, and the figure is the mean of the best round, as turns differ by kind.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class NoOp(Scheduler):
 
 
 class Budget(NamedTuple):
-    """What the parts of a turn take on the average, in nanoseconds, in the order of `PARTS`."""
+    """The mean times of the parts of a turn, in nanoseconds, in the order of `PARTS`."""
 
     parts: tuple[float, ...]
 
@@ -67,13 +67,13 @@ class Budget(NamedTuple):
 
 
 SCHEDULERS: Final[dict[str, Callable[[], Scheduler]]] = {"no-op": NoOp, "FCFS": load(FCFS)}
-"""What is measured, by name."""
+"""The measured schedulers, by name."""
 
 
 def recorded(scheduler: Scheduler, jobs: int) -> tuple[list[Message], list[Message]]:
-    """What Batsim says to a scheduler, from the message of SimulationBeginsEvent on, and the hello and the replies.
+    """The messages of Batsim to a scheduler, from that of SimulationBeginsEvent on, and the hello and the replies.
 
-    To the scheduler that answers nothing, it says what it says to FCFS and leaves that without an answer.
+    The scheduler that answers nothing gets the messages that FCFS gets, and leaves them without an answer.
     """
     if isinstance(scheduler, NoOp):
         said = [message for message in recorded(SCHEDULERS["FCFS"](), jobs)[0] if _is_submission(message)]
@@ -111,7 +111,7 @@ def play(frames: Sequence[bytes], endpoint: str) -> None:
 
 
 def _timed(judge: Callable[[Event], object]) -> Callable[[Event], None]:
-    """What judges the events of a reply, and adds up how long that took."""
+    """A function that judges the events of a reply, and adds up the time of this."""
 
     def timed(event: Event) -> None:
         global _offering
@@ -184,7 +184,7 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
 
 
 def _clocks_cost() -> int:
-    """What looking at the clock costs, in nanoseconds."""
+    """The cost of reading the clock, in nanoseconds."""
     samples = []
     for _ in range(1000):
         start = perf_counter_ns()
@@ -211,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             budget = measured(make, 2_000 if given.quick else 20_000, 3)
             costs = [f"{part / 1000:.2f}" for part in (*budget.parts, sum(budget.parts))]
             rows.append([f"{name}, {engine} engine", *costs])
-    print(f"What a turn costs, in µs:\n\n{table(rows, given.markdown)}")
+    print(f"The cost of a turn, in µs:\n\n{table(rows, given.markdown)}")
     return 0
 
 

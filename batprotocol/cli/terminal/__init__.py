@@ -1,4 +1,1 @@
-"""What a command has of the terminal: `output` prints on it, `text` makes what others wrote safe to print.
-
-`grids` prints tables.
-"""
+"""The terminal: `output` prints on it, `text` makes the text of other programs safe to print, `grids` prints tables."""

@@ -51,7 +51,7 @@ BETWEEN_SECONDS = 0.1
 
 
 class Output:
-    """Where a command prints. `failed` tells whether it has had to report an error."""
+    """The output of a command. `failed` is true once the command has reported an error."""
 
     def __init__(self) -> None:
         self.failed = False
@@ -111,14 +111,14 @@ class Output:
         self.remark(name, reason)
 
     def remark(self, name: str, reason: str) -> None:
-        """Tell something on standard error."""
+        """Print a line on standard error."""
         with _unless_closed(sys.stdout):
             sys.stdout.flush()
         self._bar.tell(printable(f"batproto: {name}: {reason}"))
 
     @contextmanager
     def progress(self, counted: str = "messages") -> Iterator[ProgressBar]:
-        """A progress bar that counts these, where standard error is a terminal. What is printed comes before it."""
+        """A progress bar that counts these, if standard error is a terminal. Other output is printed above it."""
         self._bar = ProgressBar(shown=sys.stderr.isatty(), counted=counted)
         try:
             yield self._bar
@@ -228,7 +228,7 @@ def _unless_closed(stream: TextIO) -> Iterator[None]:
 
 
 def _styles(stream: TextIO) -> dict[str, tuple[str, str]]:
-    """What goes before and after a text of each style; nothing where there are no colours or nobody wants them.
+    """The codes before and after a text of each style; empty if the terminal or the user wants no colours.
 
     The decision is rich's, with its `NO_COLOR`, `FORCE_COLOR` and `TERM`; but a rich object for each field would take
     longer than reading the message.

@@ -21,7 +21,7 @@ Piece = tuple[str, str]
 
 
 class Guides(NamedTuple):
-    """What connects a line to the one above it: (before the line itself, before the lines below it)."""
+    """The marks that connect a line to the one above it: (before the line itself, before the lines below it)."""
 
     middle: tuple[str, str]
     last: tuple[str, str]

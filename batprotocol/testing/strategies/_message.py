@@ -32,7 +32,7 @@ _LIGHT_EVENTS: dict[model.Direction | None, tuple[model.Event, ...]] = {
     model.Direction.BATSIM_TO_EDC: _LIGHT_FROM_BATSIM,
     model.Direction.EDC_TO_BATSIM: _LIGHT_TO_BATSIM,
 }
-"""What messages of a thousand events are made of: enough to find what goes wrong with many, and quick to handle."""
+"""The events of messages that have a thousand: enough to find errors of long messages, and quick to handle."""
 
 
 @makes(model.Message)
