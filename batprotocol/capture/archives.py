@@ -19,12 +19,13 @@ import lzma
 import re
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from typing import IO, Any, NamedTuple
 
-__all__ = ["CUT", "MAGIC", "ArchiveError", "Listing", "Member", "chosen", "in_order", "listed"]
+__all__ = ["CUT", "MAGIC", "ArchiveError", "Listing", "Member", "are_in_order", "chosen", "in_order", "listed"]
 
 UNPACKED = 2**28
 """The number of bytes that any archive may unpack to: 256 MiB."""
@@ -47,6 +48,8 @@ CUT = "could not be read: the archive is cut short or damaged"
 
 _CHUNK = 2**16
 _DIGITS = re.compile(r"([0-9]+)", re.ASCII)
+_SHAPES = bytes(ord("0" if chr(byte) in "0123456789" else "x") for byte in range(256))
+"""Maps bytes of names: digits to one byte, and other bytes to another one."""
 _BROKEN = (lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 _BLOCK = 512
 _ZEROS = bytes(_BLOCK)
@@ -156,7 +159,22 @@ def in_order(name: str) -> list[tuple[int, str]]:
     return [*digits, (0, name)]
 
 
-class Listing(NamedTuple):
+def are_in_order(names: Iterable[str]) -> bool:
+    """Whether names are sorted by `in_order`.
+
+    Most names of an archive have digits at the same places as the name before, and then their order is that of texts,
+    which is faster to find.
+    """
+    last, last_shape = "", b""
+    for name in names:
+        shape = name.encode().translate(_SHAPES)
+        if last > name if shape == last_shape else in_order(last) > in_order(name):
+            return False
+        last, last_shape = name, shape
+    return True
+
+
+class Listing:
     """The members of an archive.
 
     Attributes:
@@ -164,8 +182,21 @@ class Listing(NamedTuple):
         fault: the reason why the archive could not be read to its end, or None.
     """
 
-    members: Sequence[tuple[str, int, int]]
-    fault: ArchiveError | None
+    def __init__(self, members: Sequence[tuple[str, int, int]], fault: ArchiveError | None) -> None:
+        self.members = members
+        self.fault = fault
+        self._chosen: dict[Callable[[str], bool], tuple[Sequence[tuple[str, int, int]], bool]] = {}
+
+    def chosen(self, is_chosen: Callable[[str], bool]) -> tuple[Sequence[tuple[str, int, int]], bool]:
+        """The chosen members, and whether the archive has them in the order of their names.
+
+        The result is kept for each function, because the messages of an archive are often read several times.
+        """
+        found = self._chosen.get(is_chosen)
+        if found is None:
+            wanted = [member for member in self.members if is_chosen(member[0])]
+            found = self._chosen[is_chosen] = wanted, all(one[2] < other[2] for one, other in pairwise(wanted))
+        return found
 
 
 def listed(file: IO[bytes]) -> Listing:
@@ -187,7 +218,8 @@ def listed(file: IO[bytes]) -> Listing:
         fault = ArchiveError("is not a tar archive, or not a whole one")
         if members:
             fault = ArchiveError(f"breaks off after {len(members)} members: it is cut short or damaged")
-    members.sort(key=lambda member: in_order(member[0]))
+    if not are_in_order(member[0] for member in members):
+        members.sort(key=lambda member: in_order(member[0]))
     return Listing(members, fault)
 
 
@@ -204,14 +236,15 @@ def chosen(
         is_chosen: returns whether the member of a name is chosen.
         listing: an earlier result of `listed` for this archive, to save time.
     """
-    members, fault = listing or listed(file)
-    if not members and fault:
+    listing = listing or listed(file)
+    fault = listing.fault
+    if not listing.members and fault:
         yield fault
         return
-    wanted = [member for member in members if is_chosen(member[0])]
+    wanted, are_in_place = listing.chosen(is_chosen)
     yield len(wanted)
     source = _unpacked(file)
-    if source is file or all(one[2] < other[2] for one, other in pairwise(wanted)):
+    if source is file or are_in_place:
         yield from (Member(name, size, _reader(source, place, size)) for name, size, place in wanted)
     elif sum(size for _, size, _ in wanted) > SORTED:
         yield ArchiveError(f"has more than {SORTED:,} bytes of messages that are not in the order of their names")
@@ -243,7 +276,7 @@ def _files(file: IO[bytes]) -> Iterator[tuple[str, int, int]]:
         if len(header) < _BLOCK or _checksum(header) != _number(header[148:156]) % _ADLER:
             raise EOFError
         kind, size = header[156:157], _number(header[124:136])
-        if size < 0:
+        if size < 0 or (long_size is not None and long_size < 0):
             raise EOFError
         place += _BLOCK
         if kind in _HEADERS:
@@ -267,13 +300,17 @@ def _files(file: IO[bytes]) -> Iterator[tuple[str, int, int]]:
                 if not name.endswith("/"):
                     yield name.removeprefix("./"), size, place
             long_name, long_size = "", None
-        place += -(-size // _BLOCK) * _BLOCK
-        if size and kind not in _HEADERS:
-            file.seek(place - 1)
-            if not file.read(1):  # the content is cut
+        padded = -(-size // _BLOCK) * _BLOCK
+        place += padded
+        if kind in _HEADERS:
+            file.seek(place)
+        elif padded <= _CHUNK:  # most members are small, and reading is faster than two calls
+            if len(file.read(padded)) < padded:  # the content is cut
                 raise EOFError
         else:
-            file.seek(place)
+            file.seek(place - 1)
+            if not file.read(1):
+                raise EOFError
 
 
 _HEADERS = (b"L", b"K", b"x", b"g")
@@ -293,9 +330,10 @@ def _number(field: bytes) -> int:
 
 def _name(header: bytes) -> str:
     """The name in the header of a member. In archives of POSIX, it can have two parts."""
-    name, prefix = (header[start:end].partition(b"\0")[0] for start, end in ((0, 100), (345, 500)))
-    is_posix = header[257:263] == b"ustar\0" and prefix
-    return (prefix + b"/" + name if is_posix else name).decode(errors="replace")
+    name = header[:100].partition(b"\0")[0]
+    if header[345] and header[257:263] == b"ustar\0":
+        name = header[345:500].partition(b"\0")[0] + b"/" + name
+    return name.decode(errors="replace")
 
 
 def _records(content: bytes) -> dict[bytes, bytes]:
@@ -314,20 +352,34 @@ def _records(content: bytes) -> dict[bytes, bytes]:
 
 
 def _reader(file: IO[bytes], place: int, size: int) -> Callable[[], Iterator[bytes]]:
-    def content() -> Iterator[bytes]:
-        remaining = size
-        try:
-            file.seek(place)
-            while remaining:
-                chunk = file.read(min(remaining, _CHUNK))
-                if not chunk:
-                    raise EOFError
-                remaining -= len(chunk)
-                yield chunk
-        except _BROKEN:
-            raise ArchiveError(CUT) from None
+    return partial(_chunks if size > _CHUNK else _chunk, file, place, size)
 
-    return content
+
+def _chunks(file: IO[bytes], place: int, size: int) -> Iterator[bytes]:
+    """The content of a member, in chunks."""
+    remaining = size
+    try:
+        file.seek(place)
+        while remaining:
+            chunk = file.read(min(remaining, _CHUNK))
+            if not chunk:
+                raise EOFError
+            remaining -= len(chunk)
+            yield chunk
+    except _BROKEN:
+        raise ArchiveError(CUT) from None
+
+
+def _chunk(file: IO[bytes], place: int, size: int) -> Iterator[bytes]:
+    """The content of a small member, in one chunk."""
+    try:
+        file.seek(place)
+        chunk = file.read(size)
+        if len(chunk) < size:
+            raise EOFError
+    except _BROKEN:
+        raise ArchiveError(CUT) from None
+    return iter((chunk,))
 
 
 def _sorted(file: IO[bytes], members: Sequence[tuple[str, int, int]]) -> Iterator[Member]:

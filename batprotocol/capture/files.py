@@ -92,6 +92,12 @@ class Files:
     def _kept(self) -> Mapping[str, bytes]:
         return {name: data for name, data in self._others() if name in (METADATA, WALL)}
 
+    @cached_property
+    def _walls(self) -> Mapping[int, int]:
+        """The time of the recording of each message, by its number."""
+        rows = csv.reader(io.StringIO(self._kept.get(WALL, b"").decode("ascii", "replace")))
+        return {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and "".join(row).isdecimal()}
+
     def attachments(self) -> Iterator[tuple[str, bytes]]:
         """The other files in the recording, one after the other."""
         return ((name, data) for name, data in self._others() if name not in (METADATA, WALL))
@@ -104,8 +110,7 @@ class Files:
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, Entry]]:
         """All messages, each with its moment. It also yields the messages before `start` and after `end`."""
-        rows = csv.reader(io.StringIO(self._kept.get(WALL, b"").decode("ascii", "replace")))
-        walls = {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and "".join(row).isdecimal()}
+        walls = self._walls
         moment = 0
         for number, found in enumerate(self._messages()):
             name = _NAME.fullmatch(found.name)

@@ -176,7 +176,7 @@ def others(path: str, listing: Listing | None = None) -> Iterator[Found]:
                     yield Found(0, path, name, opened.read(LARGEST))
         return
     with _opened(path) as file:
-        for found in chosen(file, lambda name: not _is_message(name), listing):
+        for found in chosen(file, _is_other, listing):
             if isinstance(found, Member):
                 member = _read_member("", found)._replace(path=path, name=found.name)
                 yield member if found.size else member._replace(fault="")  # a file may be empty, a message may not
@@ -220,10 +220,14 @@ def _size(path: str) -> int:
 
 def _is_message(name: str) -> bool:
     """Whether a file of a directory or an archive, by its name alone, should be a message."""
-    folders, _, own = name.rpartition("/")
-    if not own.endswith(MESSAGES) or own.startswith(".") or own in NO_MESSAGES:
+    if not name.endswith(MESSAGES):
         return False
-    return TWINS not in folders.split("/")
+    *folders, own = name.split("/")
+    return own[0] != "." and own not in NO_MESSAGES and TWINS not in folders
+
+
+def _is_other(name: str) -> bool:
+    return not _is_message(name)
 
 
 def _is_archive(head: bytes) -> bool:

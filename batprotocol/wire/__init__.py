@@ -38,6 +38,9 @@ FORMATS: dict[str, ModuleType] = {"binary": binary, "json": json}
 message.formats.update(FORMATS)
 
 _BOM = b"\xef\xbb\xbf"
+_FLAGS = frozenset(frames.FLAGS.values())
+_TEXT = frozenset((b"{", b"/", b" ", b"\t", b"\r", b"\n", b"\xef"))
+"""The first bytes of JSON, its comments, its white space and its mark."""
 
 
 def detect(data: str | bytes | bytearray | memoryview) -> str:
@@ -57,8 +60,10 @@ def detect(data: str | bytes | bytearray | memoryview) -> str:
     first = int.from_bytes(head[:4], "little")
     if len(head) >= 4 and first == len(data) - 4:
         return "init"
-    if len(head) >= 4 and first in frames.FLAGS.values():  # no root table of a flatbuffer starts at byte 1 or 2
+    if len(head) >= 4 and first in _FLAGS:  # no root table of a flatbuffer starts at byte 1 or 2
         return "hello"
+    if head[:1] not in _TEXT:
+        return "binary"
     text = head.removeprefix(_BOM).lstrip(b" \t\r\n")
     if text[:1] in (b"{", b"/") and text[1:2] != b"\0" and first >= len(data):
         return "json"

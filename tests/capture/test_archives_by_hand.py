@@ -10,9 +10,11 @@ import tarfile
 from collections.abc import Callable
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from batprotocol.capture import archives
-from batprotocol.capture.archives import CUT, ArchiveError, Member, chosen, in_order, listed
+from batprotocol.capture.archives import CUT, ArchiveError, Member, are_in_order, chosen, in_order, listed
 
 pytestmark = pytest.mark.once
 
@@ -108,6 +110,8 @@ TWO = file(b"b", b"bb") + file(b"a", b"aaa")
         (header(b"a", b"\xff" * 12) + padded(b"abc"), [], NO_TAR),
         (header(b"a", b"         3 \0") + padded(b"abc"), [("a", 3, 512)], ""),
         (header(b"a", b"\0" * 12), [("a", 0, 512)], ""),
+        (file(b"", b"10 size=-1\n", kind=b"x") + file(b"b"), [], NO_TAR),
+        (file(b"", b"12 size=-512\n", kind=b"x") + file(b"b"), [], NO_TAR),
         (header(b"a", b"00000000009\0"), [], NO_TAR),
         (file("é".encode()) + file(b"\xff"), [("é", 1, 512), ("\ufffd", 1, 1536)], ""),
     ],
@@ -169,6 +173,29 @@ def test_the_order_of_names() -> None:
     ]
     assert in_order("a01b") == [(0, "a"), (1, "1"), (0, "b"), (0, "a01b")]
     assert in_order("000") == [(0, ""), (0, ""), (0, ""), (0, "000")]
+
+
+NAMES = st.text("0019ab-./\u00e9\u0663\u20ac\U0001d7d8", max_size=6) | st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(st.lists(NAMES, max_size=5))
+@example(["007", "010"])
+@example(["010", "007"])
+@example(["b007", "a010"])
+@example(["a007b", "a010a"])
+@example(["01", "1"])
+@example(["\u00e91", "ab1"])
+def test_archives_that_are_in_order(given_names: list[str]) -> None:
+    ordered = sorted(given_names, key=in_order)
+    for some in (given_names, ordered, ordered[::-1]):
+        assert are_in_order(some) == (some == ordered)
+
+
+@given(st.text("0019", min_size=1, max_size=4), st.text("0019", min_size=1, max_size=4), st.data())
+def test_names_with_digits_at_the_same_places(one: str, other: str, data: st.DataObject) -> None:
+    texts = st.text("ab\u00e9\u0663", min_size=1, max_size=1)
+    names = [f"{data.draw(texts)}{digits}{data.draw(texts)}" for digits in (one, other.zfill(len(one))[: len(one)])]
+    assert are_in_order(names) == (names == sorted(names, key=in_order))
 
 
 # Limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -176,6 +177,27 @@ JSON = b'{"now": 1, "events": []}'
 )
 def test_what_bytes_are(data: bytes, kind: str) -> None:
     assert {wire.detect(form) for form in (data, bytearray(data), memoryview(data))} == {kind}
+
+
+def detected(data: bytes) -> str:
+    """The kind of bytes that are not a frame, by all bytes of their head."""
+    text = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    is_begun = text[:1] in (b"{", b"/") and text[1:2] != b"\0" and int.from_bytes(data[:4], "little") >= len(data)
+    return "json" if is_begun or (text[:1] == b"{" and len(data) < 4) else "binary"
+
+
+@pytest.mark.once
+def test_the_first_bytes_of_a_message() -> None:
+    for first, second in product(range(256), repeat=2):
+        for rest in (b"", b"{", b"\xbf{", b" {", b"\0\0{", b"{ and so on"):
+            data = bytes([first, second]) + rest
+            if wire.detect(data) not in ("init", "hello"):
+                assert wire.detect(data) == detected(data)
+
+
+@given(st.binary(max_size=80))
+def test_any_first_bytes_of_a_message(data: bytes) -> None:
+    assert wire.detect(data) in ("init", "hello", detected(data))
 
 
 @given(bat.messages(), st.sampled_from(("binary", "json")))

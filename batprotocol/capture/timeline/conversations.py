@@ -119,13 +119,15 @@ class _Reader:
         kind, job_ids = "", []
         if message is not None:
             self.has_read = True
-            if entry.time is not None:
-                self._now = max(self._now, message.now)
+            if message.now > self._now and entry.time is not None:
+                self._now = message.now
+            takers = self._takers
             for event in message.events:
-                taker = self._takers.get(type(event))
+                taker = takers.get(type(event))
                 if taker is not None:
                     taker(event)
-            self._jobs += [self._job(each) for each in self._book.take(message, entry.direction)]
+            for job in self._book.take(message, entry.direction):
+                self._jobs.append(self._job(job))
             kind, job_ids = _kind_of(message), _jobs_of(message)
         text = self._describe(entry) if self._messages.wants_text else None
         events = 0 if message is None else len(message.events)
@@ -243,7 +245,8 @@ def _kind_of(message: Message) -> str:
     """The name of the most important event of a message."""
     if not message.events:
         return ""
-    return min([_rank(type(event)) for event in message.events], key=itemgetter(0))[1]
+    ranks = map(_rank, map(type, message.events))
+    return (next(ranks) if len(message.events) == 1 else min(ranks, key=itemgetter(0)))[1]
 
 
 @cache

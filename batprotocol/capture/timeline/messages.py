@@ -85,11 +85,12 @@ class Messages:
                 self._pack()
         self.times.append(time)
         self.senders.append(sender)
-        if kind not in self._kinds:
-            self._kinds[kind] = len(self._kinds)
+        place = self._kinds.get(kind)
+        if place is None:
+            self._kinds[kind] = place = len(self._kinds)
             self.kind_names.append(kind)
-        self.kinds.append(self._kinds[kind])
-        self.events.append(min(events, _MOST_EVENTS))
+        self.kinds.append(place)
+        self.events.append(events if events < _MOST_EVENTS else _MOST_EVENTS)
         jobs, messages = self._pairs
         for job_id in dict.fromkeys(job_ids):
             jobs.append(self._jobs.setdefault(job_id, len(self._jobs)))
