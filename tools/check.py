@@ -24,7 +24,7 @@ STILL: dict[str, list[str]] = {
     "format": ["-m", "ruff", "format", "--check", "."],
     "types": ["-m", "mypy", "--strict", "batprotocol", "examples"],
     "types of the handbook's tools": ["-m", "mypy", "--strict", "tools/handbook", "tools/drawing"],
-    # "wording": ["tools/prose.py"],
+    "wording": ["tools/prose.py"],
     "generated files": ["tools/compile_schema.py", "--check"],
     "figures": ["tools/draw.py", "--check"],
     "the schema against that of the last release": [
