@@ -226,7 +226,7 @@ class Conversation:
             types = ", ".join(type(event).__name__ for event in message.events) or "nothing"
             state.report_at("hello.first-message", "events", f"the first message holds {types}")
         if not state.now <= message.now < math.inf:
-            times.now(state, message.now, infinite="time.past")  # no time passes after the hello, whatever its now
+            times.now(state, message.now, infinite="time.past")  # no time passes after the hello, for any `now`
         times.timestamps(state, message)
         if not state.refused:
             self._go_on()

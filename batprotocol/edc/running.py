@@ -54,7 +54,7 @@ def run(
         on_bound: called with the endpoint once it is bound; for `tcp://127.0.0.1:*`, it contains the port found.
         on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the run.
 
-    Batsim never waits without an end, whatever happens. If the run ends in the middle of a simulation, it asks Batsim
+    Batsim never waits without an end. If the run ends in the middle of a simulation, it asks Batsim
     to stop, which takes half a second at most. Then it closes the socket and raises the exception. A second simulator
     is turned away, and aborts. Meanwhile `run` logs as `batprotocol.edc` that no simulator comes, that another
     simulator has come, or that a signal has come.

@@ -48,7 +48,7 @@ class Server:
     """An endpoint that simulations connect to. Made by `serve`.
 
     Iterating over it gives the turns of one simulation; so does `async for`. A server that is not used in a `with`
-    closes itself when the iteration ends, for whatever reason. In a `with`, it can serve one simulation after the
+    closes itself when the iteration ends, for any reason. In a `with`, it can serve one simulation after the
     other, unless it was made with `single`. It turns away simulators that it does not serve: they abort.
 
     Attributes:

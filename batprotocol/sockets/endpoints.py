@@ -57,7 +57,7 @@ def _refuse_bad_port(endpoint: str) -> None:
     """libzmq reads the leading digits of a port only, and drops the upper bits of a large one."""
     _, colon, port = endpoint.removeprefix("tcp://").rpartition(":")
     if not colon:
-        return  # libzmq will tell what is wrong
+        return  # libzmq reports the error
     if not _PORT.fullmatch(port) or (port != "*" and int(port) > LAST_PORT):
         raise OSError(errno.EINVAL, f"a port is a number up to {LAST_PORT}, or * for any free one", endpoint)
 
@@ -67,7 +67,7 @@ def _refuse_bad_path(endpoint: str, path: str) -> None:
         raise OSError(errno.ENAMETOOLONG, f"the path has more than {LONGEST_IPC_PATH} bytes", endpoint)
     try:
         mode = os.lstat(path).st_mode
-    except OSError:  # there is none, or libzmq will tell what is wrong
+    except OSError:  # there is no such file, or libzmq reports the error
         return
     if not stat.S_ISSOCK(mode):
         raise OSError(errno.EEXIST, "there is a file that is not a socket: pick another path", endpoint)

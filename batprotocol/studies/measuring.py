@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.errors import InputError
+from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.simulator import JobRow, OwnMetric, load_metric, measured, read_energy
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE
@@ -86,7 +86,8 @@ def measure_again(
         scratch: an empty folder.
 
     Returns:
-        The metrics by the keys of the measures; or a sentence that says why it cannot be measured.
+        The metrics by the keys of the measures; or the reason why the run cannot be measured, as a sentence: its jobs
+        are missing or cannot be read, a metric cannot be computed, or the package for Parquet is missing.
     """
     folder, hosts, measures = argument
     try:
@@ -94,7 +95,9 @@ def measure_again(
             digest: files.located(os.path.join(os.path.dirname(scratch), "files")) for digest, files in shared.items()
         }
         return measures_of(_kept(folder, hosts), measures, roots)
-    except (InputError, OSError) as error:
+    except StudyError as error:
+        return error.reason
+    except (InputError, OSError, PackageMissing) as error:
         return str(error)
 
 

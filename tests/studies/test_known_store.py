@@ -180,6 +180,8 @@ def test_runs_are_measured_again(small: tuple[Path, list[Run]], tmp_path: Path) 
     (tmp_path / "jobs.csv").write_text("rubbish\n")
     said = measure_again((str(tmp_path), 16, (again,)), {}, str(tmp_path / "scratch"))
     assert isinstance(said, str)
+    (tmp_path / "jobs.csv").unlink()
+    assert measure_again((str(tmp_path), 16, (again,)), {}, str(tmp_path / "scratch")) == "the run has no jobs"
     from batprotocol.simulator import load_metric
 
     more = with_metrics(Rows([row]), [load_metric("mine.py:late", str(folder))])[0]

@@ -146,8 +146,10 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool, schema
 def convert(source: str, target: str, to: str | None, indent: int, schema: str | None) -> None:
     """Convert the message IN from binary or YAML to JSON or back, and write it to OUT.
 
-    IN can be - for standard input, and OUT can be - for standard output. Without --to, the ending of OUT selects the
-    format: .json, .bin, .fb or .yaml. With another ending, binary becomes JSON and JSON becomes binary.
+    IN can be - for standard input, and OUT can be - for standard output. --to selects the format of a message. Without
+    it, the ending of OUT does: .json for JSON, .bin or .fb for binary, .yaml or .yml for YAML. If OUT is - or has
+    another ending, all formats except JSON become JSON. JSON becomes binary, JSON of FaST becomes YAML, and JSON of
+    Batsim 1 to 4 stays JSON.
 
     A message of FaST can be json, yaml (as fast-lib writes it) or specification (the YAML of its specification).
     run.jsonl/5 is the fifth line of a recording. The frame of message 1 stays a frame, and its JSON is always one line;

@@ -49,7 +49,7 @@ class Agent:
         self._reporting: asyncio.Task[Any] | None = None
 
     def begin(self) -> None:
-        """Tell schedulers that the node is there."""
+        """Announce the node to schedulers."""
         self._publish(v.Init(self.host))
 
     def take(self, message: v.FastMessage) -> None:

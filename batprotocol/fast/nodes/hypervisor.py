@@ -59,7 +59,7 @@ def matching(regex: str, names: Iterable[str]) -> tuple[str, ...]:
     ('vm1', 'vm22')
     """
     try:
-        import re2  # whoever writes an expression is a peer, and must not keep a node busy for ever
+        import re2  # a peer writes the expression, and must not keep a node busy for ever
     except ImportError:
         sentence = f"regular expressions of peers need the package google-re2: {installing('fast')}"
         raise PackageMissing(sentence) from None

@@ -1,10 +1,10 @@
-"""The migration framework of a node: tasks in, results out, as the real one does by what was measured of it.
+"""The migration framework of a node: it takes tasks and returns results, as measurements of the real one show.
 
 Bad input never stops it. Each task runs beside the others, and each entry of one beside its other entries, unless they
 say otherwise; one result comes when all entries are done, with the entries in their order. Unlike the real one, it
-does a task once, whatever a broker delivers again.
+does a task once, even if a broker delivers it again.
 
-It must not know of MQTT, only of what it is given to publish with.
+It must not know of MQTT, only of the function that publishes.
 """
 
 from __future__ import annotations

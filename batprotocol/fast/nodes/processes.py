@@ -97,7 +97,7 @@ class Processes:
         return True
 
     def take_response(self, machine: str) -> None:
-        """A process of a machine has answered, whatever it says."""
+        """Take note that a process of a machine has answered; the content of its answer does not matter."""
         if machine in self._answers:
             self._answers[machine].put_nowait(None)
 

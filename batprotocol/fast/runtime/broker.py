@@ -17,7 +17,7 @@ class Broker:
 
     Args:
         host: its name or address.
-        port: its port; 1883 unless told otherwise, and with TLS usually 8883.
+        port: its port, by default 1883. With TLS it is usually 8883.
         username: the name to log in with.
         password: the password that goes with it.
         tls: how to encrypt, for example `ssl.create_default_context(cafile="ca.crt")`; None for not at all.

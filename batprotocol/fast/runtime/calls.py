@@ -197,7 +197,7 @@ def _remember(memory: dict[Any, Any], key: Hashable, value: object) -> None:
         del memory[next(iter(memory))]
 
 
-# What tells an answer from others: the id, the cores, or its kind alone
+# The key that an answer is recognized by: the id, the cores, or its kind alone
 
 
 def _key_of_task(host: str, task: v.FastMessage) -> tuple[Any, ...]:

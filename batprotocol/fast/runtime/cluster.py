@@ -1,6 +1,6 @@
-"""A cluster that speaks FaST, as its scheduler sees it: nodes that take tasks, and whatever is said to the scheduler.
+"""A cluster that speaks FaST, as its scheduler sees it: nodes that take tasks, and the messages to the scheduler.
 
-It puts together connection, wire and calls. It must not know what is decided.
+It puts together connection, wire and calls. It must not know of decisions.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ class Cluster:
 
     Args:
         broker: where the broker is, as `Broker` or in the form `HOST:PORT`.
-        on_message: called with whatever is said to the scheduler, results of tasks among it, once each. It is called in
-            the thread of the connection, and must be quick; `run` calls the methods of a scheduler in the main thread.
-        on_timeout: called with each task whose time is over, likewise.
-        on_change: called when the connection is lost, and when it is there again, with whether it is there.
-        client_id: what the broker calls this scheduler; unless given, a name is made up.
-        will: what the broker says when the connection is lost.
+        on_message: called once with each message to the scheduler, results of tasks included. It is called in the
+            thread of the connection, and must be quick; `run` calls the methods of a scheduler in the main thread.
+        on_timeout: called with each task that has timed out, in the same way.
+        on_change: called with False when the connection is lost, and with True when it is back.
+        client_id: the name of this scheduler at the broker; by default, a new name.
+        will: the message that the broker publishes when the connection is lost.
         dialect: how messages are written, "fastlib" as the programs do or "specification".
-        timeout: seconds that a task may take unless it is told otherwise.
+        timeout: seconds that a task may take by default.
         rules: the rule set to judge all that is said on FaST's topics with, one of `fast.conversation.RULE_SETS`; "" is
             the usual one, None judges nothing.
-        on_violation: called with each rule that somebody broke, likewise.
+        on_violation: called with each violation of a rule, in the same way.
 
     Results are read as fast-lib reads them, or as the specification has them.
 

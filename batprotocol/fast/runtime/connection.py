@@ -183,7 +183,7 @@ class Connection:
 
         Raises:
             PeerGone: there is no broker, or it refuses the connection or a subscription.
-            PeerSilent: whoever is there does not answer as a broker within these seconds.
+            PeerSilent: the peer does not answer as a broker within these seconds.
         """
         self._thread.start()
         atexit.register(self.close)

@@ -191,7 +191,7 @@ class MigrateParameter(Part, frozen=True, kw_only=True):
 
     Args:
         retry_counter: how often it is tried again; the framework reads and ignores it.
-        migration_type: `live`, `warm` (the default) or `offline`; whatever else is taken for `warm`.
+        migration_type: `live`, `warm` (the default) or `offline`. Any other value counts as `warm`.
         rdma_migration: whether its memory goes over RDMA.
         pscom_hook_procs: how many processes in it must close their connections first, or `auto`.
         transport: how the hosts are reached, `ssh` (the default) or `tcp`.

@@ -84,7 +84,7 @@ def encode(message: v.FastMessage | v.Part, *, dialect: Dialect = "fastlib") -> 
             them has, both write as that one.
 
     Raises:
-        EncodeError: a value is not what it should be. It tells the path.
+        EncodeError: a value cannot be written. The error names its path.
 
     >>> print(encode(v.SuspendVM([v.VM("vm1")], id="7")).decode())
     ---

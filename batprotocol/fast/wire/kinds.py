@@ -178,7 +178,7 @@ def list_of(item: Kind, *, flexible: bool = False) -> Kind:
 
     Args:
         item: what is in it.
-        flexible: whatever is no list counts for an empty one.
+        flexible: whether any other value counts as an empty list.
     """
 
     def read(node: Node) -> Any:

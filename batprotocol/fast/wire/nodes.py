@@ -2,7 +2,7 @@
 
 The tree is made of libyaml's events, not of PyYAML's objects, because the programs of FaST read otherwise: whether a
 scalar is a number its reader decides, the first of equal keys wins, `<<` is a key as any other. Time and memory are
-bounded for whatever bytes. It must not know of any message.
+bounded for any bytes. It must not know of any message.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from batprotocol.extras import installing
 try:
     import yaml
     from yaml.cyaml import CParser  # type: ignore[attr-defined]  # it is what the module is for
-except ImportError:  # whoever reads no YAML, but asks for the rules, does without
+except ImportError:  # programs that use only the rules need no YAML
     _HAS_LIBYAML = False
 else:
     _HAS_LIBYAML = True

@@ -127,7 +127,7 @@ def _room_on(host: int, amount: Amount, free: Amount, victims: list[SiteRunning]
             free = tuple(map(sum, zip(free, job.entry.kind.amount, strict=True)))
     if not fits(amount, free):
         return None
-    # Whoever turns out not to be needed stays.
+    # Jobs that need not be preempted after all stay.
     for job in found[:-1]:
         less = tuple(there - more for there, more in zip(free, job.entry.kind.amount, strict=True))
         if fits(amount, less):

@@ -166,7 +166,7 @@ def _one_of(draw: DrawFn, options: Sequence[T]) -> T:
 
 
 def _platform(roles: Sequence[str], *, latency: float = _QUICK, sleeping: bool = False, cores: int = 1) -> Platform:
-    """A cluster whose hosts compute or store, in whatever order: decision components cannot rely on Batsim's."""
+    """A cluster whose hosts compute or store, in any order: decision components cannot rely on Batsim's."""
     zone = ClusterZone("cluster")
     names = [f"host{number}" if role == _COMPUTES else f"storage{number}" for number, role in enumerate(roles)]
     members = {}

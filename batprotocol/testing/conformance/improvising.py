@@ -1,6 +1,6 @@
-"""Whole conversations: simulations whose decision component does anything that it may, and whatever it likes.
+"""Whole conversations: simulations whose decision component makes any decision that the protocol allows.
 
-Where `cases` vary what Batsim meets, this varies what it is asked for: features on and off, kills that race with
+`cases` varies the input of Batsim; this module varies the requests to it: features on and off, kills that race with
 completions, calls, probes, power states, registered jobs, a stop in the middle.
 """
 

@@ -156,7 +156,7 @@ class Tokens:
             self.fail(f"the string is not UTF-8: {error.reason}", start)
 
     def broken_string(self, start: int, quote: bytes) -> NoReturn:
-        """Tell what is wrong with a string."""
+        """Raise the error of a malformed string."""
         fine = _FINE[quote].match(self.data, start + 1)
         assert fine
         self.at = fine.end()
@@ -188,7 +188,7 @@ class Tokens:
         start = self.at
         if first in (b'"', b"'"):
             value = self.string()
-            # With an escape in it, a string is no number and no name, whatever it stands for; nor is one with a NUL.
+            # A string with an escape is neither a number nor a name, even if it reads as one; nor is one with a NUL.
             return STRING, f"{value}\0" if b"\\" in self.data[start : self.at] else value, start
         number = _NUMBER.match(self.data, self.at)
         if number:
