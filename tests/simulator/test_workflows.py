@@ -19,11 +19,13 @@ from batprotocol.policies import named
 from batprotocol.requests import longest_paths
 from batprotocol.simulator import (
     Workflow,
+    WorkflowResult,
     WorkflowTask,
     described_platform,
     read_workflow,
     read_workload,
     simulate,
+    workflow_results,
     workflow_workload,
 )
 
@@ -202,6 +204,12 @@ def test_no_task_starts_before_its_parents_end(workflow: Workflow, policy: str, 
     result = simulate(described_platform("n[0-1] cores=3"), workload, named(policy)())
     assert result.is_complete
     jobs_in_time([workflow], result)
+    found = workflow_results(result.jobs, workload, cores=6)[workflow.name]
+    assert found.stretch is not None
+    assert found.efficiency is not None
+    assert found.stretch >= 1 - 1e-9
+    assert found.efficiency <= 1 + 1e-9
+    assert found.critical_path == pytest.approx(workflow.critical_path, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -212,9 +220,29 @@ def test_a_published_instance_runs_to_its_end(name: str, caplog: pytest.LogCaptu
     assert len(workflow.tasks) == tasks
     assert workflow.critical_path == pytest.approx(path)
     assert workflow.work == pytest.approx(work)
-    result = simulate(described_platform("n0 cores=48"), workflow_workload([workflow], walltimes=2), named("easy")())
+    workload = workflow_workload([workflow], walltimes=2)
+    result = simulate(described_platform("n0 cores=48"), workload, named("easy")())
     jobs_in_time([workflow], result)
-    assert result.makespan == pytest.approx(path, rel=0.01)  # with as many cores as it needs
+    found = workflow_results(result.jobs, workload, cores=48)[workflow.name]
+    assert (found.tasks, found.failed, found.arrival) == (tasks, 0, 0.0)
+    assert found.makespan == pytest.approx(path, rel=0.01)  # with as many cores as it needs
+    assert found.critical_path == pytest.approx(path)
+    assert found.stretch is not None
+    assert 1 <= found.stretch < 1.01
+    assert found.work == pytest.approx(work)
+    assert found.efficiency == pytest.approx(work / (48 * path), rel=0.01)
+
+
+def test_a_workflow_that_failed_is_not_measured() -> None:
+    tasks = (WorkflowTask("a", (), 5.0), WorkflowTask("b", ("a",), 5.0, cores=9))
+    workload = workflow_workload([Workflow("x", tasks), Workflow("y", tasks[:1])], every=50)
+    result = simulate(described_platform("n0 cores=2"), workload, named("fcfs")())
+    found = workflow_results(result.jobs, workload)
+    assert found["x"] == WorkflowResult(name="x", tasks=2, failed=1, arrival=0.0)
+    assert (found["y"].arrival, found["y"].efficiency) == (50.0, None)
+    assert found["y"].makespan == pytest.approx(5.0, abs=0.1)
+    with pytest.raises(InputError):
+        workflow_results([], workload, cores=0)
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -231,3 +259,17 @@ def test_the_command(tmp_path: Path) -> None:
     wrong = run_here("workload", "workflows", str(written(tmp_path, {})))
     assert wrong.status == 1
     assert "expected an object with the key workflow" in wrong.err
+
+
+def test_the_command_measures_a_run(tmp_path: Path) -> None:
+    target, out = tmp_path / "w.json", tmp_path / "out"
+    files = [str(INSTANCES / f"{name}.json") for name in ("montage", "epigenomics")]
+    run_here("workload", "workflows", *files, "--walltimes", "2", "-o", target)
+    assert run_here("simulate", "easy", "--hosts", "n[0-1] cores=4", "-w", target, "-o", out).status == 0
+    lines = run_here("workload", "measure", out, "-w", target, "--cores", "8").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["workflow", "genome-dax-0", "montage"]
+    assert "stretch" in lines[0]
+    found = json.loads(run_here("workload", "measure", out / "jobs.csv", "-w", target, "--json").out)
+    assert [(each["tasks"], each["failed"], each["efficiency"]) for each in found] == [(41, 0, None), (58, 0, None)]
+    other = run_here("workload", "measure", out, "-w", target, "--name", "w1")
+    assert other.out.splitlines()[1].split()[2] == "41"

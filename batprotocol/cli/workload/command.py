@@ -10,12 +10,17 @@ from batprotocol.cli.families import Family
 
 __all__ = ["workload"]
 
-_OVERVIEW = {"Workloads of other formats": {"workflows": "Make a workload of workflows in WfCommons' WfFormat."}}
+_OVERVIEW = {
+    "Workflows": {
+        "workflows": "Make a workload of workflows in WfCommons' WfFormat.",
+        "measure": "Print makespan, stretch and efficiency of each workflow of a run.",
+    },
+}
 
 
 @click.group(cls=Family, overview=_OVERVIEW)
 def workload() -> None:
-    """Make workloads of other formats."""
+    """Make workloads of other formats, and measure workflows."""
 
 
 @workload.command("workflows")
@@ -68,5 +73,36 @@ def workflows(**options: Any) -> None:
       batproto simulate easy --hosts 'n[0-3] cores=8' -w w.json
     """
     from batprotocol.cli.workload import workflows as work
+
+    work.show(**options)
+
+
+@workload.command("measure")
+@click.argument("jobs", metavar="DIR|JOBS.CSV", type=click.Path(readable=False, path_type=str))
+@click.option(
+    "-w",
+    "--workload",
+    metavar="FILE",
+    required=True,
+    type=click.Path(readable=False, path_type=str),
+    help="The workload of the run.",
+)
+@click.option("--name", metavar="NAME", default="w0", show_default=True, help="The name of the workload in the run.")
+@click.option(
+    "--cores", metavar="N", type=click.IntRange(min=1), help="The number of cores of all hosts, for the efficiency."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def measure(**options: Any) -> None:
+    """Print the makespan, critical path, stretch, work and efficiency of each workflow of a run.
+
+    The run is a folder with Batsim's result files, or a jobs.csv. A workflow is the jobs whose extra data name the same
+    "workflow". If a task was rejected or has failed, the numbers of its workflow are not known.
+
+    \b
+    Example:
+      batproto simulate easy --hosts 'n[0-3] cores=8' -w w.json -o out
+      batproto workload measure out -w w.json --cores 32
+    """
+    from batprotocol.cli.workload import measure as work
 
     work.show(**options)
