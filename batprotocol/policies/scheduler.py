@@ -130,8 +130,11 @@ class Policy(Scheduler):
         self._count = 0
         self._changed = False
         self._call, self._calls = math.inf, 0
-        for part in (self.order, self.walltimes):
-            part.begin(state)
+        other = self.backfilling.order
+        self._orders = [self.order, *([] if other is None or other is self.order else [other])]
+        for order in self._orders:
+            order.begin(state)
+        self.walltimes.begin(state)
         self.backfilling.begin(self.queue, state)
 
     # Batsim's events
@@ -210,6 +213,9 @@ class Policy(Scheduler):
         if len(arrivals) > 1:
             # Batsim sends the jobs of one time by id, and 10 before 9.
             arrivals.sort(key=lambda event: (rounded(event.submission_time), _natural(event.job_id)))
+        for event in arrivals:
+            for order in self._orders:
+                order.submitted(event.job_id, event.job, self.state)
         for event in arrivals:
             submitted = min(rounded(event.submission_time), self.state.now)
             if self._driver is not None or (event.job.extra_data and self._needs_site(event.job)):
