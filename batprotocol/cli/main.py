@@ -31,6 +31,7 @@ from batprotocol.cli.simulate.command import simulate
 from batprotocol.cli.study.command import study
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.workload.command import workload
 from batprotocol.errors import ProtocolError
 from batprotocol.files import reason_of
 
@@ -58,6 +59,7 @@ _OVERVIEW = {
         "new": "Write a scheduler to start from, and its test.",
         "policies": "List the built-in policies, and the parts of their names.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
+        "workload": "Make workloads of other formats, such as workflows.",
         "compare": "Compare the results of two simulations, job by job.",
         "study": "Run many simulations, and make tables and plots of them.",
         "conformance": "Test whether a scheduler, in any language, keeps the rules.",
@@ -149,7 +151,7 @@ for _command in (
     *(dump, convert, validate, check),
     *(at, stats, diff, replay, timeline, tap, export),
     *(schema, rules, policies),
-    *(run, library, simulate, compare, study, conformance, bridge, new),
+    *(run, library, simulate, compare, study, conformance, bridge, new, workload),
     *(fast, grid),
 ):
     batproto.add_command(_command)

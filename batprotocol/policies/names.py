@@ -252,7 +252,7 @@ _ORDERS: Final[Mapping[str, Callable[[], orders.Order]]] = {
     for each in (
         *(orders.FCFS, orders.LCFS, orders.SJF, orders.LJF, orders.SAF, orders.LAF, orders.Smallest, orders.Largest),
         *(orders.F1, orders.F2, orders.F3, orders.F4, orders.WFP3, orders.Unicep, orders.ExpansionFactor),
-        orders.Multifactor,
+        *(orders.Multifactor, orders.HEFT),
     )
 }
 _BACKFILLINGS: Final = (

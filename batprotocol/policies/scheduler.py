@@ -122,7 +122,7 @@ class Policy(Scheduler):
         self.queue = Queue(self.order, state, keeps=self.keeps)
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
         self._sleepy: list[tuple[Ending, Hosts]] = []  # hosts that are being switched off
-        self._all_submitted = False
+        self._all_submitted = self._is_closed = False
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
         self._switched: list[HostsTurnedOnOffEvent] = []
@@ -130,8 +130,11 @@ class Policy(Scheduler):
         self._count = 0
         self._changed = False
         self._call, self._calls = math.inf, 0
-        for part in (self.order, self.walltimes):
-            part.begin(state)
+        other = self.backfilling.order
+        self._orders = [self.order, *([] if other is None or other is self.order else [other])]
+        for order in self._orders:
+            order.begin(state)
+        self.walltimes.begin(state)
         self.backfilling.begin(self.queue, state)
 
     # Batsim's events
@@ -150,8 +153,6 @@ class Policy(Scheduler):
 
     def on_all_static_jobs_have_been_submitted(self, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
         self._all_submitted = True
-        if self._driver is not None:
-            self._driver.no_more()
 
     def on_hosts_turned_on_off(self, event: HostsTurnedOnOffEvent) -> None:
         self._switched.append(event)
@@ -173,6 +174,9 @@ class Policy(Scheduler):
             self._call, self._changed = math.inf, True
         self._take_arrivals()
         if self._driver is not None:
+            if self._all_submitted and not self._is_closed:  # also the jobs of this message are submitted
+                self._is_closed = True
+                self._driver.no_more()
             self._ends.clear()
             self._driver.decide()
             return
@@ -209,6 +213,9 @@ class Policy(Scheduler):
         if len(arrivals) > 1:
             # Batsim sends the jobs of one time by id, and 10 before 9.
             arrivals.sort(key=lambda event: (rounded(event.submission_time), _natural(event.job_id)))
+        for event in arrivals:
+            for order in self._orders:
+                order.submitted(event.job_id, event.job, self.state)
         for event in arrivals:
             submitted = min(rounded(event.submission_time), self.state.now)
             if self._driver is not None or (event.job.extra_data and self._needs_site(event.job)):
@@ -363,8 +370,6 @@ class Policy(Scheduler):
                 self._driver.site.adopt(running)
             for waiting in list(self.queue.jobs.values()):
                 self._driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
-            if self._all_submitted:
-                self._driver.no_more()
         self._driver.submitted(event, self._count, submitted)
         self._count += 1
 

@@ -4,7 +4,8 @@ Jobs ask in their extra data, a JSON object; hosts offer in their properties. Na
 has one. `keys` lists the keys of both. `request` reads what a job asks for, `offer` what a host offers; they use
 `amounts` (memory, generic resources, times), `features` (constraints), `dependencies` and `ranges` (names of hosts).
 `fitting` matches the two: the hosts that a job can ever have, or why there are none. `waiting` decides when the
-dependencies of jobs are satisfied. `schema` writes the vocabulary as JSON schema.
+dependencies of jobs are satisfied. `paths` has the longest paths through such jobs.
+`schema` writes the vocabulary as JSON schema.
 
 This package must not know schedulers.
 """
@@ -16,6 +17,7 @@ from batprotocol.requests.dependencies import Condition, Dependency
 from batprotocol.requests.features import Constraint
 from batprotocol.requests.fitting import Site
 from batprotocol.requests.offer import Offer, read_offer
+from batprotocol.requests.paths import longest_paths
 from batprotocol.requests.ranges import expanded_names
 from batprotocol.requests.request import ArrayTask, Request, read_request
 from batprotocol.requests.schema import host_schema, request_schema
@@ -35,6 +37,7 @@ __all__ = [
     "Verdict",
     "expanded_names",
     "host_schema",
+    "longest_paths",
     "read_offer",
     "read_request",
     "request_schema",

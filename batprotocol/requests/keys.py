@@ -44,6 +44,7 @@ JOB_KEYS: Final[dict[str, Key]] = {
     "exclusive": Key("boolean", "Whether the job shares its hosts with no other job.", "--exclusive"),
     "contiguous": Key("boolean", "Whether the hosts must have consecutive numbers.", "--contiguous"),
     "dependency": Key("dependency", "The conditions that must hold before the job can start.", "--dependency"),
+    "workflow": Key("text", "The workflow that the job is a task of."),
     "array": Key("array", "The array that the job is a task of: `ID_TASK`, or `ID_TASK%LIMIT`.", "--array"),
     "requeue": Key("boolean", "Whether the job may run again after it was preempted or its host failed.", "--requeue"),
     "reservation": Key("text", "The reservation that the job uses.", "--reservation"),

@@ -64,6 +64,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     exclusive: bool = False
     contiguous: bool = False
     dependency: Dependency | None = None
+    workflow: str | None = None
     array: ArrayTask | None = None
     requeue: bool | None = None
     reservation: str | None = None

@@ -148,6 +148,7 @@ CLI = {
     "new": 4,
     "reference": 4,
     "study": 4,
+    "workload": 4,
     "run": 5,
     "captures": 6,
     "conformance": 6,

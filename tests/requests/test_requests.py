@@ -66,6 +66,7 @@ def test_all_keys_are_read() -> None:
         "exclusive": False,
         "contiguous": True,
         "dependency": "afterok:1",
+        "workflow": "montage",
         "array": "12_3%2",
         "requeue": False,
         "reservation": "r",

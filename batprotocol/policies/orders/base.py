@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
+from batprotocol.model import Job
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 
 __all__ = ["Alike", "Order", "Ordered"]
@@ -56,6 +57,12 @@ class Order:
 
     def begin(self, state: State) -> None:
         """A simulation begins."""
+
+    def submitted(self, job_id: str, job: Job, state: State) -> None:
+        """A job was submitted. It may have to wait for others before it can join the queue.
+
+        All jobs of a message are submitted before the key of the first one is computed.
+        """
 
     def ended(self, job: RunningJob, state: State) -> None:
         """A job has ended."""

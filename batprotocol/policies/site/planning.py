@@ -192,7 +192,11 @@ class Planner:
                     shut |= self._members(place)
                 continue
             if not waits and not any(other.number in self.heads for other in entry.job.entries):
-                self._make_room(place, seen, depth)
+                if self._make_room(place, seen, depth):  # it may start in the place of a job that was first before
+                    hosts = self._now(entry, state, shut)
+                    if hosts is not None:
+                        yield entry, hosts
+                        continue
                 if self.settings.once and before < math.inf:
                     self._put(entry, max(before, state.now), reserved)
                 elif not self._reserve(entry, state, before) and before < math.inf:
@@ -215,14 +219,21 @@ class Planner:
         seconds = max(entry.expected - state.resolution / 2, 0.0)
         return any(opens(host, amount, seconds, state.now, entry.start) for host in freed)
 
-    def _make_room(self, place: str, seen: set[int], depth: float) -> None:
-        """Of the reservations in a partition, drop those of jobs that are not among the first any more."""
+    def _make_room(self, place: str, seen: set[int], depth: float) -> bool:
+        """Of the reservations in a partition, drop those of jobs that are not among the first any more.
+
+        Returns:
+            Whether one was dropped.
+        """
         if depth == math.inf:
-            return
+            return False
+        dropped = False
         own = [head for head in self.heads.values() if head.partition == place]
         for head in own:
             if len(own) >= depth and head.number not in seen:
                 self._release(head)
+                dropped = True
+        return dropped
 
     def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
         """Hosts on which an entry can start now without touching a reservation; None if there are not enough."""

@@ -12,7 +12,7 @@ before the simulation, with the place of the mistake:
   (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
   does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
   workloads. `lublin` draws random jobs, `windows` selects parts, and `changes` changes loads, weeks and walltimes.
-  `advice` warns of properties of a workload that affect its results.
+  `workflows` makes jobs that wait for one another. `advice` warns of properties of a workload that affect its results.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
 - `workload_json`, `platform_xml`: `writing` writes workloads and platforms to files.
 """
@@ -43,6 +43,7 @@ from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKL
 from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.traces import read_traces
 from batprotocol.simulator.inputs.windows import window
+from batprotocol.simulator.inputs.workflows import Workflow, WorkflowTask, read_workflow, workflow_workload
 from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
 from batprotocol.simulator.inputs.writing import platform_xml, workload_json
 
@@ -65,6 +66,8 @@ __all__ = [
     "TimedEvent",
     "Usage",
     "Watts",
+    "Workflow",
+    "WorkflowTask",
     "Workload",
     "WorkloadProfile",
     "advice_on",
@@ -80,6 +83,7 @@ __all__ = [
     "read_platform",
     "read_swf",
     "read_traces",
+    "read_workflow",
     "read_workload",
     "resampled_weeks",
     "scaled_load",
@@ -87,5 +91,6 @@ __all__ = [
     "shuffled_weeks",
     "window",
     "with_offered_load",
+    "workflow_workload",
     "workload_json",
 ]

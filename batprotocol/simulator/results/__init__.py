@@ -2,9 +2,9 @@
 
 `observing` has the values that a simulation reports while it runs, and the interface of observers. `files` writes
 Batsim's result files. `statistics` (with `series`, `extended` and `precise` numbers) adds up important numbers.
-`metrics` computes the metrics of the field, with the names of a `catalogue`, and `own` those of users. `result` has the
-results at the end: as text (`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts,
-and as `frames` of other libraries.
+`metrics` computes the metrics of the field, with the names of a `catalogue`, `own` those of users, `workflows` those of
+each workflow. `result` has the results at the end: as text (`words`, and `steadiness`: whether the run was long
+enough), as a `summary` with charts, and as `frames` of other libraries.
 """
 
 from batprotocol.simulator.results.catalogue import METRICS, Metric
@@ -31,10 +31,12 @@ from batprotocol.simulator.results.observing import (
 from batprotocol.simulator.results.own import OwnMetric, load_metric, metric, metric_named, own_metrics
 from batprotocol.simulator.results.result import EnergyPoints, JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
+from batprotocol.simulator.results.workflows import WORKFLOW_METRICS, WorkflowResult, workflow_results
 
 __all__ = [
     "METRICS",
     "TAU",
+    "WORKFLOW_METRICS",
     "Distribution",
     "EnergyPoints",
     "EnergyRow",
@@ -52,6 +54,7 @@ __all__ = [
     "ResultFiles",
     "Statistics",
     "Totals",
+    "WorkflowResult",
     "bounded_slowdown",
     "jain_index",
     "load_metric",
@@ -62,5 +65,6 @@ __all__ = [
     "per_processor_bounded_slowdown",
     "read_energy",
     "read_jobs",
+    "workflow_results",
     "write_real_execution",
 ]

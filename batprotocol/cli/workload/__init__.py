@@ -1,0 +1,1 @@
+"""`batproto workload`: `command` has its parameters, and each command has a module: `workflows`, `measure`."""
