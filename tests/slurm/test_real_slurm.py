@@ -24,6 +24,8 @@ SLACK = 5
 AGAIN = ("gpus", "two_partitions", "never_satisfied")
 """What runs on a real Slurm: short, and of different kinds."""
 
+NEEDED = ["faketime", "sbatch", "slurmctld", "slurmd"]
+
 
 def recorded(name: str) -> Runs:
     return of_recording(json.loads((DATA / f"{name}.json").read_text()))
@@ -42,9 +44,9 @@ def nodes(situation: Situation, runs: Runs) -> dict[str, list[list[str]]]:
     }
 
 
-def alike(situation: Situation, slurms: Runs, ours: Runs) -> None:
+def alike(situation: Situation, slurms: Runs, ours: Runs, slack: float = SLACK) -> None:
     assert ends(ours) == ends(slurms)
-    assert disorder(slurms, ours, SLACK) == []
+    assert disorder(slurms, ours, slack) == []
     assert nodes(situation, ours) == nodes(situation, slurms)
 
 
@@ -75,10 +77,10 @@ def test_another_schedule_is_noticed() -> None:
 
 @pytest.mark.long
 def test_situations_go_so_on_a_real_slurm() -> None:
-    for name in ("slurmctld", "slurmd", "sbatch", "faketime"):
+    for name in NEEDED:
         find(name)
     with ThreadPoolExecutor(len(AGAIN)) as threads:
         made = dict(zip(AGAIN, threads.map(lambda name: record(SITUATIONS[name], 10), AGAIN), strict=True))
     for name, recording in made.items():
-        alike(SITUATIONS[name], of_recording(recording), simulated(SITUATIONS[name]))
+        alike(SITUATIONS[name], of_recording(recording), simulated(SITUATIONS[name]), 2 * SLACK)  # others work here
         assert ends(of_recording(recording)) == ends(recorded(name))
