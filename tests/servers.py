@@ -41,8 +41,12 @@ PROGRAMS: Final = {
     "mosquitto_sub": _Program("mosquitto-clients"),
     "postgres": _Program("postgresql", ("/usr/lib/postgresql/*/bin",)),
     "redis-server": _Program("redis-server"),
+    "sbatch": _Program("slurm-client"),
+    "slurmctld": _Program("slurmctld", ("/usr/sbin",)),
+    "slurmd": _Program("slurmd", ("/usr/sbin",)),
     "cc": _Program("gcc libc6-dev", is_server=False),
     "dot": _Program("graphviz", is_server=False),
+    "faketime": _Program("faketime", is_server=False),
     "flatc": _Program("flatbuffers-compiler", is_server=False),
     "g++": _Program("g++", is_server=False),
     "libpython": _Program(

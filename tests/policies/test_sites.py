@@ -252,6 +252,22 @@ def job(name: str, at: float, size: int, time: float, **data: Any) -> StaticJob:
     )
 
 
+@pytest.mark.parametrize("name", ["easy", "conservative", "reservations=2"])
+@pytest.mark.parametrize("data", [{"partition": "high"}, {"priority": 1}, {"nice": -1}])
+def test_a_reservation_does_not_delay_a_job_of_a_higher_tier_or_priority(name: str, data: dict[str, Any]) -> None:
+    """As in Slurm: the job that comes later has its turn first, though the other one had a reservation by then."""
+    partitions = {"low": {"hosts": "ALL", "default": True}, "high": {"hosts": "ALL", "tier": 2}}
+    jobs = [
+        StaticJob("runs", 0.0, 1, DelayProfile(50.0), walltime=100.0, extra_data='{"cores": 4}'),
+        job("waits", 1, 1, 60, cores=4),
+        job("first", 2, 1, 60, cores=4, **data),
+    ]
+    policy = Policy(backfilling=named(name)().backfilling, site=SiteRules.of({"partitions": partitions}))
+    result = simulate(described_platform("n0 cores=4"), Workload(jobs, {}), policy)
+    starts = {row.job_id: row.starting_time for row in result.jobs}
+    assert starts == pytest.approx({"runs": 0, "first": 50, "waits": 110}, abs=0.1)
+
+
 @pytest.mark.parametrize(
     ("mode", "grace", "begins", "again"),
     [

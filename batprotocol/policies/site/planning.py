@@ -2,7 +2,8 @@
 
 All kinds of backfilling are one plan with another number of reservations: none (the first job starts, or all wait), one
 for each partition (EASY), several, or one for each job (conservative). Reservations lie in a `Timeline`, on hosts that
-the plan chose. A reservation never moves back while its job keeps its place among the first.
+the plan chose. A reservation never moves back while its job keeps its place among the first, except for jobs of a
+higher tier or priority.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from batprotocol.errors import SchedulerError
 from batprotocol.policies.backfilling import EASY, Backfilling, Conservative, Greedy, NoBackfilling, Reservations
@@ -19,7 +20,7 @@ from batprotocol.policies.orders import Order
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, Kind
 from batprotocol.policies.site.pool import Amount, Pool, fits
-from batprotocol.policies.site.queue import Ranked, SiteQueue
+from batprotocol.policies.site.queue import Ranked, SiteQueue, precedence
 from batprotocol.policies.site.timeline import Timeline
 
 __all__ = ["Planner", "Settings", "settings_of"]
@@ -27,6 +28,8 @@ __all__ = ["Planner", "Settings", "settings_of"]
 Start = tuple[Entry, list[int]]
 """An entry that starts now, and its hosts."""
 
+_FIRST: Final = (-math.inf, -math.inf)
+"""It precedes all jobs."""
 
 _Kept = tuple[Entry, float, list[int], dict[int, Amount]]
 """A reservation as it was: the entry, its time, its hosts, and those where it could be."""
@@ -162,6 +165,7 @@ class Planner:
         closed: set[str] = set()
         shut: frozenset[int] = frozenset()
         seen: set[int] = set()
+        last = max(map(precedence, self.heads.values()), default=_FIRST)
         for entry in queue.in_order():
             if len(closed) >= len(queue.partitions):
                 break
@@ -178,6 +182,9 @@ class Planner:
             if not waits:
                 self._release(entry)
                 hosts = self._now(entry, state, shut)
+                if hosts is None and precedence(entry) < last:
+                    last = self._step_back(entry)
+                    hosts = self._now(entry, state, shut)
             if hosts is not None:
                 yield entry, hosts
                 continue
@@ -201,12 +208,31 @@ class Planner:
                     self._put(entry, max(before, state.now), reserved)
                 elif not self._reserve(entry, state, before) and before < math.inf:
                     self._reserve(entry, state)
+                last = max(last, precedence(entry))
             reservations[place] += 1
             if reservations[place] >= depth:
                 closed.add(place)
         if depth < math.inf:
             for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
                 self._release(entry)
+
+    def _step_back(self, entry: Entry) -> tuple[float, float]:
+        """Drop the reservations of a lower tier or priority that could delay an entry.
+
+        They are made anew when their turn comes.
+
+        Returns:
+            The last precedence that remains.
+        """
+        precedes, kind = precedence(entry), entry.kind
+        touched: dict[Kind, bool] = {}
+        for head in list(self.heads.values()):
+            if precedence(head) > precedes and head.number not in self._fixed:
+                if head.kind not in touched:
+                    touched[head.kind] = not kind.hosts.isdisjoint(head.kind.hosts)
+                if touched[head.kind]:
+                    self._release(head)
+        return max(map(precedence, self.heads.values()), default=_FIRST)
 
     def _may_move_forward(self, entry: Entry, state: State) -> bool:
         """Whether the time of a reservation has come, or may come earlier because something was freed."""

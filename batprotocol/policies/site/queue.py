@@ -16,12 +16,17 @@ from batprotocol.policies.orders import Order
 from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
 from batprotocol.policies.site.pool import Amount, Pool
 
-__all__ = ["SiteQueue"]
+__all__ = ["SiteQueue", "precedence"]
 
 _FEW: Final = 8
 
 Ranked = tuple[Any, int, Entry]
 """The key, the entry's number, by which no two are equal, and the entry."""
+
+
+def precedence(entry: Entry) -> tuple[float, float]:
+    """By tier and priority, before the policy's order decides: entries with a smaller one come first."""
+    return -entry.tier, entry.job.request.nice - (entry.job.request.priority or 0)
 
 
 class SiteQueue:
@@ -97,8 +102,7 @@ class SiteQueue:
 
     def key(self, entry: Entry, order: Order | None = None) -> Any:
         """The entry with the smallest key comes first."""
-        job = entry.job
-        return -entry.tier, job.request.nice - (job.request.priority or 0), (order or self._order).key(job, self._state)
+        return *precedence(entry), (order or self._order).key(entry.job, self._state)
 
     def in_order(self) -> Iterator[Entry]:
         """The entries, in order. Those that are removed meanwhile may still come."""
