@@ -12,6 +12,6 @@ from __future__ import annotations
 
 from batprotocol.policies.site.actions import Allocated
 from batprotocol.policies.site.core import Site
-from batprotocol.policies.site.rules import Account, Limits, Partition, Qos, SiteRules, read_site
+from batprotocol.policies.site.rules import Account, Limits, Partition, Priority, Qos, SiteRules, read_site
 
-__all__ = ["Account", "Allocated", "Limits", "Partition", "Qos", "Site", "SiteRules", "read_site"]
+__all__ = ["Account", "Allocated", "Limits", "Partition", "Priority", "Qos", "Site", "SiteRules", "read_site"]
