@@ -17,9 +17,9 @@ from batprotocol.policies.backfilling import EASY, Backfilling, Conservative, Gr
 from batprotocol.policies.jobs import State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, Kind
+from batprotocol.policies.site.jobs import Entry, Kind, Ranked
 from batprotocol.policies.site.pool import Amount, Pool, fits
-from batprotocol.policies.site.queue import Ranked, SiteQueue
+from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.timeline import Timeline
 
 __all__ = ["Planner", "Settings", "settings_of"]
