@@ -18,7 +18,7 @@ from batprotocol.policies.orders.fair_share import (
     Association,
     age_factor,
     billing,
-    classic_factor,
+    classic_factors,
     decay,
     effective_usage,
     fair_tree_factors,
@@ -52,9 +52,9 @@ def test_the_documented_example() -> None:
     tree = documented()
     users = [tree[str(number)] for number in range(5)]
     assert [round(user.normalized_shares, 9) for user in users] == [0.3, 0.05, 0.05, 0.25, 0.35]
-    factors = [round(classic_factor(user), 6) for user in users]
-    assert factors == [0.408479, 0.022097, 0.125, 0.5, 0.749154]
-    assert classic_factor(users[2], dampening=3.0) == pytest.approx(0.5)
+    factors = classic_factors(tree["root"])
+    assert [round(factors[user], 6) for user in users] == [0.408479, 0.022097, 0.125, 0.5, 0.749154]
+    assert classic_factors(tree["root"], dampening=3.0)[users[2]] == pytest.approx(0.5)
     # Account D used too little, so its users come first; in A, B used less of its shares than C.
     ranks = {user.name: factor for user, factor in fair_tree_factors(tree["root"]).items()}
     assert ranks == {"4": 1.0, "3": 0.8, "0": 0.6, "2": 0.4, "1": 0.2}
@@ -63,7 +63,7 @@ def test_the_documented_example() -> None:
 def test_without_usage_and_without_shares() -> None:
     root = Association("root")
     user, guest = Association("u", 1, root, is_user=True), Association("g", 0, root, is_user=True)
-    assert (classic_factor(user), classic_factor(guest)) == (1.0, 0.0)
+    assert classic_factors(root) == {user: 1.0, guest: 0.0}
     assert (user.level_fair_share, guest.level_fair_share) == (math.inf, 0.0)
     assert fair_tree_factors(root) == {user: 1.0, guest: 0.5}
 
@@ -150,8 +150,11 @@ def tree_of(rows: list[str]) -> Iterator[tuple[Association, list[str], list[str]
 
 def errors_of_classic(rows: list[str]) -> Iterator[float]:
     """The differences to what sshare printed: of shares, effective usage and the factor."""
-    for each, columns, above in list(tree_of(rows)):
+    tree = list(tree_of(rows))
+    for each, columns, _ in tree:
         each.usage = float(columns[5] or 1)
+    factors = classic_factors(tree[0][0])
+    for each, columns, above in tree:
         if each.parent is None or above is None:
             continue
         yield each.normalized_shares - float(columns[3])
@@ -160,7 +163,7 @@ def errors_of_classic(rows: list[str]) -> Iterator[float]:
             used = effective_usage(used, float(above[6]), each.level_share)
         yield used - float(columns[6])
         # The usage is rounded to six digits, and divided by the shares.
-        yield (classic_factor(each) - float(columns[7])) * each.normalized_shares
+        yield (factors[each] - float(columns[7])) * each.normalized_shares
 
 
 def errors_of_fair_tree(rows: list[str]) -> Iterator[float]:

@@ -14,7 +14,7 @@ __all__ = [
     "Association",
     "age_factor",
     "billing",
-    "classic_factor",
+    "classic_factors",
     "decay",
     "effective_usage",
     "fair_tree_factors",
@@ -142,29 +142,37 @@ def effective_usage(own: float, above: float, share: float) -> float:
     return own + (above - own) * share
 
 
-def classic_factor(association: Association, dampening: float = 1.0) -> float:
-    """The classic fair-share factor, 2^(-U / S / d): U is the effective usage, S the fraction of the whole machine.
+def classic_factors(root: Association, dampening: float = 1.0) -> dict[Association, float]:
+    """The classic fair-share factor of each user and account, 2^(-U / S / d).
 
-    For users and accounts right below the root, the effective usage is the actual usage. 0.5 means that the usage is
-    just as large as the share. It is 0 without shares.
+    U is the effective usage, and S the fraction of the whole machine. For users and accounts right below the root,
+    the effective usage is the actual usage. 0.5 means that the usage is just as large as the share. The factor is 0
+    without shares.
 
     Args:
-        association: a user, or an account.
+        root: the root.
         dampening: d: larger values make usage count less (FairShareDampeningFactor).
+
+    >>> root = Association("root", usage=3.0)
+    >>> users = [Association(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
+    >>> [round(factor, 3) for factor in classic_factors(root).values()]
+    [0.397, 0.63]
     """
-    shares = association.normalized_shares
-    if shares == 0:
-        return 0.0
-    path = list(association.path())
-    total = path[-1].usage
-    if not total:
-        return 1.0
-    effective = 0.0
-    for each in reversed(path[:-1]):
-        own = each.usage / total
-        is_first = each.parent is path[-1]
-        effective = own if is_first else effective_usage(own, effective, each.level_share)
-    return float(2.0 ** -(effective / shares / dampening))
+    factors: dict[Association, float] = {}
+    total = root.usage or 1.0
+    waiting = [(root, 1.0, 0.0)]
+    while waiting:
+        above, shares_above, used_above = waiting.pop()
+        level = above.level_shares
+        for each in above.members:
+            share, used = each.shares / level if level else 0.0, each.usage / total
+            if above is not root:
+                used = effective_usage(used, used_above, share)
+            shares = shares_above * share
+            factors[each] = 2.0 ** -(used / shares / dampening) if shares else 0.0
+            if each.members:
+                waiting.append((each, shares, used))
+    return factors
 
 
 def fair_tree_factors(root: Association) -> dict[Association, float]:

@@ -14,7 +14,7 @@ from batprotocol.policies.orders.fair_share import (
     Association,
     age_factor,
     billing,
-    classic_factor,
+    classic_factors,
     decay,
     fair_tree_factors,
     relative_factor,
@@ -69,7 +69,7 @@ class Priorities:
         self._counts: dict[Association, int] = defaultdict(int)
         self._charges: dict[str, float] = {}
         self._now = self._computed = now
-        self._factors: dict[Association, float] = {}
+        self._factors: dict[Association | None, float] = {}
         self._changed = False
 
     def _account(self, name: str) -> Association:
@@ -138,19 +138,18 @@ class Priorities:
                     found += weight * min(asked.get(name, 0.0) / totals[name], 1.0)
         return found - job.request.nice
 
-    def fair_share(self, association: Association) -> float:
-        """The weighted fair-share factor of a user, as computed last."""
-        if not self._priority.weight_fairshare:
-            return 0.0
-        factor = self._factors.get(association)
-        if factor is None:
-            if self._priority.fair_tree:
-                self._factors = fair_tree_factors(self.root)
-                factor = self._factors[association]
+    def fair_shares(self) -> Mapping[Association | None, float]:
+        """The weighted fair-share factors of all users, as computed last; None has 0."""
+        if not self._factors:
+            priority, weight = self._priority, self._priority.weight_fairshare
+            if not weight:
+                factors = dict.fromkeys(self._all, 0.0)
+            elif priority.fair_tree:
+                factors = fair_tree_factors(self.root)
             else:
-                damping = self._priority.fair_share_dampening_factor
-                factor = self._factors[association] = classic_factor(association, damping)
-        return self._priority.weight_fairshare * factor
+                factors = classic_factors(self.root, priority.fair_share_dampening_factor)
+            self._factors = {each: weight * factor for each, factor in factors.items()} | {None: 0.0}
+        return self._factors
 
     def priority(self, entry: Entry, now: float) -> float:
         """The priority of an entry. A `priority` that an administrator set takes the place of the sum."""
@@ -158,7 +157,7 @@ class Priorities:
         if job.request.priority is not None:
             return job.request.priority
         age = self.weight_age * age_factor(now - job.eligible, self.max_age)
-        return self.static(entry) + age + self.fair_share(self.share_of(job))
+        return self.static(entry) + age + self.fair_shares()[self.share_of(job)]
 
     # Usage
 
@@ -166,7 +165,8 @@ class Priorities:
         """Let time pass. The fair share is computed anew if usage has changed, and the last one is old enough."""
         self._pass(now)
         if self._changed and now - self._computed >= self._priority.calc_period:
-            self._factors.clear()
+            if self._priority.weight_fairshare:
+                self._factors.clear()
             self._computed, self._changed = now, False
 
     def _pass(self, now: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedList
 
@@ -20,6 +20,8 @@ from batprotocol.policies.site.priorities import Priorities
 __all__ = ["Grouped", "Lasting"]
 
 _FEW: Final = 8
+_Place: TypeAlias = tuple[int, Association | None, bool]
+"""The tier, the user, if the priority is not a fixed one, and whether the age grows."""
 
 
 class Lasting:
@@ -43,14 +45,29 @@ class Lasting:
         return _following(self._sorted, None)
 
 
-class _Group:
-    """The entries of one user in one tier, with minus the parts of their priorities that do not grow."""
+class _Part:
+    """Entries of one user in one tier, with minus the parts of their priorities that do not grow.
 
-    __slots__ = ("full", "growing")
+    Attributes:
+        entries: the entries, sorted.
+        first: the first of them; None if there is none.
+    """
+
+    __slots__ = ("entries", "first")
 
     def __init__(self) -> None:
-        self.growing: SortedList[Ranked] = SortedList()
-        self.full: SortedList[Ranked] = SortedList()
+        self.entries: SortedList[Ranked] = SortedList()
+        self.first: Ranked | None = None
+
+    def add(self, ranked: Ranked) -> None:
+        self.entries.add(ranked)
+        if self.first is None or ranked < self.first:
+            self.first = ranked
+
+    def remove(self, ranked: Ranked) -> None:
+        self.entries.remove(ranked)
+        if ranked is self.first:
+            self.first = self.entries[0] if self.entries else None
 
 
 class Grouped:
@@ -62,42 +79,38 @@ class Grouped:
 
     def __init__(self, priorities: Priorities) -> None:
         self._priorities = priorities
-        self._groups: dict[tuple[int, Association | None], _Group] = {}
-        self._ranked: dict[int, tuple[Ranked, bool]] = {}  # and whether it grows
+        self._parts: dict[_Place, _Part] = {}
+        self._ranked: dict[int, tuple[Ranked, _Place]] = {}
         self._filling: list[tuple[float, int, Entry]] = []  # when the age of each is full
 
     def add(self, entry: Entry, key: Any) -> None:
         """Add an entry; its key is not used."""
         job, priorities = entry.job, self._priorities
-        weight, number = priorities.weight_age, entry.number
-        if job.request.priority is not None or not weight:
-            fixed = job.request.priority
-            value = priorities.static(entry) if fixed is None else fixed
-            ranked = (-value, number, entry)
-            self._group(entry).full.add(ranked)
-            self._ranked[number] = ranked, False
+        fixed, weight, number = job.request.priority, priorities.weight_age, entry.number
+        if fixed is not None:
+            self._put((-fixed, number, entry), (entry.tier, None, False))
             return
+        grows = weight > 0
         # At a time t, the age adds weight * t / max_age to all that grow.
-        value = priorities.static(entry) - weight * job.eligible / priorities.max_age
-        ranked = (-value, number, entry)
-        self._group(entry).growing.add(ranked)
-        self._ranked[number] = ranked, True
-        heappush(self._filling, (job.eligible + priorities.max_age, number, entry))
+        value = priorities.static(entry) - (weight * job.eligible / priorities.max_age if grows else 0.0)
+        self._put((-value, number, entry), (entry.tier, priorities.share_of(job), grows))
+        if grows:
+            heappush(self._filling, (job.eligible + priorities.max_age, number, entry))
 
-    def _place(self, entry: Entry) -> tuple[int, Association | None]:
-        job = entry.job
-        return entry.tier, None if job.request.priority is not None else self._priorities.share_of(job)
-
-    def _group(self, entry: Entry) -> _Group:
-        return self._groups.setdefault(self._place(entry), _Group())
+    def _put(self, ranked: Ranked, place: _Place) -> None:
+        self._ranked[ranked[1]] = ranked, place
+        part = self._parts.get(place)
+        if part is None:
+            part = self._parts[place] = _Part()
+        part.add(ranked)
 
     def remove(self, entry: Entry) -> None:
         """Remove an entry."""
-        ranked, grows = self._ranked.pop(entry.number)
-        group = self._group(entry)
-        (group.growing if grows else group.full).remove(ranked)
-        if not group.growing and not group.full:
-            del self._groups[self._place(entry)]
+        ranked, place = self._ranked.pop(entry.number)
+        part = self._parts[place]
+        part.remove(ranked)
+        if part.first is None:
+            del self._parts[place]
 
     def _fill(self, now: float) -> None:
         """Move the entries whose age does not grow any more."""
@@ -105,12 +118,10 @@ class Grouped:
         while filling and filling[0][0] <= now:
             _, number, entry = heappop(filling)
             if number in self._ranked:
-                ranked, _ = self._ranked[number]
-                group = self._group(entry)
-                group.growing.remove(ranked)
-                ranked = (-(priorities.static(entry) + priorities.weight_age), number, entry)
-                group.full.add(ranked)
-                self._ranked[number] = ranked, False
+                tier, association, _ = self._ranked[number][1]
+                self.remove(entry)
+                value = priorities.static(entry) + priorities.weight_age
+                self._put((-value, number, entry), (tier, association, False))
 
     def in_order(self, now: float) -> Iterator[Ranked]:
         """The entries, in order. Those that are removed meanwhile may still come."""
@@ -118,15 +129,13 @@ class Grouped:
         priorities.refresh(now)
         self._fill(now)
         grown = priorities.weight_age * now / priorities.max_age
+        shares = priorities.fair_shares()
         heads: list[tuple[tuple[int, float], int, Ranked, float, SortedList[Ranked], Iterator[Ranked] | None]] = []
-        for (tier, association), group in self._groups.items():
-            share = 0.0 if association is None else priorities.fair_share(association)
-            if group.growing:
-                first = group.growing[0]
-                heads.append(((-tier, first[0] - share - grown), first[1], first, share + grown, group.growing, None))
-            if group.full:
-                first = group.full[0]
-                heads.append(((-tier, first[0] - share), first[1], first, share, group.full, None))
+        for (tier, association, grows), part in self._parts.items():
+            more = shares[association] + grown if grows else shares[association]
+            first = part.first
+            assert first is not None
+            heads.append(((-tier, first[0] - more), first[1], first, more, part.entries, None))
         heapify(heads)
         while heads:
             key, number, ranked, more, members, rest = heads[0]
