@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from batprotocol.model import DelayProfile
-from batprotocol.policies import EASY, Multifactor, Policy, SiteRules, named
+from batprotocol.policies import EASY, Multifactor, Policy, PolicyNameError, SiteRules, named
 from batprotocol.policies.site.jobs import Entry
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
@@ -117,6 +117,8 @@ def test_known_order_without_the_section(tmp_path: Any) -> None:
     path = tmp_path / "site.toml"
     path.write_text('[priority]\nweight_age = 1000\nmax_age = "7-0"\n')
     assert named(f"multifactor+easy+site={path}")().rules.priority.max_age == 604800
+    with pytest.raises(PolicyNameError, match=r"the site's file has the weights in its section priority"):
+        named(f"multifactor=1,2,3+easy+site={path}")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -104,7 +104,7 @@ class Site:
         self._numbers = self._starts = 0
         self._all_submitted = self._is_finished = False
         self.allocated: list[Allocated] = []
-        """What each job took that started, in the order of their starts."""
+        """The amounts that each started job took, in the order of their starts."""
 
     def _partition_hosts(self, name: str) -> frozenset[int]:
         return self._members[name] if name else frozenset(self._pool.capacity)
