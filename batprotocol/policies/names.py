@@ -76,7 +76,11 @@ def named(text: str) -> type[Policy]:
         chosen[slot] = part, options.split(",") if equals else []
 
     def arguments() -> dict[str, Any]:
-        return dict(part.make(options) for part, options in chosen.values())
+        made = dict(part.make(options) for part, options in chosen.values())
+        rules, (order, weights) = made.get("site"), chosen.get("order", (None, []))
+        if rules is not None and rules.priority is not None and weights and order is PARTS["multifactor"]:
+            raise ValueError("the site's file has the weights in its section priority; write multifactor alone")
+        return made
 
     try:
         arguments()

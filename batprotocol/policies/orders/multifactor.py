@@ -29,6 +29,8 @@ class Multifactor(Order):
         half_life: usage that is this many seconds old counts half, > 0. A job counts when it has ended.
         shares: the share of each user, in any unit; 1 for each user who is not in it.
 
+    On a site whose rules have a section `priority`, that section takes the place of these arguments.
+
     A job belongs to the user in its extra data, `{"user": 12}`. All jobs without a user belong to one more user.
     """
 

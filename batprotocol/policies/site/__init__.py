@@ -2,16 +2,17 @@
 
 A `Policy` hands its jobs to a `Site` (in `core`) from the first job on that uses the vocabulary of
 `batprotocol.requests`, or from the beginning if it has rules; `driver` connects the two through `actions`. The data
-take this way: `rules` reads the rules of a file, and `membership` finds the hosts and jobs of partitions. `jobs` has
-the jobs with their amounts, `pool` the free amounts of each host, `timeline` the future ones. `queue` has the jobs that
-wait, in order and by kind, and `limits` counts what users and accounts have. `planning` chooses the jobs that start,
-and `choosing` their hosts. `preempting` finds jobs that give way, and `lives` lets them run again.
+take this way: `rules` reads the rules of a file with `tables`, and `membership` finds the hosts and jobs of partitions.
+`jobs` has the jobs with their amounts, `pool` the free amounts of each host, `timeline` the future ones. `queue` has
+the jobs that wait, in order and by kind: `ranking` keeps the order, and `priorities` has the fair share of users.
+`limits` counts what users and accounts have. `planning` chooses the jobs that start, and `choosing` their hosts.
+`preempting` finds jobs that give way, and `lives` lets them run again.
 """
 
 from __future__ import annotations
 
 from batprotocol.policies.site.actions import Allocated
 from batprotocol.policies.site.core import Site
-from batprotocol.policies.site.rules import Account, Limits, Partition, Qos, SiteRules, read_site
+from batprotocol.policies.site.rules import Account, Limits, Partition, Priority, Qos, SiteRules, read_site
 
-__all__ = ["Account", "Allocated", "Limits", "Partition", "Qos", "Site", "SiteRules", "read_site"]
+__all__ = ["Account", "Allocated", "Limits", "Partition", "Priority", "Qos", "Site", "SiteRules", "read_site"]

@@ -31,6 +31,7 @@ from batprotocol.policies.site.membership import (
 from batprotocol.policies.site.planning import Planner, settings_of
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.preempting import Preempting
+from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.policies.site.timeline import Timeline
@@ -81,9 +82,13 @@ class Site:
         self._pool = Pool(self._machine.offers)
         self._members = partitions_of(hosts, self._machine, rules)
         self._default = default_of(rules, self._members)
-        self.queue = SiteQueue(order, state, self._pool)
-        self._timeline = Timeline(self._pool.capacity, state.now)
         offers = {offer.id: offer for offer in self._machine.offers}
+        self.priorities: Priorities | None = None
+        """The usage and fair share of users and accounts, and the priorities of jobs; None without such rules."""
+        if rules.priority is not None:
+            self.priorities = Priorities(rules, rules.priority, offers, self._partition_hosts, state.now)
+        self.queue = SiteQueue(order, state, self._pool, self.priorities)
+        self._timeline = Timeline(self._pool.capacity, state.now)
         self._chooser = Chooser(ranking, offers)
         self._planner = Planner(
             settings_of(backfilling), self.queue, self._pool, self._timeline, self._chooser, self._partition_hosts
@@ -99,7 +104,7 @@ class Site:
         self._numbers = self._starts = 0
         self._all_submitted = self._is_finished = False
         self.allocated: list[Allocated] = []
-        """What each job took that started, in the order of their starts."""
+        """The amounts that each started job took, in the order of their starts."""
 
     def _partition_hosts(self, name: str) -> frozenset[int]:
         return self._members[name] if name else frozenset(self._pool.capacity)
@@ -261,6 +266,7 @@ class Site:
                 heappush(self._times, (since, job.number, job.id))
             return False
         del self._held[job.id]
+        job.eligible = since
         self.queue.add(job)
         deadline = job.request.deadline
         if deadline is not None:
@@ -336,6 +342,8 @@ class Site:
             self._timeline.give_back(job.members, state.now, job.end, amount)
         self._planner.freed(job.members)
         self._usage.runs(entry.job, -1)
+        if self.priorities is not None:
+            self.priorities.ended(job, state.now)
         again = self._runs_again(job, ended, progress)
         if not again:
             self._see(self._dependencies.ended(entry.job.first_id, ended, state.now))
@@ -353,6 +361,7 @@ class Site:
         self._actions.register(life.id, life.job, life.new_profile)
         again = SiteJob(life.id, life.job, waited.number, waited.submitted, waited.request)
         again.first_id, again.profile = waited.first_id, life.profile
+        again.eligible = self._state.now
         again.lost = waited.lost + (0.0 if life.new_profile else self._state.now - job.started)
         if self._prepare(again) is not None:  # it fitted before
             return False
@@ -423,6 +432,8 @@ class Site:
         self._starts += 1
         self._timeline.take(hosts, state.now, running.end, amount)
         self._usage.runs(job, 1)
+        if self.priorities is not None:
+            self.priorities.started(running, state.now)
         self.allocated.append(self._allocated(running, job, entry))
         started(running)
         self._see(self._dependencies.started(job.first_id, state.now))

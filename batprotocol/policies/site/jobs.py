@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
-
-from sortedcontainers import SortedList
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
@@ -14,7 +12,7 @@ from batprotocol.policies.jobs import RunningJob, WaitingJob
 from batprotocol.policies.site.pool import Amount
 from batprotocol.requests import Request
 
-__all__ = ["Entry", "Kind", "SiteJob", "SiteRunning"]
+__all__ = ["Entry", "Kind", "Ranked", "Ranking", "SiteJob", "SiteRunning"]
 
 
 class SiteJob(WaitingJob):
@@ -30,9 +28,10 @@ class SiteJob(WaitingJob):
         first_id: its id when it was submitted first; it has another one when it runs again.
         profile: its profile, if Batsim forwards profiles.
         lost: seconds of work that were lost when it gave way before.
+        eligible: when it could have started first: after its submission, its begin and its dependencies.
     """
 
-    __slots__ = ("amount", "cores", "entries", "first_id", "gpus", "is_whole", "lost", "profile", "request")
+    __slots__ = ("amount", "cores", "eligible", "entries", "first_id", "gpus", "is_whole", "lost", "profile", "request")
 
     def __init__(self, id: str, job: Job, number: int, submitted: float, request: Request) -> None:
         super().__init__(id, job, number, submitted)
@@ -44,6 +43,7 @@ class SiteJob(WaitingJob):
         self.first_id = id
         self.profile: Profile | None = None
         self.lost = 0.0
+        self.eligible = submitted
 
     @property
     def array(self) -> str:
@@ -54,6 +54,23 @@ class SiteJob(WaitingJob):
         return f"{workload}{bang}{self.request.array.array}"
 
 
+Ranked: TypeAlias = "tuple[Any, int, Entry]"
+"""The key, the entry's number, by which no two are equal, and the entry."""
+
+
+class Ranking(Protocol):
+    """Entries in order."""
+
+    def add(self, entry: Entry, key: Any) -> None:
+        """Add an entry, with its key where that lasts."""
+
+    def remove(self, entry: Entry) -> None:
+        """Remove an entry."""
+
+    def in_order(self, now: float) -> Iterator[Ranked]:
+        """The entries, in order. Those that are removed meanwhile may still come."""
+
+
 class Kind:
     """Jobs that can have the same hosts and take the same amount of each.
 
@@ -62,17 +79,19 @@ class Kind:
         hosts: the hosts that they can have.
         fitting: those of them that have room now.
         entries: the entries of the queue that are of this kind.
-        ranked: the same in the order of the queue, with their keys, unless that order changes.
+        ranking: the same in the order of the queue; None if each decision sorts them.
     """
 
-    __slots__ = ("amount", "entries", "fitting", "hosts", "ranked")
+    __slots__ = ("amount", "entries", "fitting", "hosts", "ranking")
 
-    def __init__(self, amount: Amount, hosts: frozenset[int], free: Mapping[int, Amount]) -> None:
+    def __init__(
+        self, amount: Amount, hosts: frozenset[int], free: Mapping[int, Amount], ranking: Ranking | None = None
+    ) -> None:
         self.amount = amount
         self.hosts = hosts
         self.fitting: set[int] = set()
         self.entries: dict[int, Entry] = {}
-        self.ranked: SortedList[tuple[Any, int, Entry]] = SortedList()
+        self.ranking = ranking
         for host in hosts:
             self.look(host, free[host])
 

@@ -18,9 +18,9 @@ from batprotocol.policies.backfilling import EASY, Backfilling, Conservative, Gr
 from batprotocol.policies.jobs import State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, Kind
+from batprotocol.policies.site.jobs import Entry, Kind, Ranked
 from batprotocol.policies.site.pool import Amount, Pool, fits
-from batprotocol.policies.site.queue import Ranked, SiteQueue, precedence
+from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.timeline import Timeline
 
 __all__ = ["Planner", "Settings", "settings_of"]
@@ -165,7 +165,7 @@ class Planner:
         closed: set[str] = set()
         shut: frozenset[int] = frozenset()
         seen: set[int] = set()
-        last = max(map(precedence, self.heads.values()), default=_FIRST)
+        last = max(map(queue.precedence, self.heads.values()), default=_FIRST)
         for entry in queue.in_order():
             if len(closed) >= len(queue.partitions):
                 break
@@ -182,7 +182,7 @@ class Planner:
             if not waits:
                 self._release(entry)
                 hosts = self._now(entry, state, shut)
-                if hosts is None and precedence(entry) < last:
+                if hosts is None and self._queue.precedence(entry) < last:
                     last = self._step_back(entry)
                     hosts = self._now(entry, state, shut)
             if hosts is not None:
@@ -208,7 +208,7 @@ class Planner:
                     self._put(entry, max(before, state.now), reserved)
                 elif not self._reserve(entry, state, before) and before < math.inf:
                     self._reserve(entry, state)
-                last = max(last, precedence(entry))
+                last = max(last, self._queue.precedence(entry))
             reservations[place] += 1
             if reservations[place] >= depth:
                 closed.add(place)
@@ -224,15 +224,15 @@ class Planner:
         Returns:
             The last precedence that remains.
         """
-        precedes, kind = precedence(entry), entry.kind
+        precedes, kind = self._queue.precedence(entry), entry.kind
         touched: dict[Kind, bool] = {}
         for head in list(self.heads.values()):
-            if precedence(head) > precedes and head.number not in self._fixed:
+            if self._queue.precedence(head) > precedes and head.number not in self._fixed:
                 if head.kind not in touched:
                     touched[head.kind] = not kind.hosts.isdisjoint(head.kind.hosts)
                 if touched[head.kind]:
                     self._release(head)
-        return max(map(precedence, self.heads.values()), default=_FIRST)
+        return max(map(self._queue.precedence, self.heads.values()), default=_FIRST)
 
     def _may_move_forward(self, entry: Entry, state: State) -> bool:
         """Whether the time of a reservation has come, or may come earlier because something was freed."""

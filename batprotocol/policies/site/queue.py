@@ -6,25 +6,19 @@ Entries of higher priority tiers come first, then jobs of a higher `priority`, t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any, Final
-
-from sortedcontainers import SortedList
+from typing import Any
 
 from batprotocol.policies.jobs import State
-from batprotocol.policies.orders import Order
-from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
+from batprotocol.policies.orders import Multifactor, Order
+from batprotocol.policies.site.jobs import Entry, Kind, Ranked, Ranking, SiteJob
 from batprotocol.policies.site.pool import Amount, Pool
+from batprotocol.policies.site.priorities import Priorities
+from batprotocol.policies.site.ranking import Grouped, Lasting
 
-__all__ = ["SiteQueue", "precedence"]
-
-_FEW: Final = 8
-
-Ranked = tuple[Any, int, Entry]
-"""The key, the entry's number, by which no two are equal, and the entry."""
+__all__ = ["SiteQueue"]
 
 
-def precedence(entry: Entry) -> tuple[float, float]:
+def _precedence(entry: Entry) -> tuple[float, float]:
     """By tier and priority, before the policy's order decides: entries with a smaller one come first."""
     return -entry.tier, entry.job.request.nice - (entry.job.request.priority or 0)
 
@@ -36,17 +30,23 @@ class SiteQueue:
         order: the policy's order.
         state: what orders look at.
         pool: what is free.
+        priorities: the priorities of the order `multifactor`; None: that order's own.
     """
 
-    def __init__(self, order: Order, state: State, pool: Pool) -> None:
-        self._order, self._state, self._pool = order, state, pool
-        self._sorted: SortedList[Ranked] | None = None if order.changes else SortedList()
-        self._keys: dict[int, Ranked] = {}
+    def __init__(self, order: Order, state: State, pool: Pool, priorities: Priorities | None = None) -> None:
+        self._order, self._state, self._pool, self._priorities = order, state, pool, priorities
+        self._ranking = self._new_ranking()
         self._kinds: dict[tuple[Amount, frozenset[int]], Kind] = {}
         self._by_host: dict[int, list[Kind]] = {host: [] for host in pool.capacity}
         self.jobs: dict[str, SiteJob] = {}
         self.partitions: dict[str, int] = {}
         """The number of entries in each partition that has some."""
+
+    def _new_ranking(self) -> Ranking | None:
+        """An empty ranking in the order of the queue; None if each decision sorts all entries."""
+        if self._priorities is not None and isinstance(self._order, Multifactor):
+            return Grouped(self._priorities)
+        return None if self._order.changes else Lasting()
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -55,7 +55,7 @@ class SiteQueue:
         """The kind of jobs that take an amount of such hosts."""
         found = self._kinds.get((amount, hosts))
         if found is None:
-            found = self._kinds[amount, hosts] = Kind(amount, hosts, self._pool.free)
+            found = self._kinds[amount, hosts] = Kind(amount, hosts, self._pool.free, self._new_ranking())
             for host in hosts:
                 self._by_host[host].append(found)
         return found
@@ -82,10 +82,10 @@ class SiteQueue:
                     entry.kind.look(host, self._pool.free[host])
             entry.kind.entries[entry.number] = entry
             self.partitions[entry.partition] = self.partitions.get(entry.partition, 0) + 1
-            if self._sorted is not None:
-                ranked = self._keys[entry.number] = (self.key(entry), entry.number, entry)
-                self._sorted.add(ranked)
-                entry.kind.ranked.add(ranked)
+            if self._ranking is not None and entry.kind.ranking is not None:
+                key = self.key(entry) if isinstance(self._ranking, Lasting) else None
+                self._ranking.add(entry, key)
+                entry.kind.ranking.add(entry, key)
 
     def remove(self, job: SiteJob) -> None:
         """A job waits no longer."""
@@ -95,32 +95,35 @@ class SiteQueue:
             self.partitions[entry.partition] -= 1
             if not self.partitions[entry.partition]:
                 del self.partitions[entry.partition]
-            if self._sorted is not None:
-                ranked = self._keys.pop(entry.number)
-                self._sorted.remove(ranked)
-                entry.kind.ranked.remove(ranked)
+            if self._ranking is not None and entry.kind.ranking is not None:
+                self._ranking.remove(entry)
+                entry.kind.ranking.remove(entry)
 
     def key(self, entry: Entry, order: Order | None = None) -> Any:
         """The entry with the smallest key comes first."""
-        return *precedence(entry), (order or self._order).key(entry.job, self._state)
+        order = order or self._order
+        if self._priorities is not None and isinstance(order, Multifactor):
+            return -entry.tier, -self._priorities.priority(entry, self._state.now)
+        return *_precedence(entry), order.key(entry.job, self._state)
+
+    def precedence(self, entry: Entry) -> tuple[float, float]:
+        """The part of the key that comes before all else: entries with a smaller one come first."""
+        # Where priorities are sums of factors, `nice` is one of them, and changes nothing alone.
+        return _precedence(entry) if self._priorities is None else (-entry.tier, 0.0)
 
     def in_order(self) -> Iterator[Entry]:
         """The entries, in order. Those that are removed meanwhile may still come."""
-        if self._sorted is not None:
-            return (ranked[2] for ranked in _lasting(self._sorted))
-        entries = (entry for job in self.jobs.values() for entry in job.entries)
-        return (each[2] for each in sorted((self.key(entry), entry.number, entry) for entry in entries))
+        if self._ranking is not None:
+            return (ranked[2] for ranked in self._ranking.in_order(self._state.now))
+        return (ranked[2] for ranked in self._sorted((e for job in self.jobs.values() for e in job.entries), None))
 
     def ranked(self, kind: Kind, order: Order | None) -> Iterator[Ranked]:
         """The entries of a kind with their keys, in an order; None: in the queue's own. See `in_order`."""
-        if order is None and self._sorted is not None:
-            return _lasting(kind.ranked)
-        return iter(sorted((self.key(entry, order), entry.number, entry) for entry in kind.entries.values()))
+        if order is None and kind.ranking is not None:
+            return kind.ranking.in_order(self._state.now)
+        return self._sorted(kind.entries.values(), order)
 
-
-def _lasting(entries: SortedList[Ranked]) -> Iterator[Ranked]:
-    """The entries in order, from which some may be removed meanwhile. Mostly, only the first ones are looked at."""
-    chunk = list(islice(entries, _FEW))
-    while chunk:
-        yield from chunk
-        chunk = list(islice(entries.irange(chunk[-1], inclusive=(False, True)), 8 * len(chunk)))
+    def _sorted(self, entries: Iterable[Entry], order: Order | None) -> Iterator[Ranked]:
+        if self._priorities is not None:
+            self._priorities.refresh(self._state.now)
+        return iter(sorted((self.key(entry, order), entry.number, entry) for entry in entries))

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import InputError, hint
+from batprotocol.policies.site.tables import converted
 
-__all__ = ["Account", "Limits", "Partition", "Qos", "SiteRules", "read_site"]
-
-_TIME = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?", re.ASCII)
+__all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "SiteRules", "read_site"]
 
 Preemption = Literal["off", "cancel", "requeue", "checkpoint"]
 """The fate of jobs that give way: none do; they are killed; they run again from their start, or from their progress."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Share = Annotated[float, msgspec.Meta(ge=0)]
+_Above = Annotated[float, msgspec.Meta(gt=0)]
+_Weight = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+_DAY: Final = 86400.0
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,6 +67,8 @@ class Partition(_Table, frozen=True, kw_only=True):
         allow_groups: the groups that may use it; None: all (AllowGroups).
         allow_qos: the qualities of service that may use it; None: all (AllowQos).
         exclusive: whether its jobs share no host (OverSubscribe=EXCLUSIVE).
+        tres_billing_weights: the weights of resources by which its jobs are charged; None: those of `priority`
+            (TRESBillingWeights).
     """
 
     hosts: str | None = None
@@ -75,13 +78,14 @@ class Partition(_Table, frozen=True, kw_only=True):
     min_hosts: _Count = 0
     max_hosts: _Count | None = None
     tier: _Count = 1
-    priority: _Share = 1.0
+    priority: _Weight = 1.0
     preempt: Preemption = "off"
     grace: _Share = 0.0
     allow_accounts: tuple[str, ...] | None = None
     allow_groups: tuple[str, ...] | None = None
     allow_qos: tuple[str, ...] | None = None
     exclusive: bool = False
+    tres_billing_weights: dict[str, _Weight] | None = None
 
 
 class Qos(_Table, frozen=True, kw_only=True):
@@ -99,12 +103,12 @@ class Qos(_Table, frozen=True, kw_only=True):
         per_account: the limits of its jobs of each account (MaxTRESPerAccount...).
     """
 
-    priority: _Share = 0.0
+    priority: _Weight = 0.0
     preempts: tuple[str, ...] = ()
     preempt: Preemption = "requeue"
     grace: _Share = 0.0
     max_time: float = math.inf
-    usage_factor: _Share = 1.0
+    usage_factor: _Weight = 1.0
     limits: Limits = Limits()
     per_user: Limits = Limits()
     per_account: Limits = Limits()
@@ -115,17 +119,68 @@ class Account(_Table, frozen=True, kw_only=True):
 
     Attributes:
         parent: the account above it; None: the root.
-        shares: its part of its parent's share, against its siblings (Fairshare).
-        users: the users below it, each with shares.
+        shares: its part of its parent's share, compared with its siblings: accounts and users (Fairshare).
+        users: the users below it, each with shares. A user who is not in it has 1 share from their first job on.
         limits: the limits of all jobs of the account and those below it.
         per_user: the limits of the account's jobs of each user.
     """
 
     parent: str | None = None
-    shares: _Share = 1.0
-    users: dict[str, _Share] = {}
+    shares: _Weight = 1.0
+    users: dict[str, _Weight] = {}
     limits: Limits = Limits()
     per_user: Limits = Limits()
+
+
+class Priority(_Table, frozen=True, kw_only=True):
+    """The priority of the order `multifactor`: a weighted sum of factors between 0 and 1, minus the job's `nice`.
+
+    All weights are 0 by default, as in Slurm. `batprotocol.policies.orders.fair_share` has the formulas.
+
+    Attributes:
+        weight_age: the weight of the waiting time since the job could start (PriorityWeightAge).
+        weight_fairshare: the weight of the fair share of the job's user and account (PriorityWeightFairshare).
+        weight_job_size: the weight of the fraction of hosts and cores (PriorityWeightJobSize).
+        weight_partition: the weight of the partition's `priority` (PriorityWeightPartition).
+        weight_qos: the weight of the `priority` of the quality of service (PriorityWeightQOS).
+        weight_tres: the weights of the fractions of the partition's resources, `"CPU=1000,GRES/gpu=2000"`
+            (PriorityWeightTRES).
+        max_age: the waiting time in seconds from which on the age factor is 1 (PriorityMaxAge).
+        decay_half_life: usage that is this many seconds old counts half; 0: usage does not decay
+            (PriorityDecayHalfLife).
+        calc_period: the fair share is computed anew when the last one is this many seconds old; 0: for each decision.
+            Slurm's own default is 300 (PriorityCalcPeriod).
+        fair_tree: whether the fair share is that of Fair Tree, or else the classic one (PriorityFlags=NO_FAIR_TREE).
+        fair_share_dampening_factor: the larger it is, the less usage counts in the classic fair share
+            (FairShareDampeningFactor).
+        favor_small: whether small jobs have the larger size factor (PriorityFavorSmall).
+        small_relative_to_time: whether the size factor is divided by the walltime in minutes
+            (PriorityFlags=SMALL_RELATIVE_TO_TIME).
+        tres_billing_weights: the weights of resources by which jobs are charged; empty: a job is charged its cores
+            (TRESBillingWeights).
+        max_tres: whether a job is charged the largest of its weighted resources instead of their sum
+            (PriorityFlags=MAX_TRES).
+
+    >>> tables = {"weight_fairshare": 1000, "decay_half_life": "7-0", "tres_billing_weights": "CPU=1.0,Mem=0.25G"}
+    >>> SiteRules.of({"priority": tables}).priority.decay_half_life
+    604800.0
+    """
+
+    weight_age: _Weight = 0.0
+    weight_fairshare: _Weight = 0.0
+    weight_job_size: _Weight = 0.0
+    weight_partition: _Weight = 0.0
+    weight_qos: _Weight = 0.0
+    weight_tres: dict[str, _Weight] = {}
+    max_age: _Above = 7 * _DAY
+    decay_half_life: _Share = 7 * _DAY
+    calc_period: _Share = 0.0
+    fair_tree: bool = True
+    fair_share_dampening_factor: _Above = 1.0
+    favor_small: bool = False
+    small_relative_to_time: bool = False
+    tres_billing_weights: dict[str, _Weight] = {}
+    max_tres: bool = False
 
 
 class SiteRules(_Table, frozen=True, kw_only=True):
@@ -137,6 +192,7 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         accounts: the accounts by name.
         per_user: the limits of each user.
         limits: the limits of all jobs together.
+        priority: the priority of the order `multifactor`; None: that order without a site.
         order_of_victims: which jobs are preempted first: those that lose the `least` work, the `youngest` ones, or
             those of the lowest `priority`.
 
@@ -150,6 +206,7 @@ class SiteRules(_Table, frozen=True, kw_only=True):
     accounts: dict[str, Account] = {}
     per_user: Limits = Limits()
     limits: Limits = Limits()
+    priority: Priority | None = None
     order_of_victims: Literal["least", "youngest", "priority"] = "least"
 
     @classmethod
@@ -159,12 +216,7 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         Raises:
             InputError: a key is unknown, or a value is not one that it can have; `path` is the key.
         """
-        try:
-            rules = msgspec.convert(_with_times(tables, ""), cls)
-        except msgspec.ValidationError as error:
-            text, _, place = str(error).partition(" - at `$")
-            path = place.rstrip("`").lstrip(".")
-            raise InputError(text[:1].lower() + text[1:], path.replace("[...]", "")) from None
+        rules = converted(tables, cls)
         rules.check()
         return rules
 
@@ -177,12 +229,15 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         for name, qos in self.qos.items():
             for other in qos.preempts:
                 if other not in self.qos:
-                    raise InputError(f"there is no quality of service {other!r}", f"qos.{name}.preempts")
+                    raise InputError(
+                        f"there is no quality of service {other!r}{hint(other, self.qos)}", f"qos.{name}.preempts"
+                    )
         for name, account in self.accounts.items():
             seen = {name}
             while account.parent is not None:
                 if account.parent not in self.accounts:
-                    raise InputError(f"there is no account {account.parent!r}", f"accounts.{name}.parent")
+                    near = hint(account.parent, self.accounts)
+                    raise InputError(f"there is no account {account.parent!r}{near}", f"accounts.{name}.parent")
                 if account.parent in seen:
                     raise InputError(f"account {account.parent!r} is above itself", f"accounts.{name}.parent")
                 seen.add(account.parent)
@@ -195,38 +250,6 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         """Whether any job can give way to another one."""
         by_tier = any(partition.preempt != "off" for partition in self.partitions.values())
         return by_tier or any(qos.preempts for qos in self.qos.values())
-
-
-_TIMES: Final = ("max_time", "default_time", "grace")
-
-
-def _with_times(value: Any, key: str) -> Any:
-    """The tables with Slurm's times, such as `1-12:00:00`, as seconds."""
-    if isinstance(value, Mapping):
-        return {name: _with_times(inner, name) for name, inner in value.items()}
-    if key in _TIMES and isinstance(value, str):
-        return seconds_of(value, key)
-    return value
-
-
-def seconds_of(text: str, path: str = "") -> float:
-    """A time as Slurm writes it, in seconds: minutes, `mm:ss`, `hh:mm:ss`, `d-hh`, `d-hh:mm:ss`, or `UNLIMITED`.
-
-    >>> seconds_of("1-12:00:00"), seconds_of("30"), seconds_of("1:30:00")
-    (129600.0, 1800.0, 5400.0)
-    """
-    if text.upper() in ("UNLIMITED", "INFINITE"):
-        return math.inf
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise InputError(f"expected seconds as a number, or a time such as '1-12:00:00', got {shown(text)}", path)
-    days, first, second, third = found.groups()
-    parts = [int(part or 0) for part in (first, second, third)]
-    if days is not None:
-        return int(days) * 86400.0 + parts[0] * 3600 + parts[1] * 60 + parts[2]
-    if third is not None:
-        return parts[0] * 3600.0 + parts[1] * 60 + parts[2]
-    return parts[0] * 60.0 + parts[1]
 
 
 def read_site(path: str | os.PathLike[str]) -> SiteRules:
