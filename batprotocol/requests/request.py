@@ -76,6 +76,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         """Whether the job asks for whole hosts only, whenever and wherever they are."""
         return self is NOTHING or not any(getattr(self, key) for key in _DECISIVE)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the job has its hosts for itself, as it asks for none of their cores, memory and resources."""
+        return self.exclusive or not (self.cores or self.memory or self.gres or self.tasks)
+
 
 _DECISIVE: Final = (
     *("partition", "begin", "deadline", "constraint", "tasks", "cores", "memory", "gres", "exclusive"),

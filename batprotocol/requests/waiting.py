@@ -41,7 +41,7 @@ class Verdict(NamedTuple):
 class _Job:
     """What is known of a job that was submitted."""
 
-    __slots__ = ("dependents", "ended", "id", "request", "since", "started", "state", "why")
+    __slots__ = ("dependents", "ended", "id", "place", "request", "since", "started", "state", "why")
 
     def __init__(self, id: str, request: Request, since: float) -> None:
         self.id = id
@@ -51,6 +51,7 @@ class _Job:
         self.state: FinalJobState | None = None
         self.why = ""
         self.dependents: dict[str, None] = {}
+        self.place = 0  # the number of earlier jobs of the same name and user
 
 
 _OPEN: Final = Verdict(math.inf)
@@ -94,7 +95,9 @@ class Dependencies:
                     self._singles.setdefault(_single(request), [])
                 else:
                     self._named.setdefault(_full(condition.job, job_id), {})[job_id] = None
-        self._singles.setdefault(_single(request), []).append(job_id)
+        singles = self._singles.setdefault(_single(request), [])
+        job.place = len(singles)
+        singles.append(job_id)
         return self._dependents(job)
 
     def no_more(self) -> list[str]:
@@ -150,9 +153,7 @@ class Dependencies:
         if condition.kind == "singleton":
             return self._singleton(job)
         name = _full(condition.job, job.id)
-        ids = self._found(name)
-        if condition.kind == "aftercorr":
-            ids = self._corresponding(name, job)
+        ids = self._ids(condition, job)
         if not ids:
             return Verdict(math.inf, f"it waits for {name}, which was never submitted") if self._closed else _OPEN
         verdicts = [self._of(condition, self._jobs[one]) for one in ids]
@@ -187,6 +188,24 @@ class Dependencies:
                 return _OPEN
             since = max(since, earlier.ended)
         return Verdict(since)
+
+    def named(self, job_id: str) -> Iterator[tuple[str, str]]:
+        """The submitted jobs that the dependency of a job names, each after the kind of its condition.
+
+        An array stands for its tasks, and `singleton` for the last earlier job of the same name and user.
+        """
+        job = self._jobs[job_id]
+        for condition in () if job.request.dependency is None else job.request.dependency.conditions:
+            if condition.kind == "singleton":
+                ids = self._singles[_single(job.request)][max(job.place - 1, 0) : job.place]
+            else:
+                ids = self._ids(condition, job)
+            yield from ((condition.kind, one) for one in ids)
+
+    def _ids(self, condition: Condition, job: _Job) -> list[str]:
+        """The jobs that a condition names, which were submitted."""
+        name = _full(condition.job, job.id)
+        return self._corresponding(name, job) if condition.kind == "aftercorr" else self._found(name)
 
     def _corresponding(self, name: str, job: _Job) -> list[str]:
         tasks = self._arrays.get(name)
@@ -229,8 +248,7 @@ class Dependencies:
             return
         for condition in dependency.conditions:
             if condition.kind != "singleton":
-                name = _full(condition.job, job_id)
-                yield from self._corresponding(name, job) if condition.kind == "aftercorr" else self._found(name)
+                yield from self._ids(condition, job)
 
 
 def _together(dependency: Dependency, verdicts: list[Verdict], since: float) -> Verdict:

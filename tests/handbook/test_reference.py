@@ -13,6 +13,7 @@ from stories import DOCS
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
+pytest.importorskip("sphinx", reason="there is no sphinx here (pip install 'batprotocol[docs]')")
 
 from handbook import api, catalogues, commands, events, fast, older, rules, signatures
 from handbook.markdown import definitions, prose

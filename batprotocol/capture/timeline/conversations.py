@@ -24,6 +24,8 @@ from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.errors import InputError
 from batprotocol.model import Direction, Message
+from batprotocol.requests import Offer, Request, read_offer, read_request
+from batprotocol.requests.request import NOTHING
 
 __all__ = ["Describe", "read_conversation"]
 
@@ -99,6 +101,8 @@ class _Reader:
         self._book = JobBook()
         self._jobs: list[TimelineJob] = []
         self._users: dict[str, str] = {}
+        self._requests: dict[str, Request] = {}
+        self._offers: list[Offer] = []
         self._hosts: dict[int, str] = {}
         self._host_count = 0
         self._switches = Switches()
@@ -108,6 +112,7 @@ class _Reader:
         self._takers: dict[type, Callable[[Any], None]] = {
             model.SimulationBeginsEvent: self._begins,
             model.JobSubmittedEvent: self._submitted,
+            model.RegisterJobEvent: lambda event: self._asked(event.job_id, event.job.extra_data),
             model.CreateProbeEvent: lambda event: self._probes[event.probe_id].created(event),
             model.ProbeDataEmittedEvent: lambda event: self._probes[event.probe_id].emitted(event),
             model.TurnOnOffHostsEvent: self._switch_asked,
@@ -143,6 +148,7 @@ class _Reader:
             [*self._jobs, *map(self._job, self._book.open.values())],
             hosts=self._host_count,
             host_names=names,
+            offers=self._offers,
             series=series,
             off_duty=self._switches.finish(self._now),
             messages=self._messages,
@@ -161,14 +167,17 @@ class _Reader:
             walltime=job.walltime,
             profile=job.profile_id,
             user=self._users.pop(job.job_id, ""),
+            request=self._requests.pop(job.job_id, None),
         )
 
     def _begins(self, event: model.SimulationBeginsEvent) -> None:
         self._hosts = {host.id: host.name for host in event.computation_hosts if host.id < MOST_HOSTS}
         self._host_count = len(self._hosts)
+        self._offers = [_offer(host) for host in event.computation_hosts if host.id < MOST_HOSTS]
 
     def _submitted(self, event: model.JobSubmittedEvent) -> None:
         extra = event.job.extra_data
+        self._asked(event.job_id, extra)
         if extra and extra[0] == "{":
             try:
                 found = msgspec.json.decode(extra)
@@ -177,6 +186,14 @@ class _Reader:
             user = next((found[key] for key in _USERS if found.get(key) is not None), None)
             if user is not None:
                 self._users[event.job_id] = str(user)
+
+    def _asked(self, job_id: str, extra: str | None) -> None:
+        try:
+            request = read_request(extra)
+        except InputError:  # a scheduler rejects such a job
+            return
+        if request is not NOTHING:
+            self._requests[job_id] = request
 
     def _switch_asked(self, event: model.TurnOnOffHostsEvent) -> None:
         """Hosts that are on switch off, and hosts that are off switch on."""
@@ -233,6 +250,14 @@ def _hosts_of(job: CapturedJob) -> tuple[tuple[int, int], ...]:
     if found.last >= MOST_HOSTS:
         raise InputError(f"the numbers of hosts are below {MOST_HOSTS:,}, got {found.last}", f"hosts of {job.job_id}")
     return found.intervals
+
+
+def _offer(host: model.Host) -> Offer:
+    """The offer of a host: its cores, if its properties cannot be read."""
+    try:
+        return read_offer(host)
+    except InputError:
+        return Offer(host.id, max(host.core_count, 1))
 
 
 def _known(hosts: str) -> tuple[tuple[int, int], ...]:

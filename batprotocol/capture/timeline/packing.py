@@ -16,10 +16,19 @@ import msgspec
 
 from batprotocol.capture.timeline.messages import BLOCK, Messages, deflated
 from batprotocol.capture.timeline.usage import free_hosts, waiting_jobs
-from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob, or_nan
+from batprotocol.capture.timeline.values import OffDuty, Series, TimelineData, TimelineJob, or_nan
 from batprotocol.model import FinalJobState
 
-__all__ = ["all_series", "facts", "packed", "size", "state_number"]
+__all__ = [
+    "all_series",
+    "facts",
+    "off_duty_columns",
+    "packed",
+    "packed_columns",
+    "size",
+    "state_number",
+    "word_numbers",
+]
 
 _TYPES: Final = {"d": "f64", "I": "u32", "H": "u16", "B": "u8"}
 _STATES: Final = {
@@ -62,7 +71,7 @@ def packed(timeline: TimelineData) -> bytes:
     jobs, messages = timeline.jobs, timeline.messages or Messages()
     words: dict[str, list[str]] = {"kind": messages.kind_names or [""]}
     columns = _job_columns(timeline, words)
-    columns |= {f"off_{name}": values for name, values in _off_duty(timeline).items()}
+    columns |= off_duty_columns(timeline.off_duty)
     begin, of_job = messages.by_job([job.job_id for job in jobs])
     columns |= {
         "message_time": messages.times,
@@ -103,9 +112,14 @@ def packed(timeline: TimelineData) -> bytes:
         "texts": messages.text_count,
         "block": BLOCK,
         "hint": messages.hint,
-        "columns": [(name, _TYPES[values.typecode], len(values)) for name, values in columns.items()],
     }
-    text = as_json(header)
+    return packed_columns(header, columns)
+
+
+def packed_columns(header: dict[str, Any], columns: dict[str, array[Any]]) -> bytes:
+    """A header and columns of numbers, deflated; `unpacked` of `page/data.js` reads them."""
+    described = [(name, _TYPES[values.typecode], len(values)) for name, values in columns.items()]
+    text = as_json(header | {"columns": described})
     return deflated(b"".join([len(text).to_bytes(4, "little"), text, *map(_planes, columns.values())]))
 
 
@@ -128,16 +142,16 @@ def _job_columns(timeline: TimelineData, words: dict[str, list[str]]) -> dict[st
         "walltime": or_nan(job.walltime for job in jobs),
         "requested": array("I", [min(job.requested, _LARGEST) for job in jobs]),
         "state": array("B", map(state_number, jobs)),
-        "profile": _numbered([job.profile for job in jobs], words, "profile"),
-        "user": _numbered([job.user for job in jobs], words, "user"),
-        "workload": _numbered([job.workload for job in jobs], words, "workload"),
+        "profile": word_numbers([job.profile for job in jobs], words, "profile"),
+        "user": word_numbers([job.user for job in jobs], words, "user"),
+        "workload": word_numbers([job.workload for job in jobs], words, "workload"),
         "rects": array("I", map(len, intervals)),
         "first": array("I", [first for each in intervals for first, _ in each]),
         "last": array("I", [last for each in intervals for _, last in each]),
     }
 
 
-def _numbered(texts: Sequence[str], words: dict[str, list[str]], name: str) -> array[int]:
+def word_numbers(texts: Sequence[str], words: dict[str, list[str]], name: str) -> array[int]:
     """Texts as numbers: their places in the list of different texts."""
     places: dict[str, int] = {}
     numbers = array("I", [places.setdefault(text, len(places)) for text in texts])
@@ -145,13 +159,14 @@ def _numbered(texts: Sequence[str], words: dict[str, list[str]], name: str) -> a
     return numbers
 
 
-def _off_duty(timeline: TimelineData) -> dict[str, array[Any]]:
+def off_duty_columns(off_duty: Sequence[OffDuty]) -> dict[str, array[Any]]:
+    """The columns of the hosts that were off or switching."""
     return {
-        "first": array("I", [each.first for each in timeline.off_duty]),
-        "last": array("I", [each.last for each in timeline.off_duty]),
-        "from": array("d", [each.start for each in timeline.off_duty]),
-        "to": array("d", [each.end for each in timeline.off_duty]),
-        "kind": array("B", [each.is_switching for each in timeline.off_duty]),
+        "off_first": array("I", [each.first for each in off_duty]),
+        "off_last": array("I", [each.last for each in off_duty]),
+        "off_from": array("d", [each.start for each in off_duty]),
+        "off_to": array("d", [each.end for each in off_duty]),
+        "off_kind": array("B", [each.is_switching for each in off_duty]),
     }
 
 

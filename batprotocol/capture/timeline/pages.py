@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Final
 
 from batprotocol.capture.timeline.packing import packed
+from batprotocol.capture.timeline.sharing import shared
 from batprotocol.capture.timeline.values import TimelineData
 
 __all__ = ["MOST_RUNS", "parts"]
@@ -24,6 +25,8 @@ __all__ = ["MOST_RUNS", "parts"]
 MOST_RUNS: Final = 4
 """The greatest number of runs in a page, one above the other."""
 
+_SHARING: Final = "sharing"
+"""The script that only pages of runs with requests have; before `main`, which begins."""
 _SCRIPTS: Final = ("data", "scales", "gantt", "lanes", "stage", "details", "moving", "pointing", "main")
 _PLACE: Final = re.compile(r"@(POLICY|VERSION|TITLE|COLOUR|STYLE|DATA|SCRIPT)@")
 
@@ -37,8 +40,10 @@ def parts(timelines: Sequence[TimelineData], title: str = "", colour: str = "job
         colour: the property that selects the colour of a job at first.
     """
     folder = files("batprotocol.capture.timeline") / "page"
+    more = [shared(timeline) for timeline in timelines]
+    scripts = [*_SCRIPTS[:-1], _SHARING, _SCRIPTS[-1]] if any(each is not None for each in more) else _SCRIPTS
     style = (folder / "page.css").read_text("utf-8")
-    sources = [(folder / f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
+    sources = [(folder / f"{name}.js").read_text("utf-8") for name in scripts]
     colours = (folder / "colours.json").read_text("utf-8")
     script = "".join(['"use strict";\n(() => {\nconst COLOURS = ', colours, ";\n", "\n".join(sources), "})();\n"])
     words = {
@@ -58,15 +63,21 @@ def parts(timelines: Sequence[TimelineData], title: str = "", colour: str = "job
         elif part == "DATA":
             for place, timeline in enumerate(timelines):
                 yield from _data(timeline, place)
+                if (packed_requests := more[place]) is not None:
+                    yield _block("data-sharing", place, packed_requests)
         else:
             yield words[part]
 
 
 def _data(timeline: TimelineData, place: int) -> Iterator[str]:
     """A run and its texts, as elements that a browser does not execute."""
-    yield f'<script type="text/plain" data-run="{place}">{b64encode(packed(timeline)).decode()}</script>\n'
+    yield _block("data-run", place, packed(timeline))
     for number, block in enumerate(timeline.messages.blocks if timeline.messages is not None else ()):
         yield f'<script type="text/plain" id="text-{place}-{number}">{b64encode(block).decode()}</script>\n'
+
+
+def _block(name: str, place: int, data: bytes) -> str:
+    return f'<script type="text/plain" {name}="{place}">{b64encode(data).decode()}</script>\n'
 
 
 def _hash(text: str) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from batprotocol.errors import HostSetError, InputError
 from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import frozen_hosts
+from batprotocol.requests import Offer, Request
 
 if TYPE_CHECKING:
     from batprotocol.capture.timeline.messages import Messages
@@ -42,6 +43,7 @@ class TimelineJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         walltime: its walltime in seconds, or None.
         profile: the name of its profile.
         user: the user who submitted it; "" if that is not known.
+        request: what it asks for beside hosts; None if that is nothing, or not known.
     """
 
     job_id: str
@@ -54,6 +56,7 @@ class TimelineJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     walltime: float | None = None
     profile: str = ""
     user: str = ""
+    request: Request | None = None
 
     @property
     def workload(self) -> str:
@@ -126,6 +129,7 @@ class TimelineData:
         jobs: its jobs, in any order.
         hosts: the number of computation hosts; by default, that of the hosts up to the last one that a job had.
         host_names: their names, by their numbers.
+        offers: what hosts offer: cores, GPUs, partitions. Hosts that are not among them count as one core.
         series: more series to draw. Those of the jobs that wait and of the free hosts are computed from the jobs,
             unless a series of kind `queue` or `hosts` replaces them.
         off_duty: hosts that were off or switching.
@@ -143,6 +147,7 @@ class TimelineData:
         *,
         hosts: int | None = None,
         host_names: Sequence[str] = (),
+        offers: Iterable[Offer] = (),
         series: Iterable[Series] = (),
         off_duty: Iterable[OffDuty] = (),
         messages: Messages | None = None,
@@ -153,6 +158,7 @@ class TimelineData:
         self.jobs = sorted(jobs, key=lambda job: (inf if job.started is None else job.started, job.submitted or 0.0))
         """The jobs by their start; those that did not start come last."""
         self.host_names = tuple(host_names)
+        self.offers = {offer.id: offer for offer in offers}
         self.off_duty = list(off_duty)
         self.messages = messages
         self.given = list(series)

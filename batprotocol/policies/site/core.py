@@ -188,7 +188,7 @@ class Site:
             if name not in self._members:
                 return f"there is no partition {name!r}; there are {', '.join(sorted(self._members)) or 'none'}"
         why = None
-        job.is_whole = request.exclusive or not (request.cores or request.memory or request.gres or request.tasks)
+        job.is_whole = request.is_whole
         needs = needs_of(request, size)
         for name in names or ("",):
             partition = self.rules.partitions.get(name, ANY)

@@ -18,11 +18,9 @@ from batprotocol.model import (
     Profile,
 )
 from batprotocol.policies.site.jobs import SiteJob
+from batprotocol.requests.lives import life_id
 
-__all__ = ["WORKLOAD", "Life", "Lives"]
-
-WORKLOAD = "again"
-"""The name of the workload of jobs that run again."""
+__all__ = ["Life", "Lives"]
 
 
 class Life(NamedTuple):
@@ -61,7 +59,7 @@ class Lives:
         """
         first = job.first_id
         count = self._counts[first] = self._counts.get(first, 0) + 1
-        id = self._current[first] = f"{WORKLOAD}!{first.replace('!', '-')}~{count}"
+        id = self._current[first] = life_id(first, count)
         rest = None if job.profile is None else remaining(job.profile, progress)
         if rest is None:
             return Life(id, job.job, None, job.profile)
