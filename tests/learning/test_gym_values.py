@@ -238,6 +238,36 @@ def test_rewards_are_those_of_their_formulas(reward: str) -> None:
     assert (rows["3"].requested_time, rows["1"].requested_time) == (None, 30.0)
 
 
+@pytest.mark.parametrize("reward", ["bounded_slowdown", "waiting", "utilisation", lambda rows: len(rows)])
+def test_the_rewards_of_steps_add_up_to_that_of_the_end(reward: Any) -> None:
+    totals: dict[str, float] = {}
+    for at in ("step", "end"):
+        env = five(reward=reward, reward_at=at)
+        env.reset(seed=0)
+        assert env.value() == (-0.2 if reward == "bounded_slowdown" else 0.0)  # the first of five jobs waits
+        rewards, is_over = [], False
+        while not is_over:
+            _, worth, is_over, _, _ = env.step(0)
+            rewards.append(worth)
+        totals[at] = sum(rewards)
+        assert at == "step" or set(rewards[:-1]) == {0.0}
+    assert totals["step"] == pytest.approx(totals["end"], rel=1e-12)
+    assert totals["end"] != 0
+
+
+def test_several_environments_are_asked_at_once() -> None:
+    from batprotocol.gym import vector
+
+    jobs = [job(str(number), number, 1, 10) for number in range(9)]
+    env = vector.Batch(num_envs=2, workload=Workload(jobs), jobs=3)
+    env.reset(seed=0)
+    assert env.get_attr("jobs") == env.call("jobs") == (3, 3)
+    for mask, each in zip(env.call("action_masks"), env.action_masks(), strict=True):
+        np.testing.assert_array_equal(mask, each)
+    with pytest.raises(AttributeError):
+        env.get_attr("colour")
+
+
 def test_energy_is_that_of_the_hosts() -> None:
     """Two hosts at 100 W, and a job of an hour on one of them, which computes nothing."""
     from batprotocol.gym import Power
