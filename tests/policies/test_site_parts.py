@@ -1,4 +1,4 @@
-"""The parts of a site, each against a naive one: the timeline, the choice of hosts, and the jobs that give way."""
+"""The parts of a site, each against a naive one: the timeline, allocations, and the jobs that give way."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ WITHOUT_ENGINE = True
 HORIZON = 24
 SECONDS = range(HORIZON + 1)
 CAPACITY = {0: (4, 3), 2: (4, 3), 3: (2, 3)}
-"""What each of three hosts has, in two dimensions."""
+"""The capacity of three hosts, in two dimensions."""
 
 
 class NaiveTimeline:
-    """What is free on each host in each second; the last one holds for ever."""
+    """The free amounts of each host in each second; the last one holds from then on."""
 
     def __init__(self) -> None:
         self.free = {host: [list(amount) for _ in range(HORIZON + 1)] for host, amount in CAPACITY.items()}
@@ -110,6 +110,23 @@ def test_the_timeline_is_that_of_a_naive_one(seed: int) -> None:
     for host, amount in CAPACITY.items():  # nothing is left of it
         assert timeline.least(host, 0, math.inf) == amount
         assert len(timeline._times[host]) == len(timeline._free[host]) == 1
+
+
+def test_the_first_time_stands_for_all_before_it() -> None:
+    timeline = Timeline({0: (2,)}, 10.0)
+    timeline.take([0], 20.0, 30.0, (1,))
+    timeline.take([0], 2.0, 15.0, (1,))
+    assert timeline.least(0, 0.0, 12.0) == timeline.least(0, 12.0, 40.0) == (1,)
+    assert timeline.lasting(0, (2,), 10.0) == 0.0
+    assert timeline.earliest([0], 1, (2,), 5.0, 0.0) == (15.0, [0])
+    assert timeline.earliest([0], 1, (2,), 6.0, 0.0) == (30.0, [0])
+    assert timeline.earliest([0], 1, (1,), 100.0, 0.0) == (10.0, [0])
+    timeline.give_back([0], 2.0, 8.0, (1,))  # that is over
+    assert timeline.least(0, 0.0, 12.0) == (1,)
+    assert timeline.opens(0, (2,), 5.0, 0.0, 15.5)
+    assert not timeline.opens(0, (2,), 5.0, 0.0, 15.0)
+    timeline.take([0], 25.0, 25.0, (2,))  # for no time
+    assert timeline.least(0, 20.0, 30.0) == (1,)
 
 
 FEATURES = {0: "a", 1: "a,b", 2: "b", 3: "", 5: "a", 6: "b", 7: "a,b"}
