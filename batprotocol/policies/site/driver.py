@@ -62,7 +62,6 @@ class SiteDriver:
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
         self._changed = False
-        self._wakes_at = math.inf
 
     # Events
 
@@ -96,13 +95,12 @@ class SiteDriver:
             self._changed = True
         self._states.clear()
         self._progresses.clear()
-        self._changed |= self._wakes_at <= state.now + state.resolution / 2  # also if no event comes then
         if self.site.passed() or self._changed:
             self._changed = False
             self.site.start(self._started)
-        self._wakes_at = self.site.wakes_at()
-        if self._wakes_at < math.inf:
-            self._call_at(self._wakes_at)
+        wakes_at = self.site.wakes_at()
+        if wakes_at < math.inf:
+            self._call_at(wakes_at)
 
     def _started(self, job: SiteRunning) -> None:
         running: RunningJob = job
