@@ -28,6 +28,7 @@ from batprotocol.policies import (
     by_name,
     is_name,
     named,
+    parts_of,
     with_options,
 )
 
@@ -155,6 +156,16 @@ def test_each_policy_is_a_fresh_one() -> None:
     kind = named("easy=sjf+multifactor")
     assert kind().backfilling is not kind().backfilling
     assert kind().order is not kind().order
+
+
+def test_the_parts_of_a_name() -> None:
+    def names(text: str) -> list[str] | None:
+        parts = parts_of(text)
+        return None if parts is None else [part.name for part in parts]
+
+    assert names("sjf-easy=saf,strict+off=60") == ["sjf", "easy", "off"]
+    assert names("best-contiguous") == ["best-contiguous"]
+    assert names("easy+foo") is names("scheduler.py") is None
 
 
 def test_a_name_is_told_from_a_file() -> None:
