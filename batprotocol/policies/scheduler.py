@@ -345,9 +345,14 @@ class Policy(Scheduler):
 
     def _open_site(self, rules: SiteRules) -> None:
         ranking, contiguous = self.allocation.ranking, self.allocation.contiguous
-        if ranking is None or self.switching.after < math.inf or self.keeps or self.each:
-            part = self.allocation.name if ranking is None else "off" if self.switching.after < math.inf else "keep"
-            part = part if not (self.each and ranking is not None) else "each"
+        parts = {
+            "off": self.switching.after < math.inf,
+            self.allocation.name: ranking is None,
+            "keep": self.keeps,
+            "each": self.each,
+        }
+        part = next((name for name, is_used in parts.items() if is_used), None)
+        if part is not None or ranking is None:
             raise SchedulerError(
                 f"{part} does not know jobs that share hosts: use another part, or jobs that ask for whole hosts"
             )

@@ -403,3 +403,43 @@ def test_many_events_take_no_more_than_their_time() -> None:
     turned = [model.TurnOnOffHostsEvent(host_ids="0-9", state=number) for number in range(5000)]
     assert apart(turned, turned) is None
     assert apart(turned, turned[::-1]) is not None
+
+
+def test_messages_that_cannot_be_read_are_compared_by_their_bytes() -> None:
+    run = run_of(CLUSTER)
+    number = next(entry.number for entry in run if entry.number > 4)
+
+    def broken(data: bytes) -> Run:
+        return [*run[:number], Entry(number, run[number].direction, data), *run[number + 1 :]]
+
+    assert compare(broken(b"no message"), broken(b"no message")) is None
+    for one, other, first, second in (
+        (run, broken(b"{"), "a message", "an unreadable message ("),
+        (broken(b"{"), run, "an unreadable message (", "a message"),
+        (broken(b"{"), broken(b"["), "an unreadable message (", "an unreadable message ("),
+    ):
+        parting = compare(one, other)
+        assert parting is not None
+        assert (parting.number, parting.difference.place) == (number, "message")
+        assert parting.difference.one.startswith(first)
+        assert parting.difference.other.startswith(second)
+        assert (parting.one, parting.other) == (one[number], other[number])
+
+
+def test_a_run_that_ends_earlier_differs_there() -> None:
+    run = run_of(CLUSTER)
+    for one, other, expected in (
+        (run[:4], run, ("the run has ended", "a message from Batsim")),
+        (run, run[:5], ("a message from the EDC", "the run has ended")),
+        (run[:4], [*run[:3], run[4]], None),
+    ):
+        parting = compare(one, other)
+        assert parting is not None
+        assert parting.difference.place == "message"
+        if expected is not None:
+            assert parting.difference[1:] == expected
+        else:
+            assert {parting.difference.one, parting.difference.other} == {
+                "a message from Batsim",
+                "a message from the EDC",
+            }

@@ -110,6 +110,13 @@ def test_jobs_wait_from_their_submission_to_their_start(jobs: list[TimelineJob])
         assert at(series, time) == len(waiting)
 
 
+def test_hosts_are_not_off_duty_for_no_time_or_less() -> None:
+    for end in (5.0, 4.0):  # a recording whose clock goes back
+        switches = Switches()
+        switches.change(5.0, [(0, 3)], Power.OFF)
+        assert switches.finish(end) == []
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), HOSTS, st.sampled_from(Power)), max_size=10))
 def test_hosts_off_duty(changes: list[tuple[float, frozenset[int], Power]]) -> None:
     """Each moment of each host that is not on is told once."""

@@ -238,6 +238,69 @@ def test_rewards_are_those_of_their_formulas(reward: str) -> None:
     assert (rows["3"].requested_time, rows["1"].requested_time) == (None, 30.0)
 
 
+@pytest.mark.parametrize("reward", ["bounded_slowdown", "waiting", "utilisation", lambda rows: len(rows)])
+def test_the_rewards_of_steps_add_up_to_that_of_the_end(reward: Any) -> None:
+    totals: dict[str, float] = {}
+    for at in ("step", "end"):
+        env = five(reward=reward, reward_at=at)
+        env.reset(seed=0)
+        assert env.value() == (-0.2 if reward == "bounded_slowdown" else 0.0)  # the first of five jobs waits
+        rewards, is_over = [], False
+        while not is_over:
+            _, worth, is_over, _, _ = env.step(0)
+            rewards.append(worth)
+        totals[at] = sum(rewards)
+        assert at == "step" or set(rewards[:-1]) == {0.0}
+    assert totals["step"] == pytest.approx(totals["end"], rel=1e-12)
+    assert totals["end"] != 0
+
+
+def test_several_environments_are_asked_at_once() -> None:
+    from batprotocol.gym import vector
+
+    jobs = [job(str(number), number, 1, 10) for number in range(9)]
+    env = vector.Batch(num_envs=2, workload=Workload(jobs), jobs=3)
+    env.reset(seed=0)
+    assert env.get_attr("jobs") == env.call("jobs") == (3, 3)
+    for mask, each in zip(env.call("action_masks"), env.action_masks(), strict=True):
+        np.testing.assert_array_equal(mask, each)
+    with pytest.raises(AttributeError):
+        env.get_attr("colour")
+
+
+def test_some_of_several_environments_begin_again() -> None:
+    from gymnasium.error import ResetNeeded
+    from gymnasium.vector import AutoresetMode
+
+    from batprotocol.gym import vector
+
+    jobs = [job(str(number), number, 1, 10) for number in range(9)]
+    env = vector.Batch(3, autoreset_mode=AutoresetMode.DISABLED, workload=Workload(jobs), jobs=3)
+    with pytest.raises(ResetNeeded, match="there is no episode yet"):
+        env.step(np.zeros(3, np.int64))
+    env.reset(seed=[1, 2, 3])
+    for _ in range(2):
+        env.step(np.zeros(3, np.int64))
+    now = [each.world.now for each in env.envs]
+    _, infos = env.reset(options={"reset_mask": np.array([False, True, False])})
+    assert [each.world.now == before for each, before in zip(env.envs, now, strict=True)] == [True, False, True]
+    assert infos["_action_mask"].tolist() == [False, True, False]
+    _, _, over, _, _ = env.step(np.zeros(3, np.int64))
+    assert over.tolist() == [True, False, True]
+    with pytest.raises(ResetNeeded, match="an episode is over: call reset"):
+        env.step(np.zeros(3, np.int64))
+    env.reset(options={"reset_mask": over})
+    assert env.step(np.zeros(3, np.int64))[2].tolist() == [False, False, False]
+    for wrong in ([True, False], [[True] * 3], [1, 0, 1], [False] * 3):
+        with pytest.raises(InputError, match="expected a reset_mask of 3 booleans, one of them true"):
+            env.reset(options={"reset_mask": np.array(wrong)})
+    for seeds in ([1, 2], [1, 2, 3, 4]):
+        with pytest.raises(InputError, match=f"expected 3 seeds, got {len(seeds)}"):
+            env.reset(seed=seeds)
+    with pytest.raises(InputError, match="expected 3 actions, got 2"):
+        env.step(np.zeros(2, np.int64))
+
+
 def test_energy_is_that_of_the_hosts() -> None:
     """Two hosts at 100 W, and a job of an hour on one of them, which computes nothing."""
     from batprotocol.gym import Power

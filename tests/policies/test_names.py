@@ -21,11 +21,14 @@ from batprotocol.policies import (
     Greedy,
     Last,
     MeanOfLast,
+    Multifactor,
     Policy,
     PolicyNameError,
+    Reservations,
     by_name,
     is_name,
     named,
+    parts_of,
     with_options,
 )
 
@@ -88,6 +91,14 @@ def test_parts_take_options() -> None:
         ("shared=101", "expected a share from 1 to 100, got 101"),
         ("shared+first", "exclude one another"),
         ("conservative=-1", "expected a whole number >= 0"),
+        ("reservations=0", "expected a whole number >= 1, got '0'"),
+        ("reservations=2,sjf,saf", "expected a number and an order, got '2,sjf,saf'"),
+        ("greedy=sjf,saf", "expected one option, got 'sjf,saf'"),
+        ("off=-1", "expected a number >= 0, got '-1'"),
+        ("off=inf", "expected a number >= 0, got 'inf'"),
+        ("resolution=1,2", "expected one option, got '1,2'"),
+        ("shared=x", "expected a whole number >= 1, got 'x'"),
+        ("easy+site", "site needs a file, as in site=site.toml"),
     ],
 )
 def test_what_is_wrong_with_a_name_is_told(name: str, why: str) -> None:
@@ -112,10 +123,49 @@ def test_options_of_parts_that_do_not_exist_are_refused() -> None:
         with_options("easy", {"sjf": 60})
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("easy-sjf", {}, "easy+sjf"),
+        ("easy=sjf+off=5+keep", {"off": 60}, "easy=sjf+off=60+keep"),
+        ("easy+off=5+keep", {"off": 0.25, "each": True}, "easy+off=0.25+keep+each"),
+        ("easy+off=5+keep", {"off": True, "keep": False}, "easy+off"),
+        ("easy+keep", {"keep": True, "each": False}, "easy+keep"),
+        ("fcfs", {"easy": "sjf,strict"}, "fcfs+easy=sjf,strict"),
+    ],
+)
+def test_options_take_the_place_of_those_before(name: str, options: dict[str, Any], expected: str) -> None:
+    assert with_options(name, options) == expected
+
+
+def test_options_have_the_meaning_of_their_arguments() -> None:
+    assert named("off")().switching.after == 600.0
+    assert (named("off=5")().switching.after, named("resolution")().resolution) == (5.0, 1.0)
+    assert (named("shared")().allocation.share, named("fcfs")().resolution) == (2, 1e-3)
+    predicted, several = named("predicted")().walltimes, named("reservations=3,sjf")().backfilling
+    assert isinstance(predicted, MeanOfLast)
+    assert isinstance(several, Reservations)
+    assert (predicted.count, several.count, getattr(several.order, "name", "")) == (2, 3, "sjf")
+    for text, weights in (("=1", (1, 1000, 1000)), ("=1,-2", (1, -2, 1000)), ("=0,2,3", (0, 2, 3)), ("", (1000,) * 3)):
+        order = named(f"multifactor{text}")().order
+        assert isinstance(order, Multifactor)
+        assert (order.age, order.size, order.share) == weights
+
+
 def test_each_policy_is_a_fresh_one() -> None:
     kind = named("easy=sjf+multifactor")
     assert kind().backfilling is not kind().backfilling
     assert kind().order is not kind().order
+
+
+def test_the_parts_of_a_name() -> None:
+    def names(text: str) -> list[str] | None:
+        parts = parts_of(text)
+        return None if parts is None else [part.name for part in parts]
+
+    assert names("sjf-easy=saf,strict+off=60") == ["sjf", "easy", "off"]
+    assert names("best-contiguous") == ["best-contiguous"]
+    assert names("easy+foo") is names("scheduler.py") is None
 
 
 def test_a_name_is_told_from_a_file() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batprotocol.model import DelayProfile, parse_hosts
+from batprotocol.model import DelayProfile, FinalJobState, parse_hosts
 from batprotocol.policies import (
     EASY,
     FCFS,
@@ -205,3 +205,13 @@ def test_a_job_whose_time_has_come_is_not_overtaken_for_ever() -> None:
     workload.resource_count = len(times)
     starts = {row.job_id: row.starting_time for row in rows_of(workload, named("conservative+contiguous")())}
     assert starts["wide"] == pytest.approx(15, abs=1e-3)
+
+
+@pytest.mark.parametrize(("name", "most"), [("easy", 4), ("conservative+contiguous", 4), ("shared=3", 4)])
+def test_jobs_that_can_never_run_are_rejected(name: str, most: int, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = [StaticJob(str(size), 0.0, size, DelayProfile(10.0), 20) for size in (0, 1, most, most + 1)]
+    result = simulate(Platform.homogeneous(4), Workload(jobs), named(name)())
+    states = {row.job_id: row.final_state is FinalJobState.REJECTED for row in result.jobs}
+    assert states == {"0": True, "1": False, str(most): False, str(most + 1): True}
+    for size in (0, most + 1):
+        assert f"it requests {size} hosts, and can have 1 to {most}" in caplog.text

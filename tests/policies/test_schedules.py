@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from random import Random
+from typing import Any
 
 import pytest
 from replay import begins
@@ -34,6 +35,7 @@ from batprotocol.policies import (
     Multifactor,
     Order,
     Policy,
+    RunningJob,
     Smallest,
     State,
     Unicep,
@@ -157,6 +159,45 @@ def test_keys_are_those_of_the_formulas(order: Order, key: object) -> None:
     order.begin(state)
     job = WaitingJob("w0!1", Job(resource_request=N, walltime=R, profile_id="p"), 0, S)
     assert order.key(job, state) == pytest.approx(key, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fair_share_is_that_of_its_formula(seed: int) -> None:
+    """Against a sum over all jobs that have ended, each halved once for each half-life since its end."""
+    random = Random(seed)
+    shares: dict[str | int, float] = {1: 3.0, 2: 0.5}
+    half_life = random.choice([10.0, 1000.0])
+    order = Multifactor(age=0, size=0, share=1, half_life=half_life, shares=shares)
+    state, ended = State(), list[tuple[int | None, float, float]]()
+    order.begin(state)
+    for number in range(40):
+        state.now += random.choice([0.0, 1.0, 30.0, 400.0, 5000.0])
+        user, lasted, size = random.choice([None, 1, 2, 3]), random.uniform(1, 50), random.randint(1, 9)
+        text = None if user is None else f'{{"user":{user}}}'
+        job = WaitingJob(f"w0!{number}", Job(resource_request=size, profile_id="p", extra_data=text), number, 0.0)
+        order.ended(RunningJob(job, Hosts(range(size)).take(size), state.now - lasted), state)
+        ended.append((user, lasted * size, state.now))
+        used = {each: 0.0 for each, _, _ in ended}
+        for each, worth, end in ended:
+            used[each] += worth * 2.0 ** ((end - state.now) / half_life)
+        of = {each: 1.0 if each is None else shares.get(each, 1.0) for each in used}
+        known = used[user] / sum(used.values()) / (of[user] / sum(of.values()))
+        assert order.key(job, state) == pytest.approx(-(2.0**-known), rel=1e-9)
+        stranger = WaitingJob("w0!x", Job(resource_request=1, profile_id="p", extra_data='{"user":9}'), 0, 0.0)
+        assert order.key(stranger, state) == -1.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"oldest": 0.0}, {"half_life": 0.0}, {"age": -1.0}, {"share": -1.0}, {"size": math.inf}, {"age": math.inf}),
+        *({"shares": {1: 0.0}}, {"shares": {1: 1.0, 2: -1.0}}, {"shares": {1: math.inf}}),
+    ],
+)
+def test_weights_and_shares_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"expected shares > 0, got|expected oldest > 0, half_life > 0, age >= 0"):
+        Multifactor(**wrong)
+    Multifactor(size=-1.0, age=0.0, share=0.0, shares={1: 2.0, "x": 1e-9})
 
 
 def test_times_and_walltimes_of_zero_count_as_a_tenth() -> None:

@@ -1,10 +1,13 @@
 """Jobs that share hosts: whatever the policy, no host gives more than it has, and what jobs ask for is kept.
 
 The checks look at the results only, and at what the jobs asked for.
+`python tests/policies/test_sites.py > tests/data/policies/sites.txt` keeps the schedules of today, after a change that
+is meant to change them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -12,6 +15,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from support import DATA
 
 from batprotocol.errors import InputError, SchedulerError
 from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneousProfile, parse_hosts
@@ -35,6 +39,7 @@ NAMES = [
     *("predicted+easy", "easy+contiguous"),
 ]
 HOSTS = "n[0-3] cores=8 memory=32G features=ib,fast weight=2; g[0-1] cores=16 memory=64G gres=gpu:2 features=ib"
+PREEMPTION = [("requeue", "least"), ("requeue", "youngest"), ("checkpoint", "priority"), ("cancel", "least")]
 RULES: dict[str, Any] = {
     "partitions": {
         "batch": {"hosts": "n[0-3],g[0-1]", "default": True, "tier": 1, "preempt": "requeue", "max_hosts": 4},
@@ -186,6 +191,70 @@ def test_no_host_gives_more_than_it_has_in_many_simulations(name: str) -> None:
         jobs = without_partitions(jobs_of(seed))
         result, platform = run(name, jobs)
         checked(result, platform, jobs)
+
+
+def with_modes(mode: str, **more: Any) -> SiteRules:
+    """Rules by which jobs of the first partition, or of a quality of service, give way."""
+    first = RULES["partitions"]["batch"] | {"preempt": mode, "grace": 4, "default_time": 40, "max_time": 60}
+    return SiteRules.of(RULES | {"partitions": RULES["partitions"] | {"batch": first}} | more)
+
+
+KINDS = {
+    **{name: (name, None) for name in NAMES},
+    **{f"{name} with rules": (name, SiteRules.of(RULES)) for name in ("fcfs", "greedy", "easy", "conservative")},
+    **{f"{mode}, {order}": ("easy", with_modes(mode, order_of_victims=order)) for mode, order in PREEMPTION},
+    "conservative and preemption": ("conservative", with_modes("checkpoint")),
+    "once and preemption": ("easy=once", with_modes("requeue")),
+}
+"""The kinds of planning whose schedules are known: the policy, and the rules."""
+
+
+def digest(kind: str) -> str:
+    """A schedule, in short: when and where each job started, and how it ended."""
+    name, rules = KINDS[kind]
+    rows = []
+    for seed in (1, 2):
+        jobs = jobs_of(seed, 40)
+        policy = named(name)()
+        policy = Policy(policy.order, policy.backfilling, policy.allocation, walltimes=policy.walltimes, site=rules)
+        result = simulate(
+            described_platform(HOSTS), Workload(without_partitions(jobs) if rules is None else jobs, {}), policy
+        )
+        assert result.is_complete
+        rows += sorted(
+            (row.job_id, row.final_state.name, row.starting_time or -1, str(row.allocated_resources))
+            for row in result.jobs
+        )
+    return hashlib.sha256(repr(rows).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_schedules_are_those_that_are_known(kind: str) -> None:
+    lines = (DATA / "policies" / "sites.txt").read_text().splitlines()
+    assert len(lines) == len(KINDS)
+    assert dict(line.split(": ") for line in lines)[kind] == digest(kind)
+
+
+@pytest.mark.parametrize("mode", ["requeue", "checkpoint", "cancel"])
+@pytest.mark.parametrize("name", ["easy", "conservative", "reservations=3", "easy=once", "greedy"])
+def test_all_jobs_run_where_some_give_way_after_a_while(name: str, mode: str) -> None:
+    """The hosts of a job come later than planned, but it starts on them, whatever is reserved behind it."""
+    for seed in (9, 11):
+        jobs = jobs_of(seed)
+        policy = Policy(named(name)().order, named(name)().backfilling, site=with_modes(mode))
+        result = simulate(described_platform(HOSTS), Workload(jobs, {}), policy)
+        assert result.is_complete
+        checked(result, described_platform(HOSTS), jobs)
+
+
+def test_an_allocation_in_a_row_is_one_for_jobs_that_share_hosts() -> None:
+    jobs = [job("brief", 0, 1, 5, cores=4), job("long", 0, 1, 50, cores=4), job("row", 8, 2, 10, cores=4)]
+    jobs.append(job("rows", 9, 5, 1, cores=4, constraint="!odd"))
+    for name, expected in (("easy", "0 2"), ("easy+contiguous", "2-3"), ("easy+best-contiguous", "2-3")):
+        platform = described_platform("n[0-3] cores=4; n4 cores=4 features=odd; n5 cores=4")
+        rows = {row.job_id: row for row in simulate(platform, Workload(jobs, {}), named(name)()).jobs}
+        assert rows["row"].allocated_resources == expected, name
+        assert (rows["rows"].final_state is FinalJobState.REJECTED) == ("contiguous" in name)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -372,8 +441,10 @@ def test_a_job_that_can_never_run_is_rejected(
 
 
 def test_parts_that_do_not_know_shared_hosts_say_so() -> None:
-    for name in ("zones", "easy+off=60", "easy+keep", "shared=2"):
-        with pytest.raises(SchedulerError, match="does not know jobs that share hosts: use another part"):
+    names = {"zones": "zones", "easy+off=60": "off", "easy+keep": "keep", "shared=2": "shared", "easy+each": "each"}
+    names |= {"each+zones": "zones", "off=60+keep": "off"}
+    for name, part in names.items():
+        with pytest.raises(SchedulerError, match=f"^{part} does not know jobs that share hosts: use another part"):
             simulate(described_platform("n0 cores=4"), Workload([job("1", 0, 1, 1, cores=1)], {}), named(name)())
     with pytest.raises(PolicyNameError, match=r"cannot read 'Nowhere\.toml': No such file"):
         named("easy+site=Nowhere.toml")
@@ -389,3 +460,8 @@ def test_rules_come_from_a_file(tmp_path: Any) -> None:
     with pytest.raises(PolicyNameError, match="expected TOML"):
         named(f"easy+site={path}")
     assert math.isinf(SiteRules.of({"partitions": {"p": {"max_time": "UNLIMITED"}}}).partitions["p"].max_time)
+
+
+if __name__ == "__main__":
+    for each in KINDS:
+        print(f"{each}: {digest(each)}")

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
+import msgspec
+
 from batprotocol.errors import InputError
 from batprotocol.hosts import Hosts
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
@@ -132,6 +134,8 @@ class Site:
             self._actions.reject(job_id, str(error))
             self._unknown(job_id, time, str(error))
             return False
+        if self._contiguous:
+            request = msgspec.structs.replace(request, contiguous=True)
         waiting = SiteJob(job_id, job, number, time, request)
         waiting.profile = profile
         self._see(self._dependencies.submitted(job_id, request, time))

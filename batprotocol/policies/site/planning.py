@@ -185,13 +185,19 @@ class Planner:
                 if hosts is None and self._queue.precedence(entry) < last:
                     last = self._step_back(entry)
                     hosts = self._now(entry, state, shut)
+            if hosts is None and is_fixed and entry.kind.fitting.issuperset(reserved):
+                hosts = reserved  # they are free now, later than the reservations behind it expect
             if hosts is not None:
                 yield entry, hosts
+                if is_fixed:
+                    self._displace(entry, hosts, state)
                 continue
             if is_fixed:  # jobs are on their way out
                 self.claimed(entry, reserved, state.now)
+                self._displace(entry, reserved, state)
                 continue
             if claim is not None and claim(entry):
+                self._displace(entry, entry.reserved, state)
                 continue
             if not depth:
                 closed.add(place)
@@ -260,6 +266,24 @@ class Planner:
                 self._release(head)
                 dropped = True
         return dropped
+
+    def _displace(self, entry: Entry, hosts: list[int], state: State) -> None:
+        """Move the reservations that cannot be beside an entry whose hosts were freed for it."""
+        end, own = state.now + entry.expected, set(hosts)
+        displaced = [
+            head
+            for head in sorted(self.heads.values(), key=lambda head: (head.start, head.number))
+            if head.number not in self._fixed and head.start < end and self._is_short(head, own)
+        ]
+        for head in displaced:
+            self._release(head)
+        for head in displaced:
+            self._reserve(head, state)
+
+    def _is_short(self, head: Entry, hosts: set[int]) -> bool:
+        """Whether more is taken of some of these hosts than they have, while a job with a reservation runs on them."""
+        end = head.start + head.expected
+        return any(min(self._timeline.least(host, head.start, end)) < 0 for host in hosts.intersection(head.reserved))
 
     def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
         """Hosts on which an entry can start now without touching a reservation; None if there are not enough."""

@@ -1,0 +1,71 @@
+"""The default values of what packages offer, which `tests/data/defaults` keeps: a default is part of the interface.
+
+`python tests/defaults.py` writes those of the present version, after a change that is meant to change one.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from support import DATA
+
+PACKAGES = ("capture", "gym", "policies", "schemas", "studies")
+FOLDER = DATA / "defaults"
+OLD = ("batprotocol.policies.places",)
+"""Modules with an old name: to import them is a warning."""
+
+
+def modules_of(package: str) -> Iterator[ModuleType]:
+    """The package and all modules below it."""
+    found = importlib.import_module(f"batprotocol.{package}")
+    yield found
+    for each in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
+        if each.name not in OLD and not each.name.rpartition(".")[2].startswith("_"):
+            yield importlib.import_module(each.name)
+
+
+def offered(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The public functions and classes that a module defines, and the methods of these classes."""
+    for name, value in vars(module).items():
+        if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(value):
+            yield name, value
+        elif inspect.isclass(value) and not issubclass(value, enum.Enum):
+            yield name, value
+            for inner, method in vars(value).items():
+                if not inner.startswith("_") and inspect.isfunction(method) and method.__module__ == module.__name__:
+                    yield f"{name}.{inner}", method
+
+
+def lines_of(package: str) -> list[str]:
+    """A line for each that has default values: its name, and the values by argument."""
+    lines = []
+    for module in modules_of(package):
+        for name, value in offered(module):
+            try:
+                parameters = inspect.signature(value).parameters.values()
+            except (TypeError, ValueError):
+                continue
+            given = [each for each in parameters if each.default is not each.empty]
+            texts = [re.sub(r" at 0x[0-9a-f]+", "", f"{each.name}={each.default!r}") for each in given]
+            if texts:
+                lines.append(f"{module.__name__}.{name}: {', '.join(texts)}")
+    return sorted(lines)
+
+
+def check(package: str) -> None:
+    """The default values of a package are those that are known."""
+    assert lines_of(package) == (FOLDER / f"{package}.txt").read_text(encoding="utf-8").splitlines()
+
+
+if __name__ == "__main__":
+    for each in PACKAGES:
+        (FOLDER / f"{each}.txt").write_text("".join(f"{line}\n" for line in lines_of(each)), encoding="utf-8")
