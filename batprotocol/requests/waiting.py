@@ -76,6 +76,7 @@ class Dependencies:
         self._arrays: dict[str, dict[int, str]] = {}
         self._named: dict[str, dict[str, None]] = {}  # the ids that jobs name, with those that name them
         self._singles: dict[tuple[object, object], list[str]] = {}
+        self._waiting_singles: dict[tuple[object, object], list[str]] = {}  # those whose dependency is `singleton`
         self._closed = False
 
     def submitted(self, job_id: str, request: Request, time: float) -> list[str]:
@@ -91,7 +92,7 @@ class Dependencies:
         if request.dependency is not None:
             for condition in request.dependency.conditions:
                 if condition.kind == "singleton":
-                    self._singles.setdefault(_single(request), [])
+                    self._waiting_singles.setdefault(_single(request), []).append(job_id)
                 else:
                     self._named.setdefault(_full(condition.job, job_id), {})[job_id] = None
         self._singles.setdefault(_single(request), []).append(job_id)
@@ -131,8 +132,7 @@ class Dependencies:
 
     def _dependents(self, job: _Job) -> list[str]:
         found = dict.fromkeys(one for name in _names(job) for one in self._named.get(name, ()))
-        if job.request.name is not None or job.request.dependency is not None:
-            found |= dict.fromkeys(self._singles.get(_single(job.request), ()))
+        found |= dict.fromkeys(self._waiting_singles.get(_single(job.request), ()))
         return [one for one in found if one != job.id and self._jobs[one].state is None]
 
     def verdict(self, job_id: str) -> Verdict:
