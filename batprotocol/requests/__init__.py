@@ -4,8 +4,8 @@ Jobs ask in their extra data, a JSON object; hosts offer in their properties. Na
 has one. `keys` lists the keys of both. `request` reads what a job asks for, `offer` what a host offers; they use
 `amounts` (memory, generic resources, times), `features` (constraints), `dependencies` and `ranges` (names of hosts).
 `fitting` matches the two: the hosts that a job can ever have, or why there are none. `waiting` decides when the
-dependencies of jobs are satisfied. `paths` has the longest paths through such jobs, and `lives` the ids of jobs that run
-again. `schema` writes the vocabulary as JSON schema.
+dependencies of jobs are satisfied. `checking` checks the requests of whole workloads. `paths` has the longest paths
+through such jobs, and `lives` the ids of jobs that run again. `schema` writes the vocabulary as JSON schema.
 
 This package must not know schedulers.
 """
@@ -13,6 +13,7 @@ This package must not know schedulers.
 from __future__ import annotations
 
 from batprotocol.requests.amounts import Gres, Moment
+from batprotocol.requests.checking import check_requests
 from batprotocol.requests.dependencies import Condition, Dependency
 from batprotocol.requests.features import Constraint
 from batprotocol.requests.fitting import Site
@@ -35,6 +36,7 @@ __all__ = [
     "Request",
     "Site",
     "Verdict",
+    "check_requests",
     "expanded_names",
     "host_schema",
     "longest_paths",

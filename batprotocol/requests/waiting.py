@@ -41,7 +41,7 @@ class Verdict(NamedTuple):
 class _Job:
     """What is known of a job that was submitted."""
 
-    __slots__ = ("dependents", "ended", "id", "place", "request", "since", "started", "state", "why")
+    __slots__ = ("circle", "ended", "id", "place", "request", "since", "started", "state", "why")
 
     def __init__(self, id: str, request: Request, since: float) -> None:
         self.id = id
@@ -50,7 +50,7 @@ class _Job:
         self.started = self.ended = math.inf
         self.state: FinalJobState | None = None
         self.why = ""
-        self.dependents: dict[str, None] = {}
+        self.circle: list[str] = []
         self.place = 0  # the number of earlier jobs of the same name and user
 
 
@@ -77,6 +77,7 @@ class Dependencies:
         self._arrays: dict[str, dict[int, str]] = {}
         self._named: dict[str, dict[str, None]] = {}  # the ids that jobs name, with those that name them
         self._singles: dict[tuple[object, object], list[str]] = {}
+        self._waiting_singles: dict[tuple[object, object], list[str]] = {}  # those whose dependency is `singleton`
         self._closed = False
 
     def submitted(self, job_id: str, request: Request, time: float) -> list[str]:
@@ -92,12 +93,16 @@ class Dependencies:
         if request.dependency is not None:
             for condition in request.dependency.conditions:
                 if condition.kind == "singleton":
-                    self._singles.setdefault(_single(request), [])
+                    self._waiting_singles.setdefault(_single(request), []).append(job_id)
                 else:
                     self._named.setdefault(_full(condition.job, job_id), {})[job_id] = None
         singles = self._singles.setdefault(_single(request), [])
         job.place = len(singles)
         singles.append(job_id)
+        if any(name in self._named for name in _names(job)):  # only then can the job close a circle
+            circle = self._circle(job_id)
+            for place, one in enumerate(circle):
+                self._jobs[one].circle = _shortened([*circle[place:], *circle[:place], one])
         return self._dependents(job)
 
     def no_more(self) -> list[str]:
@@ -129,13 +134,8 @@ class Dependencies:
         return self._dependents(job)
 
     def _dependents(self, job: _Job) -> list[str]:
-        names = [job.id]
-        if job.request.array is not None:
-            workload, bang, _ = job.id.rpartition("!")
-            names.append(f"{workload}{bang}{job.request.array.array}")
-        found = dict.fromkeys(one for name in names for one in self._named.get(name, ()))
-        if job.request.name is not None or job.request.dependency is not None:
-            found |= dict.fromkeys(self._singles.get(_single(job.request), ()))
+        found = dict.fromkeys(one for name in _names(job) for one in self._named.get(name, ()))
+        found |= dict.fromkeys(self._waiting_singles.get(_single(job.request), ()))
         return [one for one in found if one != job.id and self._jobs[one].state is None]
 
     def verdict(self, job_id: str) -> Verdict:
@@ -144,9 +144,8 @@ class Dependencies:
         dependency = job.request.dependency
         if dependency is None:
             return Verdict(job.since)
-        circle = self._circle(job_id)
-        if circle:
-            return Verdict(math.inf, f"it waits for itself: {' -> '.join(circle)}")
+        if job.circle:
+            return Verdict(math.inf, f"it waits for itself: {' -> '.join(job.circle)}")
         return _together(dependency, [self._one(condition, job) for condition in dependency.conditions], job.since)
 
     def _one(self, condition: Condition, job: _Job) -> Verdict:
@@ -221,7 +220,7 @@ class Dependencies:
         return list(self._arrays.get(name, {}).values())
 
     def _circle(self, job_id: str) -> list[str]:
-        """The jobs on a way back to a job that waits for itself, by conditions that must all hold; empty if none."""
+        """The jobs on a way from a job back to itself, by conditions that must all hold; empty if there is none."""
         path: list[str] = [job_id]
         ways: list[Iterator[str]] = [self._waited_for(job_id)]
         seen: set[str] = set()
@@ -231,8 +230,7 @@ class Dependencies:
                 ways.pop()
                 path.pop()
             elif following == job_id:
-                shown = path if len(path) <= _LONGEST_CHAIN else [*path[:_LONGEST_CHAIN], "..."]
-                return [*shown, job_id]
+                return path
             elif following not in seen:
                 seen.add(following)
                 path.append(following)
@@ -260,6 +258,18 @@ def _together(dependency: Dependency, verdicts: list[Verdict], since: float) -> 
     if len(nevers) == len(verdicts):
         return Verdict(math.inf, nevers[0])
     return Verdict(max(since, min(each.since for each in verdicts)))
+
+
+def _names(job: _Job) -> list[str]:
+    """The names by which other jobs can mean a job: its id, and that of its array."""
+    if job.request.array is None:
+        return [job.id]
+    workload, bang, _ = job.id.rpartition("!")
+    return [job.id, f"{workload}{bang}{job.request.array.array}"]
+
+
+def _shortened(chain: list[str]) -> list[str]:
+    return chain if len(chain) <= _LONGEST_CHAIN else [*chain[: _LONGEST_CHAIN - 1], "...", chain[-1]]
 
 
 def _single(request: Request) -> tuple[object, object]:

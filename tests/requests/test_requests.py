@@ -19,6 +19,7 @@ from batprotocol.requests import (
     Dependencies,
     Request,
     Site,
+    check_requests,
     expanded_names,
     host_schema,
     read_offer,
@@ -267,3 +268,32 @@ def test_other_workloads_arrays_and_singletons() -> None:
     assert waiting.ended("w0!first", FAILED, 9.0) == ["w0!single"]
     assert waiting.verdict("w0!single").since == 9.0
     assert str(Condition("after", "7", 300.0)) == "after:7+5"
+
+
+@pytest.mark.parametrize(
+    ("extra_data", "sentence"),
+    [
+        ({"dependency": "afterok:0"}, "w.json: job 'w0!0': dependency: it waits for itself: w0!0 -> w0!0"),
+        ({"dependency": "afterok:1"}, "w.json: job 'w0!0': dependency: it waits for itself: w0!0 -> w0!1 -> w0!0"),
+        ({"constraint": "a&(b"}, "w.json: job 'w0!0': constraint: expected ), got the end at character 5 of 'a&(b'"),
+        ({"memory": -1}, "w.json: job 'w0!0': memory: expected memory >= 0, in MiB or with a unit"),
+    ],
+)
+def test_a_file_is_checked_before_a_simulation(extra_data: dict[str, Any], sentence: str) -> None:
+    jobs = [extra_data, {"dependency": "afterany:0"}, {}, {"dependency": "afterok:unknown"}]
+    given = [(f"w0!{number}", json.dumps(each), "w.json") for number, each in enumerate(jobs)]
+    check_requests(given[1:])
+    with pytest.raises(InputError) as caught:
+        check_requests(given)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_long_chains_and_wide_graphs_take_linear_time() -> None:
+    """A circle is looked for only where a job can close one."""
+    count = 20_000
+    waiting = Dependencies()
+    for number in range(count):
+        waiting.submitted(f"w!{number}", asked(dependency=f"afterok:{number - 1}") if number else asked(), 0.0)
+    for number in range(count):
+        assert waiting.verdict(f"w!{number}").never is None
+        waiting.ended(f"w!{number}", DONE, 1.0)

@@ -20,12 +20,13 @@ from rich.console import Console
 from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.new.scheduler import example_scheduler
-from batprotocol.cli.run.scheduler import load, telling_whose_fault
+from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import InputError
 from batprotocol.model import Message
 from batprotocol.recording import facts, fingerprint
 from batprotocol.reflection import Schema
+from batprotocol.requests import check_requests
 from batprotocol.signals import Interrupts
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
@@ -155,10 +156,13 @@ def run(
         began = time.perf_counter()
         result: Result | None = None
         with telling_whose_fault(target or "the example", record):
+            scheduler = _scheduler(stack, target, endpoint, library, timeout, other_protocol, old)
+            if target is not None and is_policy(target) and not lazy:  # other schedulers may read other keys
+                check_requests((id, text, each.filename) for each in given for id, text in each.extra_data())
             result = simulate(
                 hosts,
                 given,
-                watched(_scheduler(stack, target, endpoint, library, timeout, other_protocol, old), meter),
+                watched(scheduler, meter),
                 external_events=events,
                 energy=energy,
                 rules=rules,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -109,6 +109,11 @@ class JobTable(ABC):
         """The number of rows without a walltime."""
         return sum(self[place].walltime is None for place in range(len(self)))
 
+    def extra_data(self) -> Iterator[tuple[str, str]]:
+        """The id and the extra data of each row that has some."""
+        rows = (self[place] for place in range(len(self)))
+        return ((row.id, row.extra_data) for row in rows if row.extra_data is not None)
+
     @property
     def profiles(self) -> list[str]:
         """The names of the profiles that rows use, without duplicates, in the order of their first use."""
@@ -163,6 +168,9 @@ class JobColumns(JobTable):
     @property
     def without_walltime(self) -> int:
         return self._walltimes.count(_NO_WALLTIME)
+
+    def extra_data(self) -> Iterator[tuple[str, str]]:
+        return ((self.id_of(row), text) for row, text in self._extra_data.items())
 
     def __getitem__(self, place: int) -> JobRecord:
         return self.appended(place if self._order is None else self._order[place])

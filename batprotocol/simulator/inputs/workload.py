@@ -244,14 +244,15 @@ class Workload:
         """The number of jobs without a walltime. Policies that use requested times expect these never to end."""
         return self._columns.without_walltime
 
+    def extra_data(self) -> Iterator[tuple[str, str]]:
+        """The full name and the extra data of each job that has some."""
+        return ((f"{self.name}!{id}", text) for id, text in self._columns.extra_data())
+
     def users(self) -> dict[str, str | int]:
         """The user of each job, by its full name: the `user` of its extra data, if they are a JSON object."""
         found: dict[str, str | int] = {}
         known: dict[str, str | int | None] = {}
-        for _, id, job in self:
-            text = job.extra_data
-            if text is None:
-                continue
+        for id, text in self.extra_data():
             if text not in known:
                 known[text] = user_of(text)
             user = known[text]
