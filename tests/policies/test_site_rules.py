@@ -14,7 +14,8 @@ from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.policies import EASY, SJF, Conservative, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.backfilling import Reservations
 from batprotocol.policies.site.planning import Settings, settings_of
-from batprotocol.policies.site.rules import Account, Limits, Partition, Qos, seconds_of
+from batprotocol.policies.site.rules import Account, Limits, Partition, Qos
+from batprotocol.policies.site.tables import seconds_of
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True
@@ -306,11 +307,11 @@ def test_other_times_are_refused(text: str) -> None:
             {"partitions": {name: {"default": True} for name in "ab"}},
             "partitions: expected one default partition at most",
         ),
-        ({"partitions": {"p": {"tier": -1}}}, "partitions.tier: expected `int` >= 0"),
-        ({"qos": {"q": {"preempt": "stop"}}}, "qos.preempt: invalid enum value 'stop'"),
+        ({"partitions": {"p": {"tier": -1}}}, "partitions.p.tier: expected `int` >= 0"),
+        ({"qos": {"q": {"preempt": "stop"}}}, "qos.q.preempt: invalid enum value 'stop'"),
         ({"limits": {"running": -1}}, "limits.running: expected `int` >= 0"),
         ({"order_of_victims": "oldest"}, "order_of_victims: invalid enum value 'oldest'"),
-        ({"colour": 1}, "object contains unknown field `colour`"),
+        ({"colour": 1}, "there is no key 'colour'"),
     ],
 )
 def test_tables_that_cannot_be_are_refused_with_their_place(tables: dict[str, Any], path: str) -> None:
