@@ -40,7 +40,7 @@ class Asked(Protocol):
 
 class _Player(Protocol):
     def hello(self, text: str, /) -> Message: ...
-    def player(self, conversation: Conversation, /) -> object: ...
+    def player(self, conversation: Conversation, /) -> Callable[[Message], Message]: ...
 
 
 class Together:
@@ -65,8 +65,7 @@ class Together:
     def answer(self, message: Message) -> Message:
         """The reply of the scheduler. `RuleViolation` if Batsim would not survive it."""
         self._conversation.receive(message)
-        reply: Message = self._player(message)  # type: ignore[operator]  # its class promises it
-        return reply
+        return self._player(message)
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, TypeVar
 
 from batprotocol.errors import HostsError
 from batprotocol.hosts import FrozenHosts, Hosts
@@ -27,7 +27,10 @@ __all__ = [
     "Spread",
     "Weight",
     "Zones",
+    "best_fitting",
 ]
+
+Row = TypeVar("Row", bound=Sequence[int])
 
 _MOST_JOBS = 100
 """The maximum number of jobs on a host. A larger number makes it slower to find the host with the fewest jobs."""
@@ -210,16 +213,34 @@ class BestFit(Allocation):
     ranking = "best-fit"
 
     def take(self, count: int, free: Hosts, asleep: Hosts) -> FrozenHosts:
-        rest = [(last + 1 - first, first) for first, last in free.intervals]
         chosen = Hosts()
-        while len(chosen) < count:
-            missing = count - len(chosen)
-            row = min((row for row in rest if row[0] >= missing), default=None)
-            if row is None:
-                row = max(rest, key=lambda row: (row[0], -row[1]))
-            rest.remove(row)
-            chosen |= Hosts(range(row[1], row[1] + min(row[0], missing)))
-        return free.take_these(chosen)
+        for row in best_fitting((range(first, last + 1) for first, last in free.intervals), count):
+            chosen |= Hosts(row[: count - len(chosen)])
+            if len(chosen) == count:
+                return free.take_these(chosen)
+        raise HostsError(f"expected {count} free hosts")
+
+
+def best_fitting(rows: Iterable[Row], count: int) -> Iterator[Row]:
+    """Rows of hosts in the order of best fit, from which a job takes its hosts until it has enough.
+
+    Args:
+        rows: the rows, the one with the lowest numbers first.
+        count: how many hosts the job needs.
+
+    Yields:
+        The smallest row that has all that is still missing, or else the largest row; of equal rows the first one.
+
+    >>> [list(row) for row in best_fitting([range(0, 3), range(5, 7), range(9, 10)], 4)]
+    [[0, 1, 2], [9], [5, 6]]
+    """
+    rest = list(rows)
+    while rest:
+        enough = [row for row in rest if len(row) >= count] if count > 0 else []
+        row = min(enough, key=len) if enough else max(rest, key=len)
+        rest.remove(row)
+        count -= len(row)
+        yield row
 
 
 class Pack(First):

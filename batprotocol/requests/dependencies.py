@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["KINDS", "Condition", "Dependency", "parse_dependency"]
+__all__ = ["KINDS", "Condition", "Dependency", "full_id", "in_workload_of", "parse_dependency"]
 
 KINDS: Final = {
     "after": "has started or was cancelled",
@@ -90,3 +90,22 @@ def _conditions(part: str) -> list[Condition]:
         delayed = _DELAYED.fullmatch(job) if kind == "after" else None
         found.append(Condition(kind, delayed[1], float(delayed[2]) * 60) if delayed else Condition(kind, job))
     return found
+
+
+def in_workload_of(job_id: str, name: str) -> str:
+    """The full id of a job or array in the workload of another job.
+
+    >>> in_workload_of("w0!7", "12")
+    'w0!12'
+    """
+    workload, bang, _ = job_id.rpartition("!")
+    return f"{workload}{bang}{name}"
+
+
+def full_id(name: str, job_id: str) -> str:
+    """The full id of a job that another one names: in the workload of that one, unless it names a workload.
+
+    >>> full_id("12", "w0!7"), full_id("w1!12", "w0!7")
+    ('w0!12', 'w1!12')
+    """
+    return name if "!" in name else in_workload_of(job_id, name)

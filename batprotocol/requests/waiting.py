@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from batprotocol.model import FinalJobState
-from batprotocol.requests.dependencies import Condition, Dependency
+from batprotocol.requests.dependencies import Condition, Dependency, full_id, in_workload_of
 from batprotocol.requests.request import Request
 
 __all__ = ["Dependencies", "Verdict"]
@@ -87,15 +87,14 @@ class Dependencies:
             The jobs whose verdicts may have changed, in the order in which they were submitted.
         """
         job = self._jobs[job_id] = _Job(job_id, request, time)
-        workload, bang, _ = job_id.rpartition("!")
         if request.array is not None:
-            self._arrays.setdefault(f"{workload}{bang}{request.array.array}", {})[request.array.task] = job_id
+            self._arrays.setdefault(in_workload_of(job_id, request.array.array), {})[request.array.task] = job_id
         if request.dependency is not None:
             for condition in request.dependency.conditions:
                 if condition.kind == "singleton":
                     self._waiting_singles.setdefault(_single(request), []).append(job_id)
                 else:
-                    self._named.setdefault(_full(condition.job, job_id), {})[job_id] = None
+                    self._named.setdefault(full_id(condition.job, job_id), {})[job_id] = None
         singles = self._singles.setdefault(_single(request), [])
         job.place = len(singles)
         singles.append(job_id)
@@ -151,7 +150,7 @@ class Dependencies:
     def _one(self, condition: Condition, job: _Job) -> Verdict:
         if condition.kind == "singleton":
             return self._singleton(job)
-        name = _full(condition.job, job.id)
+        name = full_id(condition.job, job.id)
         ids = self._ids(condition, job)
         if not ids:
             return Verdict(math.inf, f"it waits for {name}, which was never submitted") if self._closed else _OPEN
@@ -203,7 +202,7 @@ class Dependencies:
 
     def _ids(self, condition: Condition, job: _Job) -> list[str]:
         """The jobs that a condition names, which were submitted."""
-        name = _full(condition.job, job.id)
+        name = full_id(condition.job, job.id)
         return self._corresponding(name, job) if condition.kind == "aftercorr" else self._found(name)
 
     def _corresponding(self, name: str, job: _Job) -> list[str]:
@@ -264,8 +263,7 @@ def _names(job: _Job) -> list[str]:
     """The names by which other jobs can mean a job: its id, and that of its array."""
     if job.request.array is None:
         return [job.id]
-    workload, bang, _ = job.id.rpartition("!")
-    return [job.id, f"{workload}{bang}{job.request.array.array}"]
+    return [job.id, in_workload_of(job.id, job.request.array.array)]
 
 
 def _shortened(chain: list[str]) -> list[str]:
@@ -274,9 +272,3 @@ def _shortened(chain: list[str]) -> list[str]:
 
 def _single(request: Request) -> tuple[object, object]:
     return request.name, request.user
-
-
-def _full(name: str, job_id: str) -> str:
-    """The full id of a job that another one names: in the workload of that one, unless it names a workload."""
-    workload, bang, _ = job_id.rpartition("!")
-    return name if "!" in name or not bang else f"{workload}!{name}"

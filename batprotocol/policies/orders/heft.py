@@ -13,6 +13,7 @@ from batprotocol.model import Job
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.policies.orders.base import Order
 from batprotocol.requests import longest_paths, read_request
+from batprotocol.requests.dependencies import full_id
 
 __all__ = ["HEFT"]
 
@@ -57,10 +58,10 @@ class HEFT(Order):
         except InputError:  # the policy rejects the job
             return
         if request.array is not None:
-            array = self._array_of[job_id] = _full(request.array.array, job_id)
+            array = self._array_of[job_id] = full_id(request.array.array, job_id)
             self._arrays.setdefault(array, []).append(job_id)
         if request.dependency is not None:
-            names = {_full(each.job, job_id) for each in request.dependency.conditions if each.kind in _KINDS}
+            names = {full_id(each.job, job_id) for each in request.dependency.conditions if each.kind in _KINDS}
             self._before[job_id] = sorted(names)
             for name in names:
                 self._after.setdefault(name, []).append(job_id)
@@ -119,9 +120,3 @@ class HEFT(Order):
 
 def _length(walltime: float) -> float:
     return min(walltime, _UNKNOWN)
-
-
-def _full(name: str, job_id: str) -> str:
-    """The full id of a job that another one names."""
-    workload, bang, _ = job_id.rpartition("!")
-    return name if "!" in name or not bang else f"{workload}!{name}"

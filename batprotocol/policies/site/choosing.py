@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+from batprotocol.policies.allocations import best_fitting
 from batprotocol.policies.site.pool import Amount
 from batprotocol.requests import Request
 from batprotocol.requests.features import matches
@@ -12,24 +13,16 @@ from batprotocol.requests.offer import Offer
 
 __all__ = ["RANKINGS", "Chooser"]
 
-Rank = Callable[[Offer, Amount], object]
+Rank = Callable[[Offer, Amount], Any]
+"""The key of a host by what it offers and what is free: the smallest first."""
 
-RANKINGS: Final[dict[str, tuple[str, Rank]]] = {
-    "pack": (
-        "Hosts with the fewest free cores that suffice, so that other hosts stay empty.",
-        lambda offer, free: (free[1], offer.id),
-    ),
-    "spread": (
-        "Hosts with the most free cores, so that jobs disturb one another least.",
-        lambda offer, free: (-free[1], offer.id),
-    ),
-    "weight": (
-        "Hosts with the smallest weight, and of these the ones with the fewest free cores.",
-        lambda offer, free: (offer.weight, free[1], offer.id),
-    ),
-    "numbers": ("Hosts with the lowest numbers.", lambda offer, free: offer.id),
+RANKINGS: Final[dict[str, Rank]] = {
+    "pack": lambda offer, free: (free[1], offer.id),
+    "spread": lambda offer, free: (-free[1], offer.id),
+    "weight": lambda offer, free: (offer.weight, free[1], offer.id),
+    "numbers": lambda offer, free: offer.id,
 }
-"""The orders of preference by name, each with a sentence."""
+"""The orders of preference, by name. `batprotocol.policies.allocations` describes them."""
 
 _MOST_TRIES: Final = 10_000
 
@@ -54,7 +47,7 @@ class Chooser:
         count: int,
         request: Request,
         free: Mapping[int, Amount],
-        first: Callable[[int], object] | None = None,
+        first: Callable[[int], Any] | None = None,
     ) -> list[int] | None:
         """Hosts for a job, sorted by number; None if those with enough free do not do.
 
@@ -83,7 +76,7 @@ class Chooser:
         count: int,
         request: Request,
         free: Mapping[int, Amount],
-        first: Callable[[int], object] | None,
+        first: Callable[[int], Any] | None,
     ) -> list[int] | None:
         if len(hosts) < count:
             return None
@@ -92,7 +85,7 @@ class Chooser:
             return self._contiguous(hosts, count, request)
         ranked = self._ranked(hosts, count, free)
         if first is not None:
-            ranked.sort(key=first)  # type: ignore[arg-type]
+            ranked.sort(key=first)
         if not counts:
             return sorted(ranked[:count])
         chosen: list[int] = []
@@ -115,8 +108,8 @@ class Chooser:
     def _ranked(self, hosts: Sequence[int], count: int, free: Mapping[int, Amount]) -> list[int]:
         if self.ranking == "best-fit":
             return best_fit(hosts, count)
-        rank = RANKINGS[self.ranking][1]
-        return sorted(hosts, key=lambda host: rank(self.offers[host], free[host]))  # type: ignore[arg-type,return-value]
+        rank = RANKINGS[self.ranking]
+        return sorted(hosts, key=lambda host: rank(self.offers[host], free[host]))
 
     def _contiguous(self, hosts: Sequence[int], count: int, request: Request) -> list[int] | None:
         fitting = [
@@ -148,11 +141,4 @@ def best_fit(hosts: Sequence[int], count: int) -> list[int]:
     >>> best_fit([0, 1, 2, 5, 6, 9], 2)[:2], best_fit([0, 1, 2, 5, 6, 9], 4)[:4]
     ([5, 6], [0, 1, 2, 9])
     """
-    rest = runs(hosts)
-    ordered: list[int] = []
-    while rest:
-        enough = [run for run in rest if len(run) >= count - len(ordered)]
-        run = min(enough, key=len) if enough and len(ordered) < count else max(rest, key=len)
-        rest.remove(run)
-        ordered += run
-    return ordered
+    return [host for run in best_fitting(runs(hosts), count) for host in run]

@@ -397,7 +397,7 @@ class Site:
         claims = self._planner.claims
         for entry in list(self._planner.heads.values()):
             self._planner.dropped(entry)
-        self._timeline.__init__(self._pool.capacity, state.now)  # type: ignore[misc]
+        self._timeline.restart(self._pool.capacity, state.now)
         for job in self._running.values():
             if job.end > state.now:
                 self._timeline.take(job.members, state.now, job.end, job.entry.kind.amount)

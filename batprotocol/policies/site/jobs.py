@@ -11,6 +11,7 @@ from batprotocol.model import Job, Profile
 from batprotocol.policies.jobs import RunningJob, WaitingJob
 from batprotocol.policies.site.pool import Amount
 from batprotocol.requests import Request
+from batprotocol.requests.dependencies import in_workload_of
 
 __all__ = ["Entry", "Kind", "Ranked", "Ranking", "SiteJob", "SiteRunning"]
 
@@ -50,8 +51,7 @@ class SiteJob(WaitingJob):
         """The full id of the array that the job is a task of; "" if there is none."""
         if self.request.array is None:
             return ""
-        workload, bang, _ = self.first_id.rpartition("!")
-        return f"{workload}{bang}{self.request.array.array}"
+        return in_workload_of(self.first_id, self.request.array.array)
 
 
 Ranked: TypeAlias = "tuple[Any, int, Entry]"

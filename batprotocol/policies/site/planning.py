@@ -19,7 +19,7 @@ from batprotocol.policies.jobs import State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, Kind, Ranked
-from batprotocol.policies.site.pool import Amount, Pool, fits
+from batprotocol.policies.site.pool import Amount, Pool, added, fits
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.timeline import Timeline
 
@@ -418,7 +418,7 @@ class Planner:
         if harmed is None:
             harmed = self._harm[kind] = {}
             for head in heads:
-                wanted = tuple(map(sum, zip(head.kind.amount, kind.amount, strict=True)))
+                wanted = added(head.kind.amount, kind.amount)
                 for host, free in head.could.items():
                     if host in kind.fitting and not fits(wanted, free):
                         harmed[host] = harmed.get(host, 0) + 1
@@ -443,7 +443,7 @@ class Planner:
             for host in head.could:
                 free = self._timeline.least(host, head.start, end)
                 if host in own:
-                    free = tuple(there + more for there, more in zip(free, amount, strict=True))
+                    free = added(free, amount)
                 if fits(amount, free):
                     could[host] = free
             head.could = could

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from batprotocol.requests.fitting import Needs
 from batprotocol.requests.offer import Offer
 
-__all__ = ["WHOLE", "Amount", "Pool", "fits"]
+__all__ = ["WHOLE", "Amount", "Pool", "added", "fits", "reduced"]
 
 Amount: TypeAlias = "tuple[int, ...]"
 """An amount of a host in each dimension: all of it, a free one, or one that a job takes."""
@@ -29,6 +29,16 @@ def fits(needed: Amount, free: Sequence[int]) -> bool:
         if wanted > there:
             return False
     return True
+
+
+def added(amount: Amount, more: Amount) -> Amount:
+    """The sum of two amounts."""
+    return tuple(there + other for there, other in zip(amount, more, strict=True))
+
+
+def reduced(amount: Amount, less: Amount) -> Amount:
+    """What remains of an amount without another one."""
+    return tuple(there - other for there, other in zip(amount, less, strict=True))
 
 
 class Pool:
@@ -79,10 +89,10 @@ class Pool:
         """A job has these hosts now."""
         free = self.free
         for host in hosts:
-            free[host] = tuple(there - taken for there, taken in zip(free[host], amount, strict=True))
+            free[host] = reduced(free[host], amount)
 
     def give_back(self, hosts: Iterable[int], amount: Amount) -> None:
         """A job does not have these hosts any more."""
         free = self.free
         for host in hosts:
-            free[host] = tuple(there + taken for there, taken in zip(free[host], amount, strict=True))
+            free[host] = added(free[host], amount)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, SiteRunning
-from batprotocol.policies.site.pool import Amount, Pool, fits
-from batprotocol.policies.site.rules import Preemption, SiteRules
+from batprotocol.policies.site.pool import Amount, Pool, added, fits, reduced
+from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
 
 __all__ = ["Preempting", "Way"]
 
@@ -44,22 +44,20 @@ class Preempting:
 
     def mode_of(self, job: SiteRunning) -> Preemption:
         """The fate of a job that gives way."""
-        qos = job.entry.job.request.qos
-        if qos is not None and qos in self._rules.qos and self._gives_way_by_qos(qos):
-            return self._rules.qos[qos].preempt
-        partition = self._rules.partitions.get(job.entry.partition)
-        return "off" if partition is None else partition.preempt
-
-    def _gives_way_by_qos(self, name: str) -> bool:
-        return any(name in qos.preempts for qos in self._rules.qos.values())
+        rules = self._rules_of(job)
+        return "off" if rules is None else rules.preempt
 
     def grace_of(self, job: SiteRunning) -> float:
         """How many seconds pass before a job that gives way is killed."""
-        qos = job.entry.job.request.qos
-        if qos is not None and qos in self._rules.qos and self._gives_way_by_qos(qos):
-            return self._rules.qos[qos].grace
-        partition = self._rules.partitions.get(job.entry.partition)
-        return 0.0 if partition is None else partition.grace
+        rules = self._rules_of(job)
+        return 0.0 if rules is None else rules.grace
+
+    def _rules_of(self, job: SiteRunning) -> Qos | Partition | None:
+        """The rules by which a job gives way: those of its QOS if another one preempts it, or else of its partition."""
+        name, qualities = job.entry.job.request.qos, self._rules.qos
+        if name is not None and name in qualities and any(name in each.preempts for each in qualities.values()):
+            return qualities[name]
+        return self._rules.partitions.get(job.entry.partition)
 
     def _can_give_way(self, job: SiteRunning, entry: Entry) -> bool:
         if job.is_giving_way or self.mode_of(job) == "off":
@@ -124,12 +122,12 @@ def _room_on(host: int, amount: Amount, free: Amount, victims: list[SiteRunning]
             break
         if host in job.members:
             found.append(job)
-            free = tuple(map(sum, zip(free, job.entry.kind.amount, strict=True)))
+            free = added(free, job.entry.kind.amount)
     if not fits(amount, free):
         return None
     # Jobs that need not be preempted after all stay.
     for job in found[:-1]:
-        less = tuple(there - more for there, more in zip(free, job.entry.kind.amount, strict=True))
+        less = reduced(free, job.entry.kind.amount)
         if fits(amount, less):
             found.remove(job)
             free = less

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 
-from batprotocol.policies.site.pool import Amount, fits
+from batprotocol.policies.site.pool import Amount, added, fits
 
 __all__ = ["Found", "Timeline"]
 
@@ -28,8 +28,19 @@ class Timeline:
     """
 
     def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
-        self._times: dict[int, list[float]] = {host: [now] for host in capacity}
-        self._free: dict[int, list[Amount]] = {host: [amount] for host, amount in capacity.items()}
+        self._times: dict[int, list[float]] = {}
+        self._free: dict[int, list[Amount]] = {}
+        self.restart(capacity, now)
+
+    def restart(self, capacity: Mapping[int, Amount], now: float) -> None:
+        """Forget all that was taken: from a time on, each host has its whole capacity.
+
+        Args:
+            capacity: what each host has, by its number.
+            now: the first time, in seconds.
+        """
+        self._times = {host: [now] for host in capacity}
+        self._free = {host: [amount] for host, amount in capacity.items()}
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
@@ -57,7 +68,7 @@ class Timeline:
             first = self._cut(times, free, begin)
             last = self._cut(times, free, end) if end < math.inf else len(times)
             for place in range(first, last):
-                free[place] = tuple(there + more for there, more in zip(free[place], by, strict=True))
+                free[place] = added(free[place], by)
             if last < len(times) and free[last] == free[last - 1]:
                 del times[last], free[last]
             if first and free[first] == free[first - 1]:
