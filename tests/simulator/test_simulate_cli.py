@@ -271,3 +271,19 @@ def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals, inherited: sig
             process.kill()
     assert process.returncode == 128 + number
     assert errors.strip() == b""
+
+
+def test_the_rules_of_a_site_can_be_in_any_folder(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "site.toml").write_text('[partitions.all]\nhosts = "ALL"\n')
+    done = run("simulate", f"easy+site={tmp_path / 'rules' / 'site.toml'}")
+    assert (done.status, done.err) == (0, "")
+
+
+def test_what_jobs_ask_for_is_checked_before_the_simulation(tmp_path: Path, workload: Path) -> None:
+    jobs = [each | {"extra_data": {"memory": -1}} for each in json.loads(workload.read_text())["jobs"][:1]]
+    workload.write_text(json.dumps(WORKLOAD | {"jobs": jobs}))
+    done = run("simulate", "easy", "-w", str(workload))
+    assert done.status == 1
+    assert "workload.json: job 'w0!0': memory: expected memory >= 0, in MiB or with a unit" in done.err
+    assert run("simulate", FCFS, "-w", str(workload)).status == 0  # other schedulers may read other keys

@@ -38,7 +38,10 @@ def _policy(name: str) -> type[Scheduler]:
 
 def is_policy(target: str) -> bool:
     """Whether the user means a policy, misspelt or not: the text looks like neither a file nor a class in one."""
-    return bool(target) and not any(each in target for each in (":", "/", os.sep, ".py")) and not os.path.isfile(target)
+    parts, site, _ = target.partition("site=")  # the file of the part `site` may be in any folder
+    if ".py:" in target or any(each in parts for each in (":", "/", os.sep, ".py")):
+        return False
+    return bool(target) and (bool(site) or not os.path.isfile(target))
 
 
 def as_file(target: str) -> str:
