@@ -37,7 +37,7 @@ def added(amount: Amount, more: Amount) -> Amount:
 
 
 def reduced(amount: Amount, less: Amount) -> Amount:
-    """What remains of an amount without another one."""
+    """The rest of an amount without another one."""
     return tuple(there - other for there, other in zip(amount, less, strict=True))
 
 
