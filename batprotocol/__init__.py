@@ -20,7 +20,8 @@ The packages and modules, from the lowest layer to the highest:
 - `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
   the schema), `engines` (places where programs run);
 - `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),
-  `capture` (reads recordings), `fast` (FaST's schedulers, nodes and agents over MQTT);
+  `capture` (reads recordings), `history` (reads logs of resource managers), `fast` (FaST's schedulers, nodes and agents
+  over MQTT);
 - `campaigns` (CiGri's metascheduler), `policies` (built-in schedulers), `studies` (compares many simulations), `gym`
   (environments for learning), `testing`;
 - `cli`, the command.

@@ -49,6 +49,7 @@ FLOORS = {
     "writing": 4.5,
     "sockets": 4.5,
     "capture": 5,
+    "history": 5.5,  # on the inputs of the simulator: its logs become workloads
     "edc": 5,
     "fast": 5,
     "legacy": 5,

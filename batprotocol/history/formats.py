@@ -1,0 +1,59 @@
+"""The formats of logs: one table with their names, how a file shows that it has one, and their readers.
+
+A format is a module or a package beside this one with a function `read_...`. It is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Final, NamedTuple, Protocol
+
+from batprotocol.history.jobs import LoggedJob
+from batprotocol.history.left_out import LeftOut
+
+__all__ = ["FORMATS", "LogFormat", "Reader"]
+
+
+class Reader(Protocol):
+    """A reader of a format. It streams: it keeps no more of the file than it must."""
+
+    def __call__(
+        self, path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None
+    ) -> Iterator[LoggedJob]:
+        """The jobs of a file, in its order.
+
+        Args:
+            path: the file, compressed by gzip or xz or not.
+            left_out: where it counts what it leaves out.
+            zone: the zone of times that have none, such as `Europe/Paris`; None: UTC.
+
+        Raises:
+            InputError: the file as a whole cannot be read: it has no header, or is not of this format.
+            OSError: the file cannot be read.
+        """
+
+
+class LogFormat(NamedTuple):
+    """A format of logs.
+
+    Attributes:
+        title: what it is, for lists.
+        place: the module and the function of its reader, `module:function`.
+        looks_like: regular expressions; a file whose first bytes one of them matches has the format.
+    """
+
+    title: str
+    place: str
+    looks_like: tuple[str, ...] = ()
+
+    def reader(self) -> Reader:
+        """The reader of the format."""
+        module, _, function = self.place.partition(":")
+        found: Reader = getattr(import_module(module), function)
+        return found
+
+
+FORMATS: Final[dict[str, LogFormat]] = {}
+"""The formats by their names, in the order in which a file is compared with them."""
