@@ -41,7 +41,7 @@ def circle_through(
 
 
 def _reached(node: Node, following: Callable[[Node], Iterable[Node]], ways: dict[Node, Node]) -> Iterator[Node]:
-    """The nodes to which edges lead from a node, directly or not, nearer ones first; `ways` gets the one before each."""
+    """The nodes to which edges lead from a node, near ones first; `ways` gets the node before each."""
     waiting = deque([node])
     while waiting:
         last = waiting.popleft()

@@ -260,7 +260,7 @@ class Dependencies:
     # Circles
 
     def _links(self, job: _Job) -> Iterator[_Node]:
-        """What a job waits for, if all of it must hold: jobs, and places in the row of those of a name and user."""
+        """Jobs that a job waits for, if all of them must end or start, and places in the row of a name and user."""
         if job.must_wait and job.request.dependency is not None:
             for condition in job.request.dependency.conditions:
                 yield from self._nodes(condition, job)
@@ -271,7 +271,7 @@ class Dependencies:
         return [(_single(job.request), job.place)] if job.row is not None else []
 
     def _after(self, node: _Node) -> Iterator[_Node]:
-        """What must happen before a job, or before all jobs up to a place in a row have ended."""
+        """The nodes that a job waits for, or that must end before all jobs up to a place in a row have ended."""
         if isinstance(node, str):
             yield from self._links(self._jobs[node])
         else:

@@ -1,8 +1,9 @@
 """The running jobs that give way to a job that cannot start: of lower tiers or qualities of service.
 
 On each host that the job could have, as few jobs give way as is enough, in the order of the rules. The job gets the
-hosts on which the loss is least. Where jobs give way to higher tiers, no job gives way to one of a lower tier. A job that runs on several hosts is lost once. The loss of a job is the time that
-it has run, times its cores; a job that goes on from its progress loses nothing.
+hosts on which the loss is least. Where jobs give way to higher tiers, no job gives way to one of a lower tier. A job
+that runs on several hosts is lost once. The loss of a job is the time that it has run, times its cores; a job that
+goes on from its progress loses nothing.
 """
 
 from __future__ import annotations
