@@ -57,7 +57,7 @@ class _Row:
 
 
 class _Job:
-    """What is known of a job that was submitted."""
+    """A job that was submitted, and all that happened to it."""
 
     __slots__ = ("circle", "ended", "id", "place", "request", "row", "since", "started", "state", "why")
 
