@@ -183,7 +183,9 @@ class Site:
         if size > len(self._pool.capacity):
             return f"it asks for {size} hosts, and there are {len(self._pool.capacity)}"
         if request.reservation is not None:
-            return f"there is no reservation {request.reservation!r}"
+            return (
+                f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
+            )
         refusal = self._refusal_of_names(request)
         if refusal is not None:
             return refusal
@@ -304,8 +306,7 @@ class Site:
 
     def passed(self) -> bool:
         """Look at what was to happen until now; whether something may start."""
-        state = self._state
-        changed, self._joined = self._joined, False
+        state, changed = self._state, False
         while self._times and self._times[0][0] <= state.now + state.resolution / 2:
             _, _, job_id = heappop(self._times)
             if job_id in self._held:
@@ -320,7 +321,9 @@ class Site:
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
             self._actions.kill([job_id for job_id in job_ids if job_id in self._running])
-        return changed or self._extend_the_late()
+        joined, self._joined = self._joined, False
+        is_due = self._planner.is_due(state)
+        return self._extend_the_late() or changed or joined or is_due
 
     def wakes_at(self) -> float:
         """When something happens without an event; infinity: never."""
@@ -416,7 +419,6 @@ class Site:
         claim = self._claim if self._preempting is not None else None
         for entry, hosts in self._planner.starting(self._state, self._is_allowed, claim):
             self._start(entry, hosts, started)
-        self._finish()
 
     def _is_allowed(self, entry: Entry) -> bool:
         return not self._usage.blocked(entry.job)
@@ -433,6 +435,7 @@ class Site:
         self.queue.changed(hosts)
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
+        running.priority = self.queue.priority(entry)
         self._starts += 1
         self._timeline.take(hosts, state.now, running.end, amount)
         self._usage.runs(job, 1)
@@ -475,7 +478,7 @@ class Site:
         self._planner.claimed(entry, found.hosts, now)
         return True
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Where jobs may run again: say when no more will."""
         if self._preempting is not None and self._all_submitted and not self._is_finished and self.is_idle:
             self._is_finished = True
