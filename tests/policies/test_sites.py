@@ -374,7 +374,7 @@ def test_a_site_opens_with_the_first_job_that_needs_it() -> None:
     starts = {row.job_id: row.starting_time for row in result.jobs}
     assert result.is_complete
     assert policy.site is not None
-    assert [each.job_id for each in policy.site.allocated] == ["w0!shares", "w0!later", "w0!waits"]
+    assert [each.job_id for each in policy.allocated] == ["w0!whole", "w0!shares", "w0!later", "w0!waits"]
     assert starts["shares"] == pytest.approx(50, abs=0.1)
     assert starts["waits"] == pytest.approx(100, abs=0.1)
 

@@ -17,7 +17,7 @@ from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.actions import Actions, Allocated
+from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.limits import Usage
@@ -38,7 +38,7 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Dependencies, Request, read_request
+from batprotocol.requests import Allocated, Dependencies, Request, read_request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
@@ -165,6 +165,7 @@ class Site:
         self._timeline.take(members, self._state.now, adopted.end, kind.amount)
         self._usage.runs(job, 1)
         self._starts = max(self._starts, running.place + 1)
+        self.allocated.append(self._allocated(adopted, job, entry))
 
     def _unknown(self, job_id: str, time: float, why: str) -> None:
         self._dependencies.submitted(job_id, read_request(None), time)
@@ -446,12 +447,18 @@ class Site:
         self._see(self._dependencies.started(job.first_id, state.now))
 
     def _allocated(self, running: SiteRunning, job: SiteJob, entry: Entry) -> Allocated:
-        amount = entry.kind.amount
-        gres = ",".join(map(str, needs_of(job.request, job.size).gres))
-        whole = amount[1] == 0
+        _, cores, memory, *_ = entry.kind.amount
+        whole = cores == 0
         return Allocated(
-            *(job.id, running.started, tuple(running.members), amount[1], amount[2], gres, whole),
-            *(entry.partition, job.first_id),
+            job_id=job.id,
+            first_id=job.first_id,
+            starting_time=running.started,
+            partition=entry.partition,
+            hosts=running.hosts.text,
+            cores=cores,
+            memory=memory,
+            gres=() if whole else needs_of(job.request, job.size).gres,
+            whole=whole,
         )
 
     def _claim(self, entry: Entry) -> bool:
