@@ -206,7 +206,7 @@ class Check:
             first, number = (again[1], int(again[2])) if again else (row.job_id, 0)
             if row.final_state is REJECTED:
                 self.jobs[first].is_rejected = True
-                assert number == 0, f"{id} had run, and is rejected"
+                assert number == 0 or self.reasons[id].startswith("it would end at"), f"{id} is rejected"
                 continue
             members = tuple(parse_hosts(row.allocated_resources))
             end = row.starting_time + row.execution_time
@@ -242,7 +242,8 @@ class Check:
 
     def each_job_ends_once(self) -> None:
         for job in self.jobs.values():
-            assert job.is_rejected != bool(job.runs), f"{job.id} neither ran nor was rejected, or both"
+            was_late = job.is_rejected and bool(job.runs) and "deadline" in job.asks  # before it ran again
+            assert job.is_rejected != bool(job.runs) or was_late, f"{job.id} neither ran nor was rejected, or both"
             assert [run.number for run in job.runs] == list(range(len(job.runs))), f"{job.id} misses a life"
             for run, following in zip(job.runs, job.runs[1:], strict=False):
                 assert run.row.final_state is KILLED, f"{job.id} runs again, though it was not killed"
@@ -521,8 +522,12 @@ class Check:
             ]
             assert above, f"{job.id} was killed, and nobody may preempt it"
             ends = self.mode(victim) == "cancel" or job.asks.get("requeue") is False
-            late = "deadline" in job.asks
-            assert late or ends == (victim is job.runs[-1]), f"{job.id} was killed and should {'not ' * ends}run again"
+            if "deadline" in job.asks and not ends:  # there may be no time for another life
+                deadline = self.moment(job.asks["deadline"], job)
+                ends = victim.end + (0.0 if job.walltime == math.inf else job.walltime) > deadline
+            assert (ends or job.is_rejected) == (victim is job.runs[-1]), (
+                f"{job.id} was killed and should {'not ' * ends}run again"
+            )
 
     # Rejections
 
@@ -534,7 +539,7 @@ class Check:
         for job in self.jobs.values():
             never = self._can_never_run(job)
             assert not (never and job.runs), f"{job.id} can never run, and did"
-            if job.is_rejected:
+            if job.is_rejected and not job.runs:
                 reason = self.reasons.get(f"w0!{job.id}")
                 assert reason, f"{job.id} is rejected without a reason"
                 assert never or self._may_be_refused(job, reason), f"{job.id} is rejected: {reason}"
@@ -550,9 +555,9 @@ class Check:
         return any(counts[key] > limits.get(key, math.inf) for _, limits in self.scopes(job) for key in counts)
 
     def _may_be_refused(self, job: Job, reason: str) -> bool:
-        if "wait already" in reason:
+        if "wait already" in reason and not reason.startswith("it waits for"):
             return any("waiting" in limits for _, limits in self.scopes(job))
-        if "deadline" in reason:
+        if reason.startswith("it would end at"):
             return "deadline" in job.asks
         if reason.startswith("it waits for itself"):
             chain = [name.removeprefix("w0!") for name in reason.partition("itself: ")[2].split(" -> ")]

@@ -15,7 +15,7 @@ from batprotocol.simulator import Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True
 
-MOST = 5_000
+MOST = 1_000
 """Decisions: no simulation of so few jobs takes more, unless jobs preempt each other without an end."""
 
 

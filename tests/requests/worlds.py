@@ -25,6 +25,10 @@ PARTS = {
 }
 
 
+ARRAYS = ("", "%1", "%2"), ("%1", "%2", "")
+"""The limits of the arrays: one of them holds for all tasks."""
+
+
 @dataclass
 class World:
     """A site, its jobs, and the name of a policy."""
@@ -175,8 +179,7 @@ def asks_of(random: Random, number: int, count: int, tables: dict[str, Any], hos
     if random.randint(0, 3) == 3:
         asks["dependency"] = dependency_of(random, number, count)
     if random.randint(0, 4) == 4:
-        limit = random.choice(["", "%1", "%2"])
-        asks["array"] = f"{'AB'[number % 2]}_{number // 2}{limit}"
+        asks["array"] = f"{'AB'[number % 2]}_{number // 2}{ARRAYS[number % 2][count % 3]}"
     sometimes(random, asks, "requeue", [True, False], 8)
     sometimes(random, asks, "reservation", ["r"], 40)
     return asks
