@@ -19,9 +19,9 @@ It must not know of campaigns.
 """
 
 from batprotocol.studies.keys import KEYS
-from batprotocol.studies.measuring import with_metrics
+from batprotocol.studies.measuring import with_groups, with_metrics
 from batprotocol.studies.running import Progress, Study, read_rows
 from batprotocol.studies.runs import Run
 from batprotocol.studies.store import Row, Rows, Store
 
-__all__ = ["KEYS", "Progress", "Row", "Rows", "Run", "Store", "Study", "read_rows", "with_metrics"]
+__all__ = ["KEYS", "Progress", "Row", "Rows", "Run", "Store", "Study", "read_rows", "with_groups", "with_metrics"]
