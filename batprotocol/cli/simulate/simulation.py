@@ -15,8 +15,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
-from rich.console import Console
-
 from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.new.scheduler import example_scheduler
@@ -285,6 +283,8 @@ class _Meter(Observer):
 
 
 def _show(result: Result, output: Output, warm_up: float, cool_down: float) -> None:
+    from rich.console import Console  # a simulation that shows nothing does not need it
+
     console = Console(file=sys.stdout)
     window = result.metrics(warm_up=warm_up, cool_down=cool_down) if warm_up or cool_down else None
     with console.capture() as captured:
