@@ -55,5 +55,24 @@ class LogFormat(NamedTuple):
         return found
 
 
-FORMATS: Final[dict[str, LogFormat]] = {}
+FORMATS: Final[dict[str, LogFormat]] = {
+    "sacct-json": LogFormat(
+        "Slurm's sacct with --json",
+        "batprotocol.history.slurm.records:read_sacct_json",
+        (
+            r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugin|client|command|slurm|Slurm)"\s*:',
+            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
+        ),
+    ),
+    "jobcomp": LogFormat(
+        "Slurm's completion plugin jobcomp/filetxt",
+        "batprotocol.history.slurm.completions:read_jobcomp",
+        (r"JobId=[0-9]+ UserId=",),
+    ),
+    "sacct": LogFormat(
+        "Slurm's sacct, with --parsable or with columns of a fixed width",
+        "batprotocol.history.slurm.text:read_sacct",
+        (r"\s*(?:[A-Za-z0-9]+[^A-Za-z0-9\r\n]+)*(?i:jobid)(?i:raw)?[^A-Za-z0-9=]",),
+    ),
+}
 """The formats by their names, in the order in which a file is compared with them."""
