@@ -16,6 +16,7 @@ from batprotocol.history.left_out import LeftOut
 from batprotocol.history.runs import Run, run_id, share_of
 from batprotocol.history.surveys import Survey
 from batprotocol.requests import read_request
+from batprotocol.requests.amounts import memory_text
 from batprotocol.requests.dependencies import parse_dependency
 from batprotocol.simulator import Platform
 
@@ -97,21 +98,9 @@ def _share(run: Run) -> dict[str, Any]:
     share = share_of(run)
     return {
         "cores": share.cores,
-        "memory": None if share.memory is None else _memory(share.memory),
+        "memory": None if share.memory is None else memory_text(share.memory),
         "gres": dict(share.gres) or None,
     }
-
-
-def _memory(amount: int) -> str:
-    """Bytes in the largest unit that has a whole number of them; less than a kibibyte is rounded up.
-
-    >>> _memory(4 * 2**30), _memory(512 * 2**20), _memory(100)
-    ('4G', '512M', '1K')
-    """
-    for unit, size in (("T", 2**40), ("G", 2**30), ("M", 2**20)):
-        if amount % size == 0:
-            return f"{amount // size}{unit}"
-    return f"{-(-amount // 1024)}K"
 
 
 def _fits_now(key: str, value: Any) -> bool:

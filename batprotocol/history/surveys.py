@@ -23,6 +23,7 @@ from batprotocol.history.runs import Attempts, Run, Share, run_id, runs_of, shar
 from batprotocol.history.sorting import Keyed, in_order
 from batprotocol.requests.dependencies import parse_dependency
 from batprotocol.simulator.inputs.columns import Hashes
+from batprotocol.simulator.inputs.machines import natural_order
 
 __all__ = ["Peak", "Survey", "survey_of"]
 
@@ -61,7 +62,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         most_hosts: the hosts of the largest run.
         least_cores: the fewest cores that a run had on each host; 0 if the log has no cores for some run.
         most_cores: the most cores that a run had on each host.
-        hosts: the most that was in use of each host, by its name, in the order of their names.
+        hosts: the most that was in use of each host, by its name, in the order in which Batsim
+            numbers hosts.
         peak_hosts: the most hosts that were in use at the same time; with names, the number of names.
         peak_cores: the most cores that were in use at the same time.
         placements: runs, counted once for each of their hosts that has a name.
@@ -108,7 +110,7 @@ def survey_of(jobs: Iterable[LoggedJob], *, attempts: Attempts = "last") -> Surv
     sweep = _Sweep(look.shares)
     for start, _, value in usage:
         sweep.begin(start, value)
-    hosts = sweep.peaks({name: look.names[name] for name in sorted(look.names, key=_natural)})
+    hosts = sweep.peaks({name: look.names[name] for name in sorted(look.names, key=natural_order)})
     return Survey(
         rows=look.rows,
         runs=look.runs,
@@ -127,21 +129,6 @@ def survey_of(jobs: Iterable[LoggedJob], *, attempts: Attempts = "last") -> Surv
         twice=frozenset(look.ids.twice()),
         awaited=look.awaited,
     )
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that orders `n2` before `n10`."""
-    parts: list[tuple[int, int, str]] = []
-    digits = ""
-    for character in f"{name}\0":
-        if character.isascii() and character.isdigit():
-            digits += character
-            continue
-        if digits:
-            parts.append((0, int(digits[:18]), digits))
-            digits = ""
-        parts.append((1, 0, character))
-    return parts
 
 
 class _Look:
