@@ -75,6 +75,8 @@ def csv_rows(source: Source, left_out: LeftOut, header: Sequence[str] = ()) -> I
             break
         if not names:
             names = [name.strip() for name in values]
+        elif begun == 1 and values == names:
+            continue  # the file has a header after all
         elif len(values) == len(names):
             yield begun, {name: value for name, value in zip(names, values, strict=True) if value}
         elif values:
