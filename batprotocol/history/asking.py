@@ -26,8 +26,9 @@ Unit = Literal["hosts", "shares", "cores"]
 """What a job asks for: whole `hosts`; `shares` of hosts, by cores, memory and generic resources; or `cores`, each of
 which is a host of the platform, as in the Standard Workload Format."""
 
-_TEXTS: Final = ("name", "user", "group", "account", "qos", "partition", "reservation")
+_TEXTS: Final = ("name", "user", "group", "account", "qos", "partition")
 NO_FEATURES: Final = "a constraint: no host of the platform has features"
+NO_RESERVATIONS: Final = "a reservation: without its hosts and times, policies reject the job"
 GONE: Final = "a dependency on a job that the workload does not have"
 
 
@@ -52,17 +53,25 @@ def unit_for(survey: Survey, platform: Platform | None = None) -> Unit:
 
 
 def asked(
-    run: Run, unit: Unit, awaited: frozenset[str], has_features: bool, priority: bool, left_out: LeftOut
+    run: Run,
+    unit: Unit,
+    left_out: LeftOut,
+    *,
+    awaited: frozenset[str] = frozenset(),
+    has_features: bool = False,
+    priority: bool = False,
+    reservations: bool = False,
 ) -> dict[str, Any]:
     """What a run asks for beside hosts and a walltime, as the keys of the vocabulary.
 
     Args:
         run: the run.
         unit: what jobs ask for.
+        left_out: where values are counted that the vocabulary cannot have.
         awaited: the ids of jobs and arrays that dependencies can name.
         has_features: whether hosts have features that constraints can name.
         priority: whether the priority of the log is one of the keys.
-        left_out: where values are counted that the vocabulary cannot have.
+        reservations: whether the reservation of the log is one of the keys.
     """
     job = run.job
     values: dict[str, Any] = {key: getattr(job, key) for key in _TEXTS}
@@ -70,6 +79,10 @@ def asked(
         values["array"] = run_id(job.id)
     if priority:
         values["priority"] = job.priority
+    if job.reservation:
+        values["reservation"] = job.reservation if reservations else None
+        if not reservations:
+            left_out.value(NO_RESERVATIONS, job.line)
     if job.constraint:
         values["constraint"] = job.constraint if has_features else None
         if not has_features:

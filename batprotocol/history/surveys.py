@@ -64,6 +64,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         most_cores: the most cores that a run had on each host.
         hosts: the most that was in use of each host, by its name, in the order in which Batsim
             numbers hosts.
+        partitions: the hosts of each partition that jobs ran in, by their names; without names, none.
         peak_hosts: the most hosts that were in use at the same time; with names, the number of names.
         peak_cores: the most cores that were in use at the same time.
         placements: runs, counted once for each of their hosts that has a name.
@@ -82,6 +83,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     least_cores: int = 0
     most_cores: int = 0
     hosts: dict[str, Peak] = {}
+    partitions: dict[str, frozenset[str]] = {}
     peak_hosts: int = 0
     peak_cores: int = 0
     placements: int = 0
@@ -122,6 +124,7 @@ def survey_of(jobs: Iterable[LoggedJob], *, attempts: Attempts = "last") -> Surv
         least_cores=look.least_cores if look.runs else 0,
         most_cores=look.most_cores,
         hosts=hosts,
+        partitions=look.named_partitions(),
         peak_hosts=len(hosts) or sweep.peak_hosts,
         peak_cores=sweep.peak_cores,
         placements=sweep.placements,
@@ -142,6 +145,7 @@ class _Look:
         self.names: dict[str, int] = {}
         self.shares: dict[Share, int] = {}
         self.ids = Hashes()
+        self.partitions: dict[str, set[int]] = {}
         self._arrays = Hashes()
         self._array = ""
         self._awaited: set[str] = set()
@@ -165,6 +169,8 @@ class _Look:
             number = self.shares.setdefault(share, len(self.shares))
             names = self.names
             hosts = array("I", [names.setdefault(name, len(names)) for name in run.attempt.hosts])
+            for partition in _names_in(run.job.partition):
+                self.partitions.setdefault(partition, set()).update(hosts)
             head = _HEAD.pack(run.ended, number, run.host_count)
             yield run.started, b"", head + hosts.tobytes()
 
@@ -185,10 +191,21 @@ class _Look:
         if job.dependency is not None:
             self._awaited.update(run_id(each) for each in _named(job.dependency))
 
+    def named_partitions(self) -> dict[str, frozenset[str]]:
+        """The hosts of each partition, by their names."""
+        names = list(self.names)
+        return {name: frozenset(names[host] for host in hosts) for name, hosts in sorted(self.partitions.items())}
+
     @property
     def awaited(self) -> frozenset[str]:
         """The jobs and arrays that other jobs wait for, and that the log has."""
         return frozenset(self.ids.known(self._awaited) | self._arrays.known(self._awaited))
+
+
+@lru_cache(4096)
+def _names_in(partition: str | None) -> tuple[str, ...]:
+    """The partitions of a job, which may name several."""
+    return tuple(filter(None, (name.strip() for name in partition.split(",")))) if partition else ()
 
 
 @lru_cache(4096)

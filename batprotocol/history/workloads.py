@@ -53,6 +53,7 @@ def logged_workload(
     unit: Unit | None = None,
     attempts: Attempts = "last",
     priority: bool = False,
+    reservations: bool = False,
     left_out: LeftOut | None = None,
     name: str = "w0",
     filename: str = "",
@@ -70,6 +71,8 @@ def logged_workload(
         unit: what a job asks for, see `Unit`; by default, `unit_for` decides.
         attempts: whether each start of a job is a job of the workload, or only the last one.
         priority: whether jobs have the priority of the log, in place of one that the policy computes.
+        reservations: whether jobs name the reservation that they ran in. Policies reject them without a site that has
+            it.
         left_out: where jobs and values are counted that are left out.
         name: the workload's name.
         filename: the file that the jobs are from.
@@ -83,7 +86,7 @@ def logged_workload(
     Raises:
         OSError: a temporary file cannot be written.
     """
-    conversion = _Conversion(jobs, platform, survey, unit, attempts, priority, left_out, name)
+    conversion = _Conversion(jobs, platform, survey, unit, attempts, priority, reservations, left_out, name)
     columns = JobColumns()
     for record in conversion.records():
         columns.append(*record)
@@ -101,6 +104,7 @@ def write_logged_workload(
     unit: Unit | None = None,
     attempts: Attempts = "last",
     priority: bool = False,
+    reservations: bool = False,
     left_out: LeftOut | None = None,
 ) -> int:
     """Write the workload of logged jobs as Batsim's JSON, sorted, without keeping the jobs in memory.
@@ -117,7 +121,7 @@ def write_logged_workload(
     Raises:
         OSError: the file or a temporary file cannot be written.
     """
-    conversion = _Conversion(jobs, platform, survey, unit, attempts, priority, left_out, "w0")
+    conversion = _Conversion(jobs, platform, survey, unit, attempts, priority, reservations, left_out, "w0")
     encode = msgspec.json.encode
     file.write(b'{\n  "nb_res": %d,\n  "jobs": [' % conversion.resource_count)
     count = 0
@@ -156,13 +160,15 @@ class _Conversion:
         unit: Unit | None,
         attempts: Attempts,
         priority: bool,
+        reservations: bool,
         left_out: LeftOut | None,
         name: str,
     ) -> None:
         if survey is None:
             jobs = list(jobs) if iter(jobs) is jobs else jobs
             survey = survey_of(jobs, attempts=attempts)
-        self.jobs, self.survey, self.attempts, self.priority = jobs, survey, attempts, priority
+        self.jobs, self.survey, self.attempts = jobs, survey, attempts
+        self.priority, self.reservations = priority, reservations
         self.left_out = LeftOut() if left_out is None else left_out
         self.unit = unit or unit_for(survey, platform)
         names = survey.hosts if platform is None else [host.name for host in platform.computation_hosts]
@@ -222,7 +228,15 @@ class _Conversion:
         if walltime is not None and walltime < run.runtime:
             self.left_out.value(LONGER, job.line)
         origin = self.survey.first_submission
-        data = asked(run, self.unit, self.survey.awaited, self.has_features, self.priority, self.left_out)
+        data = asked(
+            run,
+            self.unit,
+            self.left_out,
+            awaited=self.survey.awaited,
+            has_features=self.has_features,
+            priority=self.priority,
+            reservations=self.reservations,
+        )
         data["recorded"] = self._recorded(run, origin)
         text = msgspec.json.encode(data).decode()
         return JobRecord(id, seconds_between(origin, attempt.submitted), resources, name, walltime, text)
