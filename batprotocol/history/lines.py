@@ -70,6 +70,15 @@ class Source:
         except _DAMAGES as error:
             raise InputError(f"the compressed file is damaged: {error}", file=self.name) from None
 
+    def first(self) -> bytes:
+        """The first bytes, as many as a block has.
+
+        Raises:
+            InputError: the compressed file is damaged.
+            OSError: the file cannot be read.
+        """
+        return next(self.blocks(), b"")
+
     def lines(self, left_out: LeftOut | None = None) -> Iterator[tuple[int, str]]:
         """Each line with its number, from 1 on, without its end. Bytes that are not UTF-8 become U+FFFD.
 
