@@ -39,7 +39,7 @@ _ORANGE: Final = ((255, 190, 120), (255, 215, 165))
 
 def text(world: World, max_queue: int) -> str:
     """The time, the machine, the running jobs that end first, and the first jobs of the queue."""
-    busy = _busy(world)
+    busy = world.busy
     bar = "#" * round(busy / world.log.hosts * _BAR)
     lines = [f"time {duration(world.now)}: {_machine(world)}", _counts(world), f"[{bar:.<{_BAR}}]"]
     running = list(zip(world.ends, world.end_jobs, strict=True))
@@ -177,14 +177,10 @@ def _write_within(
             return
 
 
-def _busy(world: World) -> int:
-    return sum(world.sizes[job] for job in world.end_jobs)
-
-
 def _machine(world: World) -> str:
     hosts = world.log.hosts
     off = len(world.sleeping())
-    return f"{_busy(world)} of {hosts} hosts busy" + (f", {off} off" if off else "")
+    return f"{world.busy} of {hosts} hosts busy" + (f", {off} off" if off else "")
 
 
 def _counts(world: World) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import ClassVar, Final, NamedTuple, TypeVar
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from batprotocol.gym.worlds.world import World
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
     Event,
+    FinalJobState,
     HostsTurnedOnOffEvent,
     JobCompletedEvent,
     JobSubmittedEvent,
@@ -29,7 +30,7 @@ from batprotocol.simulator import EnergyRow, JobRow, Observer, Platform, Simulat
 from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs.columns import JobColumns
 
-__all__ = ["OTHER", "Simulated"]
+__all__ = ["OTHER", "Decision", "Execute", "Simulated"]
 
 OTHER: Final = -(1 << 62)
 """The result of `advance` for an event that is neither a submission nor an end: hosts have switched on or off."""
@@ -83,7 +84,7 @@ class Simulated(World):
         self.asleep.take(log.hosts)
         self.switching = 0
         self.allocations: dict[int, FrozenHosts] = {}
-        self._decisions: list[_Execute | _Switch] = []
+        self._decisions: list[Decision] = []
         self._events: list[Event] = []
         self._seen = _Seen()
         workload = _part_of(log, first, count)
@@ -121,9 +122,13 @@ class Simulated(World):
             hosts = self.allocations[job] = self.hosts.take(self.sizes[job])
         else:
             self.hosts.take_these(hosts)
-        self._decisions.append(_Execute(self._name(job), hosts))
+        self._decisions.append(Execute(self._name(job), hosts))
         if not math.isnan(self.lasts[job]):
             self.outcomes.append(job)
+
+    def released(self, job: int, state: FinalJobState) -> None:
+        """A job that has ended gives back its hosts."""
+        self.hosts.give_back(self.allocations[job])
 
     def hosts_of(self, job: int) -> FrozenHosts | None:
         return self.allocations.get(job)
@@ -156,10 +161,7 @@ class Simulated(World):
     def _reply(self) -> Message:
         builder = MessageBuilder(self._time)
         for decision in self._decisions:
-            if isinstance(decision, _Execute):
-                builder.add_execute_job(decision.job_id, decision.hosts)
-            else:
-                builder.add_turn_on_off_hosts(decision.hosts, decision.pstate)
+            decision.add_to(builder)
         self._decisions = []
         return builder.finish_message()
 
@@ -183,7 +185,7 @@ class Simulated(World):
             if math.isnan(self.lasts[job]):
                 self.lasts[job] = max(0.0, self.now - self.starts[job])
                 self.outcomes.append(job)
-            self.hosts.give_back(self.allocations[job])
+            self.released(job, event.state)
             return self.ended(job)
         if isinstance(event, HostsTurnedOnOffEvent):
             hosts = parse_hosts(event.host_ids)
@@ -205,11 +207,28 @@ class Simulated(World):
         return list(self._seen.rows)
 
 
-class _Execute(NamedTuple):
-    """A decision to execute a job."""
+class Decision(Protocol):
+    """A decision of the next message."""
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        """Add its event to a message."""
+
+
+class Execute(NamedTuple):
+    """A decision to execute a job.
+
+    Attributes:
+        job_id: the job.
+        hosts: its hosts.
+        mapping: the host of each task, as an index into the hosts; None: each host has one.
+    """
 
     job_id: str
     hosts: FrozenHosts
+    mapping: tuple[int, ...] | None = None
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        builder.add_execute_job(self.job_id, self.hosts, *(() if self.mapping is None else (self.mapping,)))
 
 
 class _Switch(NamedTuple):
@@ -217,6 +236,9 @@ class _Switch(NamedTuple):
 
     hosts: FrozenHosts
     pstate: int
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        builder.add_turn_on_off_hosts(self.hosts, self.pstate)
 
 
 class _Seen(Observer):
