@@ -11,6 +11,7 @@ import json
 import math
 import pickle
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +22,8 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneousProfile, parse_hosts
-from batprotocol.policies import SiteRules
-from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform
+from batprotocol.policies import Order, Policy, SiteRules, State, WaitingJob, named
+from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 
 if TYPE_CHECKING:
     from batprotocol.gym import Environment
@@ -121,6 +122,18 @@ def made(workload: Workload, kind: str = "fitting", rules: SiteRules | None = No
     return getattr(batprotocol.gym, name)(workload, **{**given, **options, **more})
 
 
+def asked_by_name(workload: Workload, rules: SiteRules | None) -> dict[str, Asked]:
+    found = {}
+    for each in workload:
+        job = StaticJob(each.id, 0.0, each.job.resource_request, DelayProfile(1.0), extra_data=each.job.extra_data)
+        found[each.id.partition("!")[2]] = asked_of(job, rules)
+    return found
+
+
+def name_of(env: Environment, job: int) -> str:
+    return env.log.job(env.world.first + job)[0].partition("!")[2]
+
+
 def has_room(asked: Asked, taken: list[tuple[Asked, set[int]]]) -> set[int]:
     """The hosts on which a job has room beside others."""
     found = set()
@@ -152,10 +165,9 @@ def running(env: Environment, asked: dict[str, Asked]) -> list[tuple[Asked, set[
     """The running jobs with their hosts, as the decisions had them."""
     found = []
     for job in env.world.end_jobs:
-        name = env.log.job(env.world.first + job)[0].partition("!")[2]
         hosts = env.world.hosts_of(job)
         assert hosts is not None
-        found.append((asked[name], set(hosts)))
+        found.append((asked[name_of(env, job)], set(hosts)))
     return found
 
 
@@ -205,12 +217,7 @@ def dependencies_hold(rows: list[JobRow], workload: Workload) -> None:
 def test_observations_masks_and_results(data: st.DataObject, kind: str, rules: SiteRules | None, seed: int) -> None:
     """Random episodes: observations lie in their space, no host gives too much, and masks are exact."""
     workload = data.draw(workloads(rules is not None))
-    asked = {
-        each.id.partition("!")[2]: asked_of(
-            StaticJob(each.id, 0.0, each.job.resource_request, DelayProfile(1.0), extra_data=each.job.extra_data), rules
-        )
-        for each in workload
-    }
+    asked = asked_by_name(workload, rules)
     env = made(workload, kind, rules, reward_at="step")
     chance = np.random.default_rng(seed)
     seen, info = env.reset(seed=0)
@@ -220,7 +227,7 @@ def test_observations_masks_and_results(data: st.DataObject, kind: str, rules: S
         world = env.world
         if not world.is_over:
             taken = running(env, asked)
-            names = [env.log.job(job)[0].partition("!")[2] for job in world.queue[:8]]
+            names = [name_of(env, job) for job in world.queue[:8]]
             possible = [can_start(asked[name], taken, rules) for name in names]
             assert world.fit(world.head(8)).tolist() == possible
             if "choice" in KINDS[kind][1]:
@@ -238,3 +245,127 @@ def test_observations_masks_and_results(data: st.DataObject, kind: str, rules: S
     assert total == pytest.approx(env.value())
     checked(rows, asked, rules)
     dependencies_hold(rows, workload)
+
+
+# Backfilling
+
+
+def earliest(first: Asked, now: float, ends: list[tuple[float, tuple[Asked, set[int]]]]) -> float:
+    """When a job can start at the latest, if no other one starts before."""
+    for moment in sorted({now, *(end for end, _ in ends)}):
+        if can_start(first, [job for end, job in ends if end > moment], None):
+            return moment
+    return math.inf
+
+
+@settings(deadline=None, max_examples=40)
+@given(workloads(False), st.integers(0, 2**32 - 1))
+def test_a_job_may_be_backfilled_if_it_does_not_delay_the_first(workload: Workload, seed: int) -> None:
+    """The mask is what a search of all sets of hosts finds, and the first job starts when it was promised to."""
+    asked = asked_by_name(workload, None)
+    env = made(workload, "backfill")
+    chance = np.random.default_rng(seed)
+    _, info = env.reset(seed=0)
+    promised: dict[tuple[int, int], float] = {}
+    while not env.world.is_over:
+        world = env.world
+        ends = list(zip(world.ends, running(env, asked), strict=True))
+        first, *others = world.queue[:8]
+        start = earliest(asked[name_of(env, first)], world.now, ends)
+        before = sum(job < first for job in world.started)  # those come before it, also if they are ready later
+        assert start <= promised.get((first, before), math.inf)
+        promised = {(first, before): start}
+        possible = []
+        for job in others:
+            own, end = asked[name_of(env, job)], world.now + world.walltimes[job]
+            room = sorted(has_room(own, [each for _, each in ends]))
+            late = [each for until, each in ends if until > start]
+            possible.append(
+                any(
+                    (not own.is_contiguous or max(hosts) - min(hosts) < own.size)
+                    and (end <= start or can_start(asked[name_of(env, first)], [*late, (own, set(hosts))], None))
+                    for hosts in itertools.combinations(room, own.size)
+                )
+            )
+        assert info["action_mask"].tolist() == [0, *possible, *[0] * (7 - len(others)), 1]
+        _, _, _, _, info = env.step(int(chance.choice(np.flatnonzero(info["action_mask"]))))
+    for (job, before), start in promised.items():
+        assert env.world.starts[job] <= start or before < sum(other < job for other in env.world.started)
+
+
+def at_odd_times(seed: int, count: int = 40, **more: list[Any]) -> Workload:
+    """Jobs of which no two events have the same time."""
+    chance = np.random.default_rng(seed)
+    times = iter(chance.permutation(40_000)[: 3 * count].tolist())
+    jobs = []
+    for number in range(count):
+        data: dict[str, Any] = {"cores": int(chance.integers(1, 5))} if chance.random() < 0.9 else {}
+        for key, values in {"memory": ["1G", "4G"], "gres": [{"gpu": 1}], "constraint": ["ib", "!ib"], **more}.items():
+            if chance.random() < 0.3:
+                data[key] = values[int(chance.integers(len(values)))]
+        if chance.random() < 0.3 and number and "dependency" in more:
+            data["dependency"] = f"{data.get('dependency', 'afterany')}:{int(chance.integers(number))}"
+        else:
+            data.pop("dependency", None)
+        lasts = next(times) / 1000 + number / 1e3
+        walltime = lasts + next(times) / 1000
+        at, size = next(times) / 200, int(chance.integers(1, 3))
+        jobs.append(
+            StaticJob(str(number), at, size, DelayProfile(lasts), walltime=walltime, extra_data=json.dumps(data))
+        )
+    return Workload(sorted(jobs, key=lambda job: job.submission_time), {})
+
+
+class Given(Order):
+    """An order by keys that are given."""
+
+    def __init__(self, keys: dict[str, int]) -> None:
+        self.keys = keys
+
+    def key(self, job: WaitingJob, state: State) -> int:
+        return self.keys.get(job.id, len(self.keys))
+
+
+def rows_of(rows: Iterable[JobRow]) -> dict[str, tuple[Any, ...]]:
+    """When and where the jobs ran that did."""
+    return {
+        row.job_id: (round(row.starting_time, 3), round(row.finish_time or 0.0, 3), row.allocated_resources)
+        for row in rows
+        if row.starting_time is not None
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_episodes_are_those_of_a_policy_in_the_same_order(seed: int) -> None:
+    """A scheduler on the embedded Batsim that starts jobs in the order of an episode gives them the same hosts."""
+    workload = at_odd_times(seed, dependency=["afterok", "afternotok"], begin=["now+9"])
+    platform = described_platform(HOSTS)
+    env = made(workload, "any", platform=platform, hosts=None, allocation=("first", "pack")[seed % 2])
+    _, info = env.reset(seed=0)
+    env.action_space.seed(seed)
+    is_over = False
+    while not is_over:
+        _, _, is_over, _, info = env.step(env.action_space.sample(info["action_mask"]))
+    keys = {env.log.job(job)[0]: place for place, job in enumerate(env.world.started)}
+    policy = Policy(Given(keys), allocation=named(("fcfs", "fcfs+pack")[seed % 2])().allocation)
+    result = simulate(platform, workload, policy)
+    assert result.is_complete
+    assert rows_of(env.rows()) == rows_of(result.jobs)
+    assert info["rejected_jobs"] == sum(row.starting_time is None for row in result.jobs)
+    measured = result.metrics()
+    assert info["mean_waiting_time"] == pytest.approx(measured.waiting.mean, abs=1e-3)
+    assert -env.value() == pytest.approx(measured.bounded_slowdown.mean, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["any, easy", "fitting", "any, greedy"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_job_is_that_of_policies(kind: str, seed: int) -> None:
+    name = {"any, easy": "fcfs+easy", "fitting": "greedy", "any, greedy": "greedy"}[kind]
+    workload = at_odd_times(seed + 10)
+    env = made(workload, kind, order=None, allocation="first", max_queue=40)
+    env.begin_episode(seed=0)
+    is_over = False
+    while not is_over:
+        _, is_over = env.decide(env.pick("fcfs"))
+    result = simulate(described_platform(HOSTS), workload, named(name)())
+    assert rows_of(env.rows()) == rows_of(result.jobs)
