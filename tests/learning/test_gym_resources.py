@@ -411,7 +411,7 @@ def test_copies_snapshots_and_vectors_go_on_alike(kind: str) -> None:
         if seen[0][2]:
             break
     assert turn > 5
-    name, options = KINDS[kind]
+    options = KINDS[kind][1]
     given = {"hosts": HOSTS, "site": rules, "jobs": 40, "max_queue": 8, "max_running": 4, "reward_at": "step"}
     vector = VectorEnvironment(type(envs[0]), num_envs=2, workload=workload, **{**given, **options})
     together, infos = vector.reset(seed=1)
@@ -476,6 +476,21 @@ def test_units_by_hand() -> None:
     assert (env.world.busy, env.world.free) == (4, 0)
 
 
+def test_pictures_have_the_jobs_of_a_host_one_below_the_other() -> None:
+    jobs = [asking(name, 0.0, cores=1) for name in "ab"] + [asking("c", 0.0, 3, cores=2)]
+    env = made(Workload(jobs, {}), "any", render_mode="ansi", allocation="pack")
+    env.reset(seed=0)
+    env.step(0), env.step(0), env.world.start(env.world.take(0))
+    lines = env.render().splitlines()
+    assert lines[0] == "time 0 s: 4 of 4 hosts busy"
+    assert "free: 43% of cores, 100% of memory, 100% of gres:gpu" in lines
+    allocations = {line.split()[0]: line.split()[-1] for line in lines[-3:]}
+    assert allocations == {"a": "3", "b": "3", "c": "0-2"}
+    env.render_mode = "rgb_array"
+    last = env.render()[393:492, 300, 0]  # beyond the bars of 20 s, in the rows of the last host
+    assert np.flatnonzero(last == 255).tolist() == [48, 98]  # a line below each job
+
+
 def test_a_job_that_waits_until_its_deadline_is_rejected() -> None:
     jobs = [
         asking("long", 0.0, 4, 100.0, None, exclusive=True),
@@ -509,9 +524,9 @@ def test_jobs_before_an_episode_have_succeeded() -> None:
     env = made(Workload(jobs, {}), "fitting", jobs=4)
     env.reset(options={"first": 2})
     assert env.world.queue.tolist() == [0]
-    _, _, is_over, _, info = env.step(0)
+    is_over = False
     while not is_over:
-        _, _, is_over, _, info = env.step(0)
+        _, is_over = env.decide(0)
     assert env.world.started.tolist() == [0, 2]
     assert env.world.reasons() == {
         "w0!4": "it waits for w0!1 to fail, which succeeded",

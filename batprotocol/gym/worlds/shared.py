@@ -245,6 +245,9 @@ class Shared(Simulated):
         """The free share of each resource, of all hosts and of each partition."""
         return self.machine.shares(self.site.free)
 
+    def free_shares(self) -> dict[str, float]:
+        return dict(zip(self.machine.resources[1:], self.shares()[0, 1:].tolist(), strict=True))
+
     def pending(self) -> npt.NDArray[np.int64]:
         return np.array([*self.queue, *(self._names[id] for id in self.site.held)], np.int64)
 

@@ -251,6 +251,10 @@ class World(ABC):
         """The free share of each resource, where jobs share hosts."""
         raise NotImplementedError
 
+    def free_shares(self) -> dict[str, float]:
+        """The free share of each resource of the machine, by its name; empty where jobs do not share hosts."""
+        return {}
+
     @property
     def busy(self) -> int:
         """The number of hosts that jobs have."""
