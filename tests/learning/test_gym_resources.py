@@ -217,6 +217,20 @@ def dependencies_hold(rows: list[JobRow], workload: Workload) -> None:
 @given(st.data(), st.sampled_from(sorted(KINDS)), st.sampled_from([None, RULES]), st.integers(0, 2**32 - 1))
 def test_observations_masks_and_results(data: st.DataObject, kind: str, rules: SiteRules | None, seed: int) -> None:
     """Random episodes: observations lie in their space, no host gives too much, and masks are exact."""
+    play(data, kind, rules, seed)
+
+
+@pytest.mark.minutes
+@settings(deadline=None, max_examples=2000)
+@given(st.data(), st.sampled_from(sorted(KINDS)), st.sampled_from([None, RULES]), st.integers(0, 2**32 - 1))
+def test_many_observations_masks_and_results(
+    data: st.DataObject, kind: str, rules: SiteRules | None, seed: int
+) -> None:
+    play(data, kind, rules, seed)
+
+
+def play(data: st.DataObject, kind: str, rules: SiteRules | None, seed: int) -> None:
+    """Play a random episode, and compare all that can be seen with the search."""
     workload = data.draw(workloads(rules is not None))
     asked = asked_by_name(workload, rules)
     env = made(workload, kind, rules, reward_at="step")
@@ -298,11 +312,12 @@ def test_a_job_may_be_backfilled_if_it_does_not_delay_the_first(workload: Worklo
 def at_odd_times(seed: int, count: int = 40, **more: list[Any]) -> Workload:
     """Jobs of which no two events have the same time."""
     chance = np.random.default_rng(seed)
+    choices: dict[str, list[Any]] = {"memory": ["1G", "4G"], "gres": [{"gpu": 1}], "constraint": ["ib", "!ib"], **more}
     times = iter(chance.permutation(40_000)[: 3 * count].tolist())
     jobs = []
     for number in range(count):
         data: dict[str, Any] = {"cores": int(chance.integers(1, 5))} if chance.random() < 0.9 else {}
-        for key, values in {"memory": ["1G", "4G"], "gres": [{"gpu": 1}], "constraint": ["ib", "!ib"], **more}.items():
+        for key, values in choices.items():
             if chance.random() < 0.3:
                 data[key] = values[int(chance.integers(len(values)))]
         if chance.random() < 0.3 and number and "dependency" in more:
