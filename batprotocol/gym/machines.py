@@ -115,6 +115,7 @@ class Machine:
         self._totals: _Floats = self._members @ self._capacity
         check_requests((id, text, log.workload.filename) for id, text in log.workload.extra_data())
         self._numbers: dict[str, list[int]] | None = None
+        self._places: dict[frozenset[int], npt.NDArray[np.int64]] = {}
 
     def shares(self, free: Mapping[int, Amount]) -> _Floats:
         """The free share of each resource, of all hosts and then of each partition: a row for each. 0: there is none.
@@ -138,6 +139,13 @@ class Machine:
             return [float(each > 0 or place == _MEMORY) for place, each in enumerate(self._largest.tolist())][1:]
         pairs = zip(amount[1:], self._largest[1:].tolist(), strict=True)
         return [min(wanted / there, 1.0) if there else 0.0 for wanted, there in pairs]
+
+    def places(self, hosts: frozenset[int]) -> npt.NDArray[np.int64]:
+        """The places of some hosts among all hosts."""
+        found = self._places.get(hosts)
+        if found is None:
+            found = self._places[hosts] = np.array([place for place, host in enumerate(self._ids) if host in hosts])
+        return found
 
     def before(self, first: int, count: int) -> Iterator[tuple[int, Request]]:
         """The jobs before an episode that its jobs depend on, with what they asked for except for dependencies.

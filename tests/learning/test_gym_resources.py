@@ -245,6 +245,13 @@ def play(data: st.DataObject, kind: str, rules: SiteRules | None, seed: int) -> 
             names = [name_of(env, job) for job in world.queue[:8]]
             possible = [can_start(asked[name], taken, rules) for name in names]
             assert world.fit(world.head(8)).tolist() == possible
+            ends = list(zip(world.ends, taken, strict=True))
+            untils = [earliest(asked[name], world.now, ends) - world.now for name in names]
+            column = env.sight.names.index("start")
+            row = np.empty(env.sight.size, np.float32)
+            env.write(row)
+            starts = row[: env.sight.running].reshape(8, env.sight.width)[: len(names), column]
+            assert starts.tolist() == pytest.approx([min(until / (until + 3600), 1.0) for until in untils])
             if "choice" in KINDS[kind][1]:
                 assert info["action_mask"][:8].tolist() == [*map(int, possible), *[0] * (8 - len(names))]
         is_bold = chance.random() < 0.2

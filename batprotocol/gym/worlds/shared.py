@@ -16,7 +16,7 @@ import numpy.typing as npt
 from batprotocol import MessageBuilder
 from batprotocol.gym.log import NEVER
 from batprotocol.gym.machines import Machine
-from batprotocol.gym.worlds.simulated import OTHER, Execute, Simulated
+from batprotocol.gym.worlds.simulated import OTHER, Execute, Simulated, named
 from batprotocol.gym.worlds.world import Filling
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -30,7 +30,7 @@ from batprotocol.policies import FCFS, Order, State
 from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.planning import Settings, Start, settings_of
-from batprotocol.policies.site.steering import Steered
+from batprotocol.policies.site.steering import Steered, is_simple
 from batprotocol.simulator import JobRow
 from batprotocol.simulator.copying import copied
 
@@ -91,7 +91,7 @@ class Shared(Simulated):
             contiguous=machine.contiguous,
         )
         for number, request in machine.before(self.first, self.count):
-            self.site.ended_before(self._name(number - self.first), request)
+            self.site.ended_before(named(self.log, number), request)
         self._call = math.inf
         self._entered: set[str] = set()
         self.rejected: list[int] = []
@@ -194,7 +194,22 @@ class Shared(Simulated):
     def until_start(
         self, jobs: npt.NDArray[np.int64], remaining: npt.NDArray[np.float64], running: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
-        return np.minimum(self.site.seconds_until_room(map(self._name, jobs.tolist())), NEVER)
+        found = np.full(len(jobs), NEVER)
+        hosts, times, free = zip(*self.site.moments(), strict=True)
+        begins = np.flatnonzero(np.diff(np.array(hosts), prepend=-1))
+        seconds, amounts = np.maximum(np.array(times) - self.now, 0.0), np.array(free)
+        for place, job in enumerate(jobs.tolist()):
+            waiting = self.site.queue.jobs[self._name(job)]
+            for entry in waiting.entries:
+                if is_simple(waiting.request):
+                    # Until another job starts, what is free on a host only grows.
+                    has_room = (amounts >= entry.kind.amount).all(1)
+                    soonest = np.minimum.reduceat(np.where(has_room, seconds, NEVER), begins)
+                    until = np.sort(soonest[self.machine.places(entry.kind.hosts)])[waiting.size - 1]
+                else:
+                    until = max(self.site.earliest(entry) - self.now, 0.0)
+                found[place] = min(found[place], until)
+        return found
 
     def wait_for(self, job: int, filling: Filling | None = None) -> bool:
         name = self._name(job)

@@ -30,7 +30,7 @@ from batprotocol.simulator import EnergyRow, JobRow, Observer, Platform, Simulat
 from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs.columns import JobColumns
 
-__all__ = ["OTHER", "Decision", "Execute", "Simulated"]
+__all__ = ["OTHER", "Decision", "Execute", "Simulated", "named"]
 
 OTHER: Final = -(1 << 62)
 """The result of `advance` for an event that is neither a submission nor an end: hosts have switched on or off."""
@@ -58,11 +58,11 @@ class Simulated(World):
     """
 
     __slots__ = (
-        *("_decisions", "_events", "_names", "_seen", "_simulator", "_time", "allocations", "asleep", "hosts"),
+        *("_decisions", "_events", "_ids", "_names", "_seen", "_simulator", "_time", "allocations", "asleep", "hosts"),
         "switching",
     )
 
-    shared: ClassVar[tuple[str, ...]] = (*World.shared, "_names")
+    shared: ClassVar[tuple[str, ...]] = (*World.shared, "_ids", "_names")
     numbers: ClassVar[tuple[str, ...]] = (*World.numbers, "_time", "switching")
     changing: ClassVar[tuple[str, ...]] = (*World.changing, "_decisions", "_events", "lasts")
     awake: ClassVar[int] = 0
@@ -88,7 +88,8 @@ class Simulated(World):
         self._events: list[Event] = []
         self._seen = _Seen()
         workload = _part_of(log, first, count)
-        self._names = {f"w0!{log.job(first + job)[0].partition('!')[2]}": job for job in range(count)}
+        self._ids = tuple(named(log, first + job) for job in range(count))
+        self._names = {id: job for job, id in enumerate(self._ids)}
         self._simulator = Simulator(
             _platform(log) if platform is None else platform, [workload], energy=energy, observer=self._seen
         )
@@ -199,12 +200,17 @@ class Simulated(World):
         return None
 
     def _name(self, job: int) -> str:
-        return f"w0!{self.log.job(self.first + job)[0].partition('!')[2]}"
+        return self._ids[job]
 
     # Results
 
     def rows(self) -> list[JobRow]:
         return list(self._seen.rows)
+
+
+def named(log: Log, number: int) -> str:
+    """The name that a job of a log has in all simulations."""
+    return f"w0!{log.job(number)[0].partition('!')[2]}"
 
 
 class Decision(Protocol):

@@ -21,7 +21,7 @@ from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.walltimes import AsRequested
 from batprotocol.requests import Request
 
-__all__ = ["Steered"]
+__all__ = ["Steered", "is_simple"]
 
 _NO_PLAN: Final = Settings()
 
@@ -104,12 +104,15 @@ class Steered(Site):
 
     def has_room(self, job_id: str) -> bool:
         """Whether a job of the queue can start now: hosts have room for it, and limits let it start."""
-        return self._room(self.queue.jobs[job_id]) is not None
+        job = self.queue.jobs[job_id]
+        if self._usage.blocked(job):
+            return False
+        if is_simple(job.request):
+            return any(len(entry.kind.fitting) >= job.size for entry in job.entries)
+        return self._room(job) is not None
 
     def _room(self, job: SiteJob) -> Start | None:
-        """The first partition in which a job can start now, and its hosts there."""
-        if self._usage.blocked(job):
-            return None
+        """The first partition in which hosts have room for a job now, and its hosts there."""
         for entry in job.entries:
             fitting = entry.kind.fitting
             if len(fitting) >= job.size:
@@ -118,24 +121,16 @@ class Steered(Site):
                     return entry, hosts
         return None
 
-    def seconds_until_room(self, job_ids: Iterable[str]) -> list[float]:
-        """The seconds until hosts have room for each job of the queue at the latest, if no other one starts before.
+    def moments(self) -> Iterator[tuple[int, float, Amount]]:
+        """The future of all hosts, as far as walltimes show: see `Timeline.moments`."""
+        return self._timeline.moments()
 
-        Limits and predictions are not considered. Infinity: it needs hosts of jobs without a walltime.
+    def earliest(self, entry: Entry) -> float:
+        """When hosts have room for an entry at the latest, if no other one starts before; infinity: nobody knows.
+
+        Limits are not considered.
         """
-        now = self._state.now
-        known: dict[tuple[Any, ...], float] = {}
-        found = []
-        for job_id in job_ids:
-            job = self.queue.jobs[job_id]
-            start = math.inf
-            for entry in job.entries:
-                key = entry.kind, job.size, job.request.constraint, job.request.contiguous
-                if key not in known:
-                    known[key] = self._planner.earliest(entry, now)
-                start = min(start, known[key])
-            found.append(max(start - now, 0.0))
-        return found
+        return self._planner.earliest(entry, self._state.now)
 
     def overtaking(self, first_id: str, settings: Settings) -> dict[str, Start]:
         """The jobs of the queue each of which can start now while another job waits, without delaying that one.
@@ -206,6 +201,12 @@ class Steered(Site):
     def _note(self, job: SiteRunning) -> None:
         self._state.running[job.waited.id] = job
         self._state.endings.add(job.ending)
+
+
+def is_simple(request: Request) -> bool:
+    """Whether a job can have any hosts that have room, whichever they are together."""
+    constraint = request.constraint
+    return not request.contiguous and (constraint is None or not (constraint.same or constraint.counts))
 
 
 class _Plan(Planner):
