@@ -26,7 +26,7 @@ class Usage:
 
     def __init__(self, rules: SiteRules) -> None:
         self._rules = rules
-        self._running: dict[Scope, list[int]] = defaultdict(lambda: [0, 0, 0, 0])  # jobs, hosts, cores, GPUs
+        self._running: dict[Scope, list[int]] = defaultdict(_nothing)
         self._waiting: dict[Scope, int] = defaultdict(int)
 
     def _scopes(self, job: SiteJob) -> Iterator[tuple[Scope, Limits]]:
@@ -91,3 +91,8 @@ class Usage:
             used = self._running[scope]
             for place, more in enumerate(self._amounts(job)):
                 used[place] += change * more
+
+
+def _nothing() -> list[int]:
+    """Jobs, hosts, cores and GPUs; a function with a name, so that a site can be pickled."""
+    return [0, 0, 0, 0]
