@@ -24,6 +24,7 @@ KINDS: Final[Mapping[str, str]] = {
     "allocation": "Allocation",
     "walltimes": "Expected run times",
     "settings": "Settings",
+    "replay": "Replay",
 }
 """The kinds of parts, as headings."""
 
@@ -80,6 +81,11 @@ def named(text: str, folder: str = "") -> type[Policy]:
             raise PolicyNameError(f"{shown(text)} is not a policy: {name} takes no options; write {name} alone")
         given = options.split(",") if equals else []
         chosen[slot] = part, [os.path.join(folder, options)] if name == "site" and options else given
+
+    without = next((part.name for part, _ in chosen.values() if part.name not in ("recorded", "resolution")), None)
+    if "replay" in chosen and without is not None:
+        why = f"the log decides all that {without} would; write recorded alone"
+        raise PolicyNameError(f"{shown(text)} is not a policy: {why}")
 
     def arguments() -> dict[str, Any]:
         made = dict(part.make(options) for part, options in chosen.values())
@@ -326,6 +332,11 @@ _SETTINGS: Final = (
     ),
 )
 
+_REPLAY: Final = Part(
+    *("replay", "recorded", "", "Jobs start when and where the log says, in `recorded` of their extra data.", ""),
+    lambda options: ("replays", True),
+)
+
 PARTS: Final[Mapping[str, Part]] = {
     part.name: part
     for part in (
@@ -334,6 +345,7 @@ PARTS: Final[Mapping[str, Part]] = {
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *_SETTINGS,
+        _REPLAY,
     )
 }
 """All parts by name."""

@@ -103,6 +103,8 @@ KEYS: Final[Mapping[str, Key]] = {
     "shift": _changing("shift", *_TRUTH),
     "larger": _changing("larger", *_TRUTH),
     "runtime_limits": _changing("runtime-limits", *_TRUTH),
+    "recorded": _changing("recorded", *_TRUTH),
+    "partitions": _changing("partitions", *_TRUTH),
     "weeks": _changing("weeks", '"shuffled" or "resampled"', lambda value: value in ("shuffled", "resampled")),
     "period": _changing("period", "seconds > 0", _is_positive),
     "load": _changing("load", "a number > 0", _is_positive, "; of a model, the load itself"),

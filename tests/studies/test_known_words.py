@@ -35,7 +35,11 @@ NAN, INF = math.nan, math.inf
         (["platform"], ["a.xml", 4], [0, -1, 1.5, True]),
         (["mmax", "wide"], [1, 10], [0, -1, 1.5, True, "1"]),
         (["jobs", "time"], ["0-9", "7", "5-", "0.5-1.5"], ["-9", "a-b", "0-9 ", "", 9, "0-9-"]),
-        (["shift", "larger", "runtime_limits", "energy", "corrected"], [True, False], [0, 1, "yes", None]),
+        (
+            ["shift", "larger", "runtime_limits", "recorded", "partitions", "energy", "corrected"],
+            [True, False],
+            [0, 1, "yes", None],
+        ),
         (["weeks"], ["shuffled", "resampled"], ["other", True, ""]),
         (
             ["period", "load", "offered_load", "walltimes", "tau", "long"],
@@ -63,7 +67,19 @@ def test_every_key_has_a_kind() -> None:
         "input": ["workload", "platform", "events", "scheduler"],
         "machine": ["master", "mmax"],
         "change": [
-            *("jobs", "time", "shift", "larger", "runtime_limits", "weeks", "period", "load", "offered_load"),
+            *(
+                "jobs",
+                "time",
+                "shift",
+                "larger",
+                "runtime_limits",
+                "recorded",
+                "partitions",
+                "weeks",
+                "period",
+                "load",
+                "offered_load",
+            ),
             *("estimates", "estimate_factor", "walltimes", "seed"),
         ],
         "option": ["init", "energy", "corrected", "rules"],

@@ -65,7 +65,7 @@ def scaled_load(workload: Workload, factor: float) -> Workload:
         time = start + (job.time - start) / factor
         if not math.isfinite(time):
             raise InputError(f"with the factor {shown(factor)}, job {shown(job.id)} has no finite time: use one near 1")
-        return job._replace(time=time)
+        return job.at(time)
 
     return _changed(workload, scaled)
 
@@ -286,7 +286,7 @@ class _Periods:
             mark = f"#{copies[number]}" if copies[number] > 1 else ""
             for row in self.parts[number]:
                 job = self._workload.record(row)
-                jobs.append(*job._replace(id=job.id + mark, time=job.time + moved))
+                jobs.append(*job._replace(id=job.id + mark).at(job.time + moved))
         return self._workload.with_jobs(jobs)
 
 

@@ -69,8 +69,8 @@ def named_workload(
 
             - a file, as `read_workload` reads it;
             - `FILE?jobs=FIRST-LAST`, `FILE?time=BEGIN-END` (seconds): a part of a file, see `window`. `&shift=yes`
-              counts times from its first job. For a log, `&larger=yes` and `&runtime-limits=yes` are options of
-              `read_swf`;
+              counts times from its first job. For a log, `&larger=yes`, `&runtime-limits=yes`, `&recorded=yes` and
+              `&partitions=yes` are options of `read_swf`;
             - `lublin:HOSTS?jobs=N`, with `&seed=N`, `&load=X` and `&estimates=no`: see `lublin_workload`.
 
             Further words change the workload, in this order: `weeks=shuffled` or `weeks=resampled` (`shuffled_weeks`,
@@ -228,6 +228,18 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
         "For a log: take the run time as the walltime where no time was requested.",
         "read_swf",
     ),
+    "recorded": Word(
+        "yes",
+        _yes,
+        "For a log: take the start of each job, for the policy recorded.",
+        "read_swf",
+    ),
+    "partitions": Word(
+        "yes",
+        _yes,
+        "For a log: take the partition of each job.",
+        "read_swf",
+    ),
     "weeks": Word(
         "shuffled, resampled",
         _weeks,
@@ -270,7 +282,7 @@ MODEL_WORDS: Final[Mapping[str, Word]] = {
 }
 """The words for the model of U. Lublin and D. G. Feitelson (JPDC 2003), `lublin:HOSTS`."""
 
-_SWF: Final = {"larger": "larger", "runtime-limits": "runtime_limits"}
+_SWF: Final = {word: word.replace("-", "_") for word in ("larger", "runtime-limits", "recorded", "partitions")}
 
 
 def _options(text: str, query: str, known: Mapping[str, Word]) -> dict[str, Any]:
