@@ -59,7 +59,7 @@ _OVERVIEW = {
         "new": "Write a scheduler to start from, and its test.",
         "policies": "List the built-in policies, and the parts of their names.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
-        "workload": "Make workloads of other formats, such as workflows.",
+        "workload": "Describe workloads, and make workloads of other formats.",
         "compare": "Compare the results of two simulations, job by job.",
         "study": "Run many simulations, and make tables and plots of them.",
         "conformance": "Test whether a scheduler, in any language, keeps the rules.",

@@ -31,7 +31,7 @@ from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.windows import window
 from batprotocol.simulator.inputs.workload import Workload
 
-__all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload"]
+__all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload", "with_recordings"]
 
 
 class Word(NamedTuple):
@@ -120,6 +120,22 @@ def named_workload(
     if "seed" in given and not {"weeks", "estimate-factor"} & given.keys():
         raise InputError(f"{shown(text)}: a seed is for random numbers: add weeks or estimate-factor")
     return _changed(_part(whole, given), given, hosts)
+
+
+def with_recordings(text: str) -> str:
+    """The name of a log with its recorded starts and partitions, which descriptions use; other names as they are.
+
+    >>> with_recordings("log.swf?jobs=0-9"), with_recordings("w.json")
+    ('log.swf?jobs=0-9&recorded=yes&partitions=yes', 'w.json')
+    """
+    path, mark, query = text.partition("?")
+    if os.path.exists(text) and mark:
+        path, query = text, ""
+    if not is_log(path):
+        return text
+    given = {word for word, _ in parse_qsl(query, keep_blank_values=True)}
+    added = [f"{word}=yes" for word in ("recorded", "partitions") if word not in given]
+    return f"{path}?{'&'.join([*filter(None, [query]), *added])}"
 
 
 def _part(whole: Workload, given: Mapping[str, Any]) -> Workload:

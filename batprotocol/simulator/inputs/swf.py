@@ -211,8 +211,8 @@ def _extra(words: list[str], submitted: float, reading: _Reading) -> str | None:
         if partition is not None:
             known.append(f'"partition":"{int(partition)}"')
     if reading.recorded:
-        wait = _known(words, _WAIT, "wait time")
-        if wait is not None:
+        wait = _field(words, _WAIT, "wait time")
+        if wait != _UNKNOWN:
             known.append(f'"recorded":{{"start":{submitted + wait!r}}}')
     return "{" + ",".join(known) + "}" if known else None
 
