@@ -196,7 +196,7 @@ def test_logs_have_recordings(tmp_path: Path) -> None:
         '{"user":2,"group":1,"partition":"1"}',
     ]
     assert list(read_swf(path, recorded=True, lazy=True)) == list(read_swf(path, recorded=True))
-    later = named_workload(f"{path}?recorded=yes&jobs=1-2&shift=yes&load=2")
+    later = named_workload(f"{path}?recorded=yes&jobs=1-2&shift=yes&arrival-factor=2")
     assert (later[0].time, later[0].job.extra_data) == (
         0.0,
         '{"user":2,"group":1,"recorded":{"start":55.0}}',

@@ -1,6 +1,7 @@
 """The names of workloads, on the command line and elsewhere.
 
-A name is a file, a file with changes (`log.swf.gz?jobs=1981-3004&load=1.2`), or a model (`lublin:256?jobs=10000`).
+A name is a file, a file with changes (`log.swf.gz?jobs=1981-3004&offered-load=0.9`), or a model
+(`lublin:256?jobs=10000`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from batprotocol.simulator.inputs.changes import (
     estimated_walltimes,
     exact_walltimes,
     resampled_weeks,
-    scaled_load,
+    scaled_arrivals,
     scaled_walltimes,
     shuffled_weeks,
     with_offered_load,
@@ -71,11 +72,11 @@ def named_workload(
             - `FILE?jobs=FIRST-LAST`, `FILE?time=BEGIN-END` (seconds): a part of a file, see `window`. `&shift=yes`
               counts times from its first job. For a log, `&larger=yes`, `&runtime-limits=yes`, `&recorded=yes` and
               `&partitions=yes` are options of `read_swf`;
-            - `lublin:HOSTS?jobs=N`, with `&seed=N`, `&load=X` and `&estimates=no`: see `lublin_workload`.
+            - `lublin:HOSTS?jobs=N`, with `&seed=N` and `&estimates=no`: see `lublin_workload`.
 
             Further words change the workload, in this order: `weeks=shuffled` or `weeks=resampled` (`shuffled_weeks`,
-            `resampled_weeks`), with `period=SECONDS`; `load=FACTOR` (`scaled_load`) or `offered-load=X`
-            (`with_offered_load`); `estimates=exact` (`exact_walltimes`) or `estimate-factor=F`
+            `resampled_weeks`), with `period=SECONDS`; `arrival-factor=FACTOR` (`scaled_arrivals`) or
+            `offered-load=X` (`with_offered_load`); `estimates=exact` (`exact_walltimes`) or `estimate-factor=F`
             (`estimated_walltimes`); and `walltimes=FACTOR` (`scaled_walltimes`). Models take all of these except
             `weeks`. `seed=N` is the seed of all random numbers, by default 0.
         name: the workload's name.
@@ -97,6 +98,8 @@ def named_workload(
         if given.get("estimates") == _EXACT:
             changes["estimates"] = given.pop("estimates")
         size = _converted(text, "hosts", path.partition(":")[2], int)
+        if hosts in (None, size) and "offered-load" in changes:
+            given["offered_load"] = changes.pop("offered-load")  # the model itself has whole seconds
         drawn = lublin_workload(size, given.pop("jobs", 1000), name=name, **given)
         return _changed(drawn, {**changes, "seed": given.get("seed", 0)}, hosts)
     if not mark or os.path.exists(text):
@@ -159,8 +162,8 @@ def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) ->
     seed = given.get("seed", 0)
     if "weeks" in given:
         workload = given["weeks"](workload, seed, period=given.get("period", WEEK))
-    if "load" in given:
-        workload = scaled_load(workload, given["load"])
+    if "arrival-factor" in given:
+        workload = scaled_arrivals(workload, given["arrival-factor"])
     if "offered-load" in given:
         workload = with_offered_load(workload, given["offered-load"], hosts=hosts)
     if "estimates" in given:
@@ -171,7 +174,7 @@ def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) ->
 
 
 def _expect_one_of_each(text: str, given: Mapping[str, Any]) -> None:
-    for words in (("load", "offered-load"), ("estimates", "estimate-factor")):
+    for words in (("arrival-factor", "offered-load"), ("estimates", "estimate-factor")):
         found = [word for word in words if word in given]
         if len(found) > 1:
             raise InputError(f"{shown(text)}: {' and '.join(found)} exclude one another: use one of them")
@@ -200,13 +203,19 @@ def _weeks(text: str) -> Callable[..., Workload]:
 
 
 _EXACT: Final = "exact"
-_OLD: Final = {"badness": "estimate-factor"}
-"""Old words, each with the new one."""
-_OF_MODELS: Final = ("offered-load", "estimate-factor", "walltimes")
+_OLD: Final = {"badness": ("estimate-factor", "estimate-factor"), "load": ("arrival-factor", "offered-load")}
+"""Old words, each with the new one for files, and the one for models."""
+_OF_MODELS: Final = ("arrival-factor", "offered-load", "estimate-factor", "walltimes")
 """The changes to the workload of a model."""
 _CHANCE: Final = Word("N", int, "The seed of all random numbers, by default 0.")
 _OFFERED: Final = Word(
     "X", float, "Arrivals are compressed by the factor that leads to this offered load.", "with_offered_load"
+)
+_FACTOR: Final = Word(
+    "FACTOR",
+    float,
+    "The factor by which arrivals are compressed: with 1.2, jobs arrive 1.2 times as fast.",
+    "scaled_arrivals",
 )
 _WALLTIMES: Final[Mapping[str, Word]] = {
     "estimate-factor": Word(
@@ -265,12 +274,7 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
     ),
     "period": Word("SECONDS", float, "The length of a week, for weeks; by default 604800."),
     "seed": _CHANCE,
-    "load": Word(
-        "FACTOR",
-        float,
-        "The factor by which arrivals are compressed (for the load itself, use offered-load).",
-        "scaled_load",
-    ),
+    "arrival-factor": _FACTOR,
     "offered-load": _OFFERED,
     "estimates": Word(
         "exact",
@@ -284,7 +288,7 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
 MODEL_WORDS: Final[Mapping[str, Word]] = {
     "jobs": Word("N", int, "The number of jobs, by default 1000.", "lublin_workload"),
     "seed": _CHANCE,
-    "load": Word("X", float, "The offered load to which submission times are scaled.", "lublin_workload"),
+    "arrival-factor": _FACTOR,
     "offered-load": _OFFERED,
     "estimates": Word(
         "no, exact",
@@ -304,7 +308,7 @@ _SWF: Final = {word: word.replace("-", "_") for word in ("larger", "runtime-limi
 def _options(text: str, query: str, known: Mapping[str, Word]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in parse_qsl(query, keep_blank_values=True):
-        key = _OLD.get(given, given)
+        key = _OLD[given][known is MODEL_WORDS] if given in _OLD else given
         word = known.get(key)
         if word is None or key in found:
             near = get_close_matches(key, known, 1) if word is None else []
