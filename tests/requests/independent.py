@@ -535,7 +535,7 @@ class Check:
         return self.may_use(job, name) and any(True for _ in ways(job.asks, self.inside(name), job.size))
 
     def rejections(self) -> None:
-        """Each rejected job has a reason, and each of those that could never run, or whose time is over, is rejected."""
+        """Each rejected job has a reason; each that could never run, or whose time is over, is rejected."""
         for job in self.jobs.values():
             never = self._can_never_run(job)
             assert not (never and job.runs), f"{job.id} can never run, and did"
@@ -562,7 +562,7 @@ class Check:
         if reason.startswith("it waits for itself"):
             chain = [name.removeprefix("w0!") for name in reason.partition("itself: ")[2].split(" -> ")]
             assert chain[0] == chain[-1] == job.id
-            for one, other in zip(chain, chain[1:], strict=False):
+            for one, other in itertools.pairwise(chain):
                 named = [
                     each
                     for kind, name, _ in self.conditions(self.jobs[one])[0]

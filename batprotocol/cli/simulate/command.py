@@ -36,7 +36,7 @@ __all__ = ["simulate"]
     metavar="FILE",
     multiple=True,
     type=click.Path(readable=False, path_type=str),
-    help="A workload: Batsim's JSON, .swf or .swf.gz, a file with changes (log.swf?jobs=0-999&load=1.2), or "
+    help="A workload: Batsim's JSON, .swf or .swf.gz, a file with changes (log.swf?jobs=0-999&offered-load=0.9), or "
     "lublin:HOSTS?jobs=N. Can be repeated.",
 )
 @click.option(

@@ -141,10 +141,10 @@ def table(**options: Any) -> None:
 
     \b
     Examples:
-      batproto study table study.runs --columns load
-      batproto study table study.toml --columns load --baseline FCFS -o table.tex
+      batproto study table study.runs --columns offered_load
+      batproto study table study.toml --columns offered_load --baseline FCFS -o table.tex
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
-      batproto study table study.runs --rows load --columns seed --only scheduler=easy
+      batproto study table study.runs --rows offered_load --columns seed --only scheduler=easy
       batproto study table study.runs --rows partition --columns scheduler --metric mean_waiting_time
     """
     from batprotocol.cli.study import tables
@@ -213,11 +213,11 @@ def plot(**options: Any) -> None:
 
     \b
     Examples:
-      batproto study plot study.runs --x load -o slowdown.pdf
+      batproto study plot study.runs --x arrival_factor -o slowdown.pdf
       batproto study plot study.runs --x offered_load --baseline easy --panels workload -o differences.pdf
       batproto study plot study.runs --kind means --metric consumed_joules --unit kWh -o energy.svg
-      batproto study plot study.runs --kind boxes --x load --log -o boxes.svg
-      batproto study plot study.runs --kind ecdf --only load=1.2 -o waiting.png
+      batproto study plot study.runs --kind boxes --x arrival_factor --log -o boxes.svg
+      batproto study plot study.runs --kind ecdf --only offered_load=0.9 -o waiting.png
     """
     from batprotocol.cli.study import plotting
 
