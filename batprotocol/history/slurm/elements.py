@@ -17,6 +17,7 @@ __all__ = ["elements_of"]
 
 _HEAD: Final = 1 << 20
 _LONGEST: Final = 1 << 27
+_BEGIN: Final = 3  # bytes that show whether an object has a line for each value
 _SPACE: Final = re.compile(rb"[ \t\r\n,]*")
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
 
@@ -39,7 +40,7 @@ class _Buffer:
         return bool(block) and len(self.data) - self.place <= _LONGEST
 
     def next(self) -> bytes:
-        """The next byte that is no space or comma; b"" at the end."""
+        """The next byte that is neither a space nor a comma; b"" at the end."""
         while True:
             found = _SPACE.match(self.data, self.place)
             assert found is not None
@@ -77,7 +78,10 @@ def _end(buffer: _Buffer) -> int | None:
     """The place behind the object that begins at the place of the buffer; None if there is no end."""
     line = buffer.data.rfind(b"\n", 0, buffer.place)
     indent = bytes(buffer.data[line + 1 : buffer.place])
-    if line >= 0 and indent and not indent.strip():
+    if len(buffer.data) - buffer.place < _BEGIN:
+        buffer.more()
+    is_open = buffer.data[buffer.place + 1 : buffer.place + _BEGIN].lstrip(b"\r").startswith(b"\n")
+    if line >= 0 and is_open and indent and not indent.strip():
         return _end_by_lines(buffer, b"\n" + indent + b"}")
     return _end_by_braces(buffer)
 

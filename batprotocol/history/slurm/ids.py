@@ -7,7 +7,10 @@ from typing import Final
 
 from batprotocol.errors import InputError
 
-__all__ = ["Repeated", "array_of", "is_id", "tasks_of"]
+__all__ = ["MOST_DIGITS", "Repeated", "array_of", "is_id", "tasks_of"]
+
+MOST_DIGITS: Final = 10
+"""The most digits of the id of a job: Slurm has 32 bits for it."""
 
 _ID: Final = re.compile(r"([0-9]{1,10})(?:([_+])([0-9]{1,9}))?", re.ASCII)
 _GROUP: Final = re.compile(r"([0-9]{1,10})_\[([0-9,:-]+)(?:%[0-9]{1,9})?\]", re.ASCII)
@@ -34,7 +37,7 @@ def array_of(text: str) -> str | None:
 
 
 def tasks_of(text: str) -> list[str] | None:
-    """The ids of the tasks that a group of waiting tasks stands for; None if the text is no such group, or too large.
+    """The ids of the tasks of a group that waits; None if the text is not such a group, or stands for too many.
 
     >>> tasks_of("3_[1-4:2,9%2]")
     ['3_1', '3_3', '3_9']
@@ -67,12 +70,12 @@ class Repeated:
         self._tasks: dict[int, int] = {}
 
     def add(self, text: str) -> None:
-        """A row has this id. What is no id is passed over.
+        """A row has this id. A text that is not an id is passed over.
 
         Raises:
             InputError: too many jobs have several rows.
         """
-        if text.isdecimal() and len(text) <= 10:
+        if text.isdecimal() and len(text) <= MOST_DIGITS:
             number = int(text)
             page = self._pages.get(number >> _PAGE)
             if page is None:
