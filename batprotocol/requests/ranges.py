@@ -12,8 +12,9 @@ from batprotocol.errors import InputError, shown
 __all__ = ["expanded_names", "folded_names"]
 
 _MOST: Final = 100_000
+_DIGITS: Final = frozenset("0123456789")
+_LONGEST: Final = 9
 _PIECE = re.compile(r"[^\[\],\s]+|\[[^\[\]]*\]")
-_NUMBERED = re.compile(r"(.*[^0-9]|)([0-9]{1,9})([^0-9]*)", re.ASCII | re.DOTALL)
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 
 
@@ -68,11 +69,10 @@ def folded_names(names: Iterable[str]) -> str:
     """
     parts: list[_Numbers | str] = []
     for name in names:
-        found = _NUMBERED.fullmatch(name)
-        if found is None:
+        before, number, behind = _divided(name)
+        if not number:
             parts.append(name)
             continue
-        before, number, behind = found.groups()
         last = parts[-1] if parts else ""
         if not isinstance(last, _Numbers) or (last.before, last.behind) != (before, behind):
             parts.append(_Numbers(before, behind, [(number, int(number))]))
@@ -83,6 +83,17 @@ def folded_names(names: Iterable[str]) -> str:
         else:
             last.ranges.append((number, int(number)))
     return ",".join(map(str, parts))
+
+
+def _divided(name: str) -> tuple[str, str, str]:
+    """The last number of a name, with what is before and behind it; no number if it has none, or a very long one."""
+    end = len(name)
+    while end and name[end - 1] not in _DIGITS:
+        end -= 1
+    begin = end
+    while begin and name[begin - 1] in _DIGITS:
+        begin -= 1
+    return (name[:begin], name[begin:end], name[end:]) if end - begin <= _LONGEST else (name, "", "")
 
 
 def _width(first: str) -> int:

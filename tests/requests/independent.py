@@ -7,6 +7,7 @@ meanings are those of `docs/reference/requests.md`, written a second time, as sl
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -304,8 +305,8 @@ class Check:
         for run in self.runs:
             if run.taken:
                 needs = needs_of(self.jobs[run.first].asks, len(run.hosts))
-                assert run.taken.exclusive == self.is_whole(run), f"{run.first}: the record is not exclusive"
-                if not run.taken.exclusive:
+                assert run.taken.whole == self.is_whole(run), f"{run.first}: the record is not exclusive"
+                if not run.taken.whole:
                     assert (run.taken.cores, run.taken.memory) == (needs.cores, needs.memory), (
                         f"{run.first}: the record"
                     )
