@@ -289,8 +289,8 @@ class Check:
             assert len(run.hosts) == job.size, f"{job.id} has {len(run.hosts)} hosts"
             name = run.taken.partition if run.taken else ""
             if run.taken or self.tables:
-                assert run.taken.hosts == run.hosts, f"{job.id}: the record has other hosts"
-                assert abs(run.taken.started - run.start) <= LATE, f"{job.id}: the record has another start"
+                assert tuple(parse_hosts(run.taken.hosts)) == run.hosts, f"{job.id}: the record has other hosts"
+                assert abs(run.taken.starting_time - run.start) <= LATE, f"{job.id}: the record has another start"
                 assert run.taken.first_id == f"w0!{job.id}"
                 assert name in self.names(job), f"{job.id} runs in {name!r}"
                 assert self.may_use(job, name), f"{job.id} may not use {name!r}"
