@@ -59,7 +59,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Asked(NamedTuple):
-    """What a job takes of each host, and where it can run."""
+    """The amounts that a job takes of each host, and the hosts where it can run."""
 
     size: int
     cores: int
@@ -135,7 +135,7 @@ def name_of(env: Environment, job: int) -> str:
 
 
 def has_room(asked: Asked, taken: list[tuple[Asked, set[int]]]) -> set[int]:
-    """The hosts on which a job has room beside others."""
+    """The hosts on which a job has space beside others."""
     found = set()
     for host in asked.hosts:
         there = [other for other, hosts in taken if host in hosts]
