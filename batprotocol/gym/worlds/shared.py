@@ -224,9 +224,9 @@ class Shared(Simulated):
                 break
         return False
 
-    def overtaking(self, first: int, jobs: Sequence[int], filling: Filling | None) -> list[int]:
-        found = self._overtaking(first, filling)
-        return [job for job in jobs if self._name(job) in found]
+    def overtaking(self, jobs: Sequence[int], filling: Filling | None) -> list[int]:
+        found = self._overtaking(jobs[0], filling)
+        return [place for place, job in enumerate(jobs) if self._name(job) in found]
 
     def overtake(self, first: int, job: int, filling: Filling | None) -> None:
         where = self._overtaking(first, filling)[self._name(job)]
