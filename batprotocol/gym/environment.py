@@ -132,11 +132,12 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         self._parts = _parts(within, jobs, len(self.log))
         self.order = None if order is None else order_of(order)
         self._ranks = None if self.order is None or self.order.changes else self.log.ranks(self.order)
-        self.sight = Sight(features or default_features(self.machine), max_queue, max_running, self.machine)
+        names = default_features(self.machine) if features is None else features
+        self.sight = Sight(names, max_queue, max_running, self.machine)
         self.max_queue = max_queue
         self.reward = reward_of(reward)
         self.reward_at = reward_at
-        self.simulated = simulated or self.needs_simulator or not self.log.is_plain
+        self.simulated = simulated or self.needs_simulator or self.machine is not None or not self.log.is_plain
         self.render_mode = render_mode
         self._is_flat = observation == "flat"
         self.shows_mask = mask_in_observation

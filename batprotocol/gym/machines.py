@@ -64,7 +64,7 @@ class Machine:
     Args:
         platform: the platform.
         site: the rules, or their file; None: there are none.
-        allocation: which of the hosts with room a job gets: the name of an allocation of policies.
+        allocation: which of the hosts with space a job gets: the name of an allocation of policies.
         log: the jobs.
 
     Attributes:

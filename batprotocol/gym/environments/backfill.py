@@ -68,6 +68,4 @@ class Backfill(Environment):
         world = self.world
         if len(world.queue) < 2:
             return []
-        first, *others = world.queue[: self.max_queue]
-        found = set(world.overtaking(first, others, self._reserve))
-        return [place for place, job in enumerate(others, 1) if job in found]
+        return world.overtaking(world.queue[: self.max_queue], self._reserve)

@@ -39,7 +39,7 @@ __all__ = ["Shared"]
 _Self = TypeVar("_Self", bound="Shared")
 
 _ANY: Final = Settings(backfills=True)
-"""Each job that has room can start."""
+"""Each job that fits can start."""
 _LATEST: Final = 1e15
 """No call is requested for a later time, in seconds."""
 
@@ -182,7 +182,7 @@ class Shared(Simulated):
     # Which jobs can start now
 
     def fits(self, job: int) -> bool:
-        return self.site.has_room(self._name(job))
+        return self.site.has_space(self._name(job))
 
     def fit(self, jobs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         return np.array([self.fits(job) for job in jobs.tolist()], np.bool_)
@@ -203,8 +203,8 @@ class Shared(Simulated):
             for entry in waiting.entries:
                 if is_simple(waiting.request):
                     # Until another job starts, what is free on a host only grows.
-                    has_room = (amounts >= entry.kind.amount).all(1)
-                    soonest = np.minimum.reduceat(np.where(has_room, seconds, NEVER), begins)
+                    fits = (amounts >= entry.kind.amount).all(1)
+                    soonest = np.minimum.reduceat(np.where(fits, seconds, NEVER), begins)
                     until = np.sort(soonest[self.machine.places(entry.kind.hosts)])[waiting.size - 1]
                 else:
                     until = max(self.site.earliest(entry) - self.now, 0.0)
@@ -214,7 +214,7 @@ class Shared(Simulated):
     def wait_for(self, job: int, filling: Filling | None = None) -> bool:
         name = self._name(job)
         while name in self.site.queue.jobs:
-            if self.site.has_room(name):
+            if self.site.has_space(name):
                 return True
             if filling is not None:
                 for other in list(self.site.start_others(name, settings_of(filling.kind))):
@@ -224,9 +224,9 @@ class Shared(Simulated):
                 break
         return False
 
-    def overtaking(self, first: int, jobs: Sequence[int], filling: Filling | None) -> list[int]:
-        found = self._overtaking(first, filling)
-        return [job for job in jobs if self._name(job) in found]
+    def overtaking(self, jobs: Sequence[int], filling: Filling | None) -> list[int]:
+        found = self._overtaking(jobs[0], filling)
+        return [place for place, job in enumerate(jobs) if self._name(job) in found]
 
     def overtake(self, first: int, job: int, filling: Filling | None) -> None:
         where = self._overtaking(first, filling)[self._name(job)]

@@ -214,17 +214,20 @@ class World(ABC):
         places = np.add.accumulate(free).searchsorted(sizes.take(jobs + self.first))
         return np.concatenate((_NOW, remaining, _NOT_AT_ALL)).take(places)
 
-    def overtaking(self, first: int, jobs: Sequence[int], filling: Filling | None) -> list[int]:
-        """Those of some waiting jobs that can start now while another one waits, if only one of them starts.
+    def overtaking(self, jobs: Sequence[int], filling: Filling | None) -> list[int]:
+        """The places of the jobs that can start now while the first one of them waits, if only one of them starts.
 
         Args:
-            first: the job that waits.
-            jobs: the jobs.
+            jobs: waiting jobs, at least one.
             filling: the kind of backfilling; None: each job that fits can start.
         """
-        seconds, spare = filling.limits(self, first) if filling else (float("inf"), 0)
+        seconds, spare = filling.limits(self, jobs[0]) if filling else (float("inf"), 0)
         sizes, walltimes, free, lasting = self.sizes, self.walltimes, self.free, seconds - self.now
-        return [job for job in jobs if sizes[job] <= free and (walltimes[job] <= lasting or sizes[job] <= spare)]
+        return [
+            place
+            for place, job in enumerate(jobs)
+            if place and sizes[job] <= free and (walltimes[job] <= lasting or sizes[job] <= spare)
+        ]
 
     def overtake(self, first: int, job: int, filling: Filling | None) -> None:
         """Start a job that has left the queue, and that `overtaking` found, while another one waits."""

@@ -34,7 +34,7 @@ class Steered(Site):
         rules: partitions, qualities of service, accounts and limits.
         state: the time and the running jobs; the site keeps the jobs, and its owner the time.
         order: the order in which jobs are tried while another one waits.
-        ranking: which of the hosts with room a job gets: a name of `RANKINGS`, or `best-fit`.
+        ranking: which of the hosts with space a job gets: a name of `RANKINGS`, or `best-fit`.
         contiguous: whether all jobs need hosts with consecutive numbers.
 
     Attributes:
@@ -102,17 +102,17 @@ class Steered(Site):
 
     # Which jobs can start
 
-    def has_room(self, job_id: str) -> bool:
-        """Whether a job of the queue can start now: hosts have room for it, and limits let it start."""
+    def has_space(self, job_id: str) -> bool:
+        """Whether a job of the queue can start now: hosts have space for it, and limits let it start."""
         job = self.queue.jobs[job_id]
         if self._usage.blocked(job):
             return False
         if is_simple(job.request):
             return any(len(entry.kind.fitting) >= job.size for entry in job.entries)
-        return self._room(job) is not None
+        return self._space(job) is not None
 
-    def _room(self, job: SiteJob) -> Start | None:
-        """The first partition in which hosts have room for a job now, and its hosts there."""
+    def _space(self, job: SiteJob) -> Start | None:
+        """The first partition in which hosts have space for a job now, and its hosts there."""
         for entry in job.entries:
             fitting = entry.kind.fitting
             if len(fitting) >= job.size:
@@ -126,7 +126,7 @@ class Steered(Site):
         return self._timeline.moments()
 
     def earliest(self, entry: Entry) -> float:
-        """When hosts have room for an entry at the latest, if no other one starts before; infinity: nobody knows.
+        """When hosts have space for an entry at the latest, if no other one starts before; infinity: nobody knows.
 
         Limits are not considered.
         """
@@ -170,14 +170,14 @@ class Steered(Site):
     # Jobs start
 
     def start_job(self, job_id: str, where: Start | None = None) -> SiteRunning:
-        """Start a job of the queue that has room.
+        """Start a job of the queue that `has_space`.
 
         Args:
             job_id: the job.
-            where: the partition and the hosts, as `overtaking` returns them; None: the first ones with room.
+            where: the partition and the hosts, as `overtaking` returns them; None: the first ones with space.
         """
-        found = where or self._room(self.queue.jobs[job_id])
-        assert found is not None, "the job has room"
+        found = where or self._space(self.queue.jobs[job_id])
+        assert found is not None, "the job has space"
         self._start(*found, self._note)
         return self._running[job_id]
 
@@ -204,7 +204,7 @@ class Steered(Site):
 
 
 def is_simple(request: Request) -> bool:
-    """Whether a job can have any hosts that have room, whichever they are together."""
+    """Whether a job can have any hosts that have space, whichever they are together."""
     constraint = request.constraint
     return not request.contiguous and (constraint is None or not (constraint.same or constraint.counts))
 
@@ -233,7 +233,7 @@ class _Plan(Planner):
             self._reserve(job.entries[min(starts)[1]], state)
 
     def earliest(self, entry: Entry, now: float) -> float:
-        """When hosts have room for an entry, at the latest; infinity: that is not known."""
+        """When hosts have space for an entry, at the latest; infinity: that is not known."""
         job, kind = entry.job, entry.kind
         free, request = self._pool.capacity, job.request
         choose: Callable[[Any], list[int] | None] = lambda hosts: self._chooser.choose(hosts, job.size, request, free)  # noqa: E731
