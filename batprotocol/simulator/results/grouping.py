@@ -64,25 +64,33 @@ def size_class(number: int, unit: str = "host") -> str:
     return f"{least}-{most} {unit}s" if least < most else f"{most} {unit}{'s' * (most > 1)}"
 
 
-def job_groups(workloads: Iterable[Workload], allocations: Iterable[Allocated] = ()) -> JobGroups:
+def job_groups(
+    workloads: Iterable[Workload], allocations: Iterable[Allocated] = (), keys: Iterable[str] = GROUPINGS
+) -> JobGroups:
     """The groups that the jobs of a run belong to.
 
     Args:
         workloads: the workloads, in the order in which they were simulated.
-        allocations: see `with_allocations`.
+        allocations: the amounts that started jobs took of their hosts, such as `Policy.allocated`: partitions are then
+            those in which jobs ran, and jobs that ran again after a preemption are in the groups of the first run.
+        keys: the groupings that matter; the others are empty.
 
     A request that cannot be read groups nothing; built-in policies reject such a job.
     """
     found: dict[str, dict[str, str]] = {key: {} for key in GROUPINGS}
+    wanted = frozenset(keys)
     for number, each in enumerate(workloads):
         workload = each.named(f"w{number}")
+        known: dict[str, list[tuple[str, str]]] = {}  # many jobs ask for the same
         sharing = False
         for name, text in workload.extra_data():
-            request = _request(text)
-            sharing = sharing or not request.is_whole
-            for key, label in _labels(request).items():
+            if text not in known:
+                request = _request(text)
+                sharing = sharing or not request.is_whole
+                known[text] = [(key, label) for key, label in _labels(request).items() if key in wanted]
+            for key, label in known[text]:
                 found[key][name] = label
-        for _, name, job in workload if sharing else ():
+        for _, name, job in workload if sharing and "size" in wanted else ():
             request = _request(job.extra_data)
             if not request.is_whole:
                 cores = needs_of(request, max(job.resource_request, 1)).cores or 1
