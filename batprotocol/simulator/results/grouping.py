@@ -176,14 +176,14 @@ def grouped(
         raise InputError(f"expected one of {', '.join(GROUPINGS)}, got {shown(by)}")
     expect_usable(hosts, tau, warm_up, cool_down)
     every, chosen, labels = list(rows), own_metrics(own), groups.get(by, {})
-    parts: dict[str, list[JobRow]] = {}
+    parts: dict[str, list[tuple[JobRow, JobTimes | None]]] = {}
     for row in every:
         name = f"{row.workload_name}!{row.job_id}"
         label = labels.get(name)
         if label is None:
             label = size_class(row.requested_number_of_resources) if by == "size" else _NOBODY
-        parts.setdefault(label, []).append(row)
-    jobs = [job for row in every if (job := JobTimes.of(row)) is not None]
+        parts.setdefault(label, []).append((row, JobTimes.of(row)))
+    jobs = [job for part in parts.values() for _, job in part if job is not None]
     rejected = [row.submission_time for row in every if row.starting_time is None]
     counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down)
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
@@ -191,12 +191,12 @@ def grouped(
     idle = _Idle(jobs, hosts, begin, end)
     found: dict[str, Metrics] = {}
     for label in sorted(parts, key=_natural):
-        ran = [(row, job) for row in parts[label] if (job := JobTimes.of(row)) is not None]
+        ran = [(row, job) for row, job in parts[label] if job is not None]
         counted = [(row, job) for row, job in ran if counting.has(job.submission)]
         running = [job for _, job in ran]
         metrics = replace(
             metrics_of([job for _, job in counted], running, time, hosts, tau, users),
-            nb_rejected=sum(row.starting_time is None and counting.has(row.submission_time) for row in parts[label]),
+            nb_rejected=sum(job is None and counting.has(row.submission_time) for row, job in parts[label]),
             loss_of_capacity=idle.while_waiting(running) / (hosts * (end - begin)) if end > begin else 0.0,
         )
         if chosen:
