@@ -55,5 +55,11 @@ class LogFormat(NamedTuple):
         return found
 
 
-FORMATS: Final[dict[str, LogFormat]] = {}
+FORMATS: Final[dict[str, LogFormat]] = {
+    "sacct": LogFormat(
+        "Slurm's sacct, with --parsable or with columns of a fixed width",
+        "batprotocol.history.slurm.text:read_sacct",
+        (r"\s*(?:[A-Za-z0-9]+[^A-Za-z0-9\r\n]+)*(?i:jobid)(?i:raw)?[^A-Za-z0-9=]",),
+    ),
+}
 """The formats by their names, in the order in which a file is compared with them."""

@@ -1,0 +1,88 @@
+"""Reads the output of sacct: values with a delimiter between them (`sacct -P`), or columns of a fixed width."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from batprotocol.history.jobs import LoggedJob
+from batprotocol.history.left_out import LeftOut
+from batprotocol.history.lines import Source, opened
+from batprotocol.history.slurm.attempts import Held
+from batprotocol.history.slurm.columns import Layout, layout_of, whole_rows
+from batprotocol.history.slurm.ids import Repeated, tasks_of
+from batprotocol.history.slurm.rows import Rows
+from batprotocol.history.slurm.times import zone_of
+
+__all__ = ["expanded", "read_sacct"]
+
+
+def read_sacct(
+    path: str | os.PathLike[str],
+    left_out: LeftOut,
+    *,
+    zone: str | None = None,
+    fields: Sequence[str] | None = None,
+    delimiter: str | None = None,
+) -> Iterator[LoggedJob]:
+    """The jobs in the output of sacct, in its order. A job with several rows comes when its last row does.
+
+    Args:
+        path: the file, compressed by gzip or xz or not; a pipe is copied into a temporary file.
+        left_out: where it counts what it leaves out.
+        zone: the zone of times that have none, such as `Europe/Paris`; None: UTC.
+        fields: the names of the columns, if the file has no header.
+        delimiter: the text between values; None: the one that the header has, or `|`.
+
+    Raises:
+        InputError: the file is no output of sacct, or its columns do not have the times of jobs.
+        OSError: the file cannot be read.
+    """
+    with opened(path) as source:
+        layout = layout_of(source.lines(), source.name, fields, delimiter)
+        rows = Rows(layout.names, left_out, zone_of(zone), source.name)
+        repeated = _repeated(source, layout, rows.key)
+        held = Held(repeated, left_out)
+        for number, line in whole_rows(source.lines(left_out), layout, left_out):
+            values = layout.values(line)
+            if values is None:
+                left_out.row("the row cannot be divided into the columns of the header", number)
+                continue
+            if "." in values[rows.id]:
+                left_out.row("a step of a job: the row of the job has it all", number)
+                continue
+            key = values[rows.key]
+            job = rows.job(values, number)
+            if job is None:
+                continue
+            if "[" in job.id:
+                yield from expanded(job, left_out)
+            elif key in repeated:
+                yield from held.add(key, job)
+            else:
+                yield job
+        yield from held.rest()
+
+
+def expanded(job: LoggedJob, left_out: LeftOut) -> Iterator[LoggedJob]:
+    """The tasks of an array that waited together, `3_[1-4]`: each is a job."""
+    ids = tasks_of(job.id)
+    if ids is None:
+        left_out.row("a group of tasks of an array that cannot be read, or is too large", job.line)
+        return
+    for id in ids:
+        yield replace(job, id=id)
+
+
+def _repeated(source: Source, layout: Layout, column: int) -> dict[str, int]:
+    """The ids that have several rows, with their numbers."""
+    repeated = Repeated()
+    add, delimiter, most = repeated.add, layout.delimiter, column + 1
+    for _, line in whole_rows(source.lines(), layout):
+        if delimiter:
+            add(line.split(delimiter, most)[column])
+        elif (values := layout.values(line)) is not None:
+            add(values[column])
+    return repeated.rows
