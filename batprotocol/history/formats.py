@@ -56,6 +56,19 @@ class LogFormat(NamedTuple):
 
 
 FORMATS: Final[dict[str, LogFormat]] = {
+    "sacct-json": LogFormat(
+        "Slurm's sacct with --json",
+        "batprotocol.history.slurm.records:read_sacct_json",
+        (
+            r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugin|client|command|slurm|Slurm)"\s*:',
+            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
+        ),
+    ),
+    "jobcomp": LogFormat(
+        "Slurm's completion plugin jobcomp/filetxt",
+        "batprotocol.history.slurm.completions:read_jobcomp",
+        (r"JobId=[0-9]+ UserId=",),
+    ),
     "sacct": LogFormat(
         "Slurm's sacct, with --parsable or with columns of a fixed width",
         "batprotocol.history.slurm.text:read_sacct",

@@ -8,6 +8,8 @@ of this for sacct's text.
 
 from __future__ import annotations
 
+from batprotocol.history.slurm.completions import read_jobcomp
+from batprotocol.history.slurm.records import read_sacct_json
 from batprotocol.history.slurm.text import read_sacct
 
-__all__ = ["read_sacct"]
+__all__ = ["read_jobcomp", "read_sacct", "read_sacct_json"]

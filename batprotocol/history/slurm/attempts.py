@@ -25,15 +25,17 @@ class Held:
         self._rows = rows
         self._left_out = left_out
         self._jobs: dict[str, list[LoggedJob]] = {}
+        self._come: dict[str, int] = {}
 
-    def add(self, key: str, job: LoggedJob) -> Sequence[LoggedJob]:
-        """Take the job of a row. It returns jobs whose rows have all come: none, or one, or several with one id."""
-        jobs = self._jobs.setdefault(key, [])
-        jobs.append(job)
-        if len(jobs) < self._rows[key]:
+    def add(self, key: str, jobs: Sequence[LoggedJob]) -> Sequence[LoggedJob]:
+        """Take the jobs of a row with this id. It returns jobs whose rows have all come, if this row is the last."""
+        waiting = self._jobs.setdefault(key, [])
+        waiting.extend(jobs)
+        self._come[key] = come = self._come.get(key, 0) + 1
+        if come < self._rows[key]:
             return ()
-        del self._jobs[key]
-        return merged(jobs, self._left_out)
+        del self._jobs[key], self._come[key]
+        return merged(waiting, self._left_out)
 
     def rest(self) -> Iterator[LoggedJob]:
         """The jobs of which rows were expected that did not come."""
@@ -63,14 +65,22 @@ def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
         return rows[0]
     rows.sort(key=lambda job: _order(job.first))
     attempts: list[Attempt] = []
-    last = rows[0]
-    for job in rows:
-        if attempts and _is_same(attempts[-1], job.first):
-            left_out.row("the row says the same again, or less: the log has it twice", min(job.line, last.line))
+    for before, job in zip([None, *rows], rows, strict=False):
+        if before is not None and _is_same(before.first, job.first):
+            left_out.row("the row says the same again, or less: the log has it twice", min(job.line, before.line))
             attempts.pop()
         attempts.append(job.first)
-        last = job
-    return replace(last, attempts=tuple(attempts), line=min(job.line for job in rows))
+    last = rows[-1]
+    ran = next((job for job in reversed(rows) if job.first.started is not None), last)
+    return replace(
+        last,
+        attempts=tuple(attempts),
+        line=min(job.line for job in rows),
+        host_count=ran.host_count,
+        cores=ran.cores,
+        memory=ran.memory,
+        gres=ran.gres,
+    )
 
 
 def _order(attempt: Attempt) -> tuple[float, bool, float, bool, float]:

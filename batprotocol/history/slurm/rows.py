@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final, TypeVar
 
+from msgspec.structs import replace
+
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.left_out import LeftOut
@@ -22,7 +24,7 @@ from batprotocol.history.slurm.amounts import (
     resources_of,
 )
 from batprotocol.history.slurm.columns import NEEDED
-from batprotocol.history.slurm.ids import array_of, is_id
+from batprotocol.history.slurm.ids import array_of, is_id, tasks_of
 from batprotocol.history.slurm.states import LEFT_OUT, NEVER_STARTED, STATES, WENT_ON, state_of
 from batprotocol.history.slurm.submissions import Submission, submission_of
 from batprotocol.history.slurm.times import NOTHING, Clock, seconds_of, settled
@@ -176,6 +178,19 @@ class Rows:
             exclusive=submission.exclusive,
             line=line,
         )
+
+    def jobs(self, values: list[str], line: int) -> Sequence[LoggedJob]:
+        """The jobs of a row: none, one, or one for each task of an array that waited together (`3_[1-4]`)."""
+        job = self.job(values, line)
+        if job is None:
+            return ()
+        if "[" not in job.id:
+            return (job,)
+        ids = tasks_of(job.id)
+        if ids is None:
+            self._left_out.row("a group of tasks of an array that cannot be read, or is too large", line)
+            return ()
+        return [replace(job, id=id) for id in ids]
 
     def _state_of(self, text: str, line: int) -> JobState | None:
         """A state that is written in another way; None if the row is left out."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.columns import Layout, layout_of, whole_rows
-from batprotocol.history.slurm.ids import Repeated, tasks_of
+from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
 from batprotocol.history.slurm.times import zone_of
 
-__all__ = ["expanded", "read_sacct"]
+__all__ = ["read_sacct"]
 
 
 def read_sacct(
@@ -54,26 +52,13 @@ def read_sacct(
                 left_out.row("a step of a job: the row of the job has it all", number)
                 continue
             key = values[rows.key]
-            job = rows.job(values, number)
-            if job is None:
-                continue
-            if "[" in job.id:
-                yield from expanded(job, left_out)
-            elif key in repeated:
-                yield from held.add(key, job)
-            else:
-                yield job
+            if key in repeated:
+                yield from held.add(key, rows.jobs(values, number))
+            elif "[" in values[rows.id]:
+                yield from rows.jobs(values, number)
+            elif (one := rows.job(values, number)) is not None:
+                yield one
         yield from held.rest()
-
-
-def expanded(job: LoggedJob, left_out: LeftOut) -> Iterator[LoggedJob]:
-    """The tasks of an array that waited together, `3_[1-4]`: each is a job."""
-    ids = tasks_of(job.id)
-    if ids is None:
-        left_out.row("a group of tasks of an array that cannot be read, or is too large", job.line)
-        return
-    for id in ids:
-        yield replace(job, id=id)
 
 
 def _repeated(source: Source, layout: Layout, column: int) -> dict[str, int]:
