@@ -7,44 +7,65 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
-from typing import Final, TypeVar
+from operator import itemgetter
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.left_out import LeftOut
-from batprotocol.history.slurm.amounts import (
-    NO_HOSTS,
-    HostNames,
-    Resources,
-    codes_of,
-    count_of,
-    memory_of,
-    resources_of,
-)
+from batprotocol.history.slurm.amounts import NO_HOSTS, HostNames, codes_of, count_of, memory_of, resources_of
 from batprotocol.history.slurm.columns import NEEDED
 from batprotocol.history.slurm.ids import array_of, is_id, tasks_of
 from batprotocol.history.slurm.states import LEFT_OUT, NEVER_STARTED, STATES, WENT_ON, state_of
 from batprotocol.history.slurm.submissions import Submission, submission_of
-from batprotocol.history.slurm.times import NOTHING, Clock, seconds_of, settled
+from batprotocol.history.slurm.times import NOTHING, Clock, minutes_of, seconds_of, settled
 
 __all__ = ["Rows"]
 
-_Read = TypeVar("_Read")
-
 _TOLERANCE: Final = 1.0
-_NO_LIMIT: Final = frozenset({"UNLIMITED", "INFINITE", "-1"})
+_SHORT: Final = 12  # digits of a number that is read at once
+_NO_SUBMISSION: Final = Submission()
+_NO_SPAN: Final = NOTHING - {"0"}
 _OF_PARTITION: Final = "Partition_Limit"
-_NEITHER: Final = Submission()
-_NO_RESOURCES: Final = Resources()
-_NO_CODES: Final[tuple[int | None, int | None]] = (None, None)
-_NO_TIME: Final = frozenset({"", "00:00:00", "0"})
-_NOT_READ: Final = "the value of {} cannot be read"
 
-
-class _Refused(Exception):
-    """A row that is left out, with the reason."""
+_USED: Final[tuple[tuple[str, ...], ...]] = (
+    ("jobid", "jobidraw"),
+    ("state",),
+    ("cluster",),
+    ("submit",),
+    ("eligible",),
+    ("start",),
+    ("end",),
+    ("elapsedraw", "elapsed"),
+    ("suspended",),
+    ("nodelist",),
+    ("exitcode",),
+    ("alloctres",),
+    ("reqtres",),
+    ("nnodes", "allocnodes"),
+    ("reqnodes",),
+    ("alloccpus", "ncpus"),
+    ("reqcpus",),
+    ("reqmem",),
+    ("timelimit",),
+    ("timelimitraw",),
+    ("priority",),
+    ("submitline",),
+    ("jobname",),
+    ("user", "uid"),
+    ("group", "gid"),
+    ("account",),
+    ("partition",),
+    ("qos",),
+    ("constraints",),
+    ("reservation",),
+)
+"""The columns that are read, in the order in which `Rows._made` takes them; of several, the first that there is."""
+_COUNTS: Final = frozenset(
+    ("nnodes", "allocnodes", "alloctres", "nodelist", "ncpus", "alloccpus", "reqnodes", "reqtres")
+)
 
 
 class Rows:
@@ -56,6 +77,10 @@ class Rows:
         zone: the zone of times that have none.
         file: the file, for errors.
 
+    Attributes:
+        id: the place of the column with the ids.
+        key: the place of the column with the ids that tell whether several rows are of one job.
+
     Raises:
         InputError: columns are missing without which rows are no jobs.
     """
@@ -63,121 +88,37 @@ class Rows:
     def __init__(self, names: Sequence[str], left_out: LeftOut, zone: tzinfo, file: str = "") -> None:
         self._left_out = left_out
         self._clock = Clock(zone)
-        self._at = self._clock.at
-        self._hosts = HostNames().of
-        self._latest: float | None = 0.0
-        self._cluster: str | None = None
-        self._columns = columns = {name: place for place, name in reversed(list(enumerate(names))) if name}
-        missing = [each for each in ("submit", "start") if each not in columns]
-        missing += [] if {"jobid", "jobidraw"} & columns.keys() else ["jobid"]
-        missing += [] if {"end", "elapsed", "elapsedraw"} & columns.keys() else ["end"]
-        if missing:
-            raise InputError(
-                f"expected the columns JobID, Submit, Start and End, but {', '.join(missing)} is missing; use {NEEDED}",
-                file=file,
-                line=1,
-            )
-        counts = {"nnodes", "allocnodes", "alloctres", "nodelist", "ncpus", "alloccpus", "reqnodes", "reqtres"}
-        if not counts & columns.keys():
-            left_out.value("the log has no number of hosts: each job has one", 1)
+        self._host_names = HostNames()
+        self._latest: float | None = 0.0  # submission so far; None: the log is not sorted
+        self._cluster = ""
+        columns = {name: place for place, name in reversed(list(enumerate(names))) if name}
+        _check(columns, left_out, file)
 
         def place(*names: str) -> int:
             """The place of the first of these columns that there is; of an empty text behind the row if none is."""
-            return next((columns[name] for name in names if name in columns), len(self._names))
+            return next((columns[name] for name in names if name in columns), -1)
 
-        self._names = tuple(names)
         self.id, self.key = place("jobid", "jobidraw"), place("jobidraw", "jobid")
-        self._submit, self._eligible = place("submit"), place("eligible")
-        self._start, self._end, self._state = place("start"), place("end"), place("state")
-        self._elapsed, self._suspended = place("elapsedraw", "elapsed"), place("suspended")
+        self._pick = itemgetter(*(place(*each) for each in _USED))
         self._waited = place("planned", "reserved")
-        self._nodes, self._allocated, self._node_count = (
-            place("nodelist"),
-            place("alloctres"),
-            place("nnodes", "allocnodes"),
-        )
-        self._cpus, self._exit = place("alloccpus", "ncpus"), place("exitcode")
-        self._requested, self._asked_nodes = place("reqtres"), place("reqnodes")
-        self._asked_cpus, self._asked_memory = place("reqcpus"), place("reqmem")
-        self._limit, self._limit_minutes = place("timelimit"), place("timelimitraw")
-        self._name, self._user, self._group = place("jobname"), place("user", "uid"), place("group", "gid")
-        self._account, self._partition, self._qos = place("account"), place("partition"), place("qos")
-        self._features, self._reservation = place("constraints"), place("reservation")
-        self._priority, self._line, self._of = place("priority"), place("submitline"), place("cluster")
-
-    def _value(self, read: Callable[[str], _Read], text: str, name: str, otherwise: _Read, line: int) -> _Read:
-        try:
-            return read(text)
-        except ValueError:
-            self._left_out.value(_NOT_READ.format(name), line)
-            return otherwise
-
-    def job(self, values: list[str], line: int) -> LoggedJob | None:
-        """The job of a row, or None if it is left out. Its id is as the row has it, also that of a group of tasks.
-
-        Args:
-            values: the texts of the row; this method adds one.
-            line: the number of its line.
-        """
-        values.append("")
-        id, state_text = values[self.id], values[self._state]
-        if not id.isdecimal() and not is_id(id) and "_[" not in id:
-            self._left_out.row("the JobID is not one of Slurm's", line)
-            return None
-        state = STATES.get(state_text) or self._state_of(state_text, line)
-        if state is None or (values[self._of] and self._is_elsewhere(values[self._of], line)):
-            return None
-        try:
-            attempt = self._attempt(values, state, line)
-        except _Refused as refused:
-            self._left_out.row(str(refused), line)
-            return None
-        value = self._value
-        given = value(resources_of, values[self._allocated], "AllocTRES", _NO_RESOURCES, line)
-        asked = value(resources_of, values[self._requested], "ReqTRES", _NO_RESOURCES, line)
-        node_count = value(count_of, values[self._node_count], "NNodes", None, line)
-        asked_nodes = value(count_of, values[self._asked_nodes], "ReqNodes", None, line) or asked.hosts
-        asked_cores = value(count_of, values[self._asked_cpus], "ReqCPUS", None, line) or asked.cores
-        cores: int | None = None
-        if attempt.started is not None:
-            host_count = node_count or given.hosts or len(attempt.hosts) or asked_nodes or 1
-            cores = value(count_of, values[self._cpus], "AllocCPUS", None, line) or given.cores
-        else:
-            host_count = asked_nodes or node_count or 1
-        memory = asked.memory
-        if memory is None and values[self._asked_memory]:
-            memory = self._memory(values[self._asked_memory], host_count, cores or asked_cores, line)
-        submission = _NEITHER
-        if values[self._line]:
-            submission = submission_of(values[self._line])
-            if submission.unread:
-                self._left_out.value("the dependency in SubmitLine cannot be read", line)
-        return LoggedJob(
-            id=id,
-            attempts=(attempt,),
-            host_count=host_count,
-            cores=cores,
-            memory=given.memory,
-            gres=given.gres,
-            requested_hosts=asked_nodes,
-            requested_cores=asked_cores,
-            requested_memory=memory,
-            requested_gres=asked.gres,
-            walltime=self._walltime(values, line),
-            name=values[self._name] or None,
-            user=values[self._user] or None,
-            group=values[self._group] or None,
-            account=values[self._account] or None,
-            partition=values[self._partition] or None,
-            qos=values[self._qos] or None,
-            constraint=values[self._features] or submission.constraint,
-            reservation=values[self._reservation] or None,
-            priority=value(count_of, values[self._priority], "Priority", None, line),
-            dependency=submission.dependency,
-            array=None if id.isdecimal() else array_of(id),
-            exclusive=submission.exclusive,
-            line=line,
-        )
+        readers: dict[str, Callable[[str], object]] = {
+            "elapsedraw": seconds_of,
+            "elapsed": seconds_of,
+            "suspended": seconds_of,
+            "planned": seconds_of,
+            "reserved": seconds_of,
+            "nodelist": self._host_names.of,
+            "exitcode": codes_of,
+            "alloctres": resources_of,
+            "reqtres": resources_of,
+            **dict.fromkeys(
+                ("nnodes", "allocnodes", "reqnodes", "alloccpus", "ncpus", "reqcpus", "priority"), count_of
+            ),
+            "reqmem": _memory_of_each,
+            "timelimit": seconds_of,
+            "timelimitraw": minutes_of,
+        }
+        self._readers = [(columns[name], name, reader) for name, reader in readers.items() if name in columns]
 
     def jobs(self, values: list[str], line: int) -> Sequence[LoggedJob]:
         """The jobs of a row: none, one, or one for each task of an array that waited together (`3_[1-4]`)."""
@@ -192,37 +133,131 @@ class Rows:
             return ()
         return [replace(job, id=id) for id in ids]
 
-    def _state_of(self, text: str, line: int) -> JobState | None:
-        """A state that is written in another way; None if the row is left out."""
-        reason = LEFT_OUT.get(text)
-        if reason is not None:
-            self._left_out.row(reason, line)
-            return None
-        state = state_of(text)
-        if state is None:
-            if text:
-                self._left_out.value(_NOT_READ.format("State"), line)
-            return JobState.UNKNOWN
-        return state
+    def job(self, values: list[str], line: int) -> LoggedJob | None:
+        """The job of a row, or None if it is left out. Its id is as the row has it, also that of a group of tasks.
 
-    def _is_elsewhere(self, cluster: str, line: int) -> bool:
-        if self._cluster is None:
-            self._cluster = cluster
-        if cluster == self._cluster:
-            return False
-        self._left_out.row("the job is of another cluster than the first one of the log", line)
-        return True
-
-    def _attempt(self, values: list[str], state: JobState, line: int) -> Attempt:
+        Args:
+            values: the texts of the row; this method changes them.
+            line: the number of its line.
+        """
+        values.append("")
         try:
-            submitted, started = self._at(values[self._submit]), self._at(values[self._start])
-            eligible, ended = self._at(values[self._eligible]), self._at(values[self._end])
+            try:
+                return self._made(values, line)
+            except ValueError:
+                self._mend(values, line)
+            return self._made(values, line)
         except ValueError:
-            raise _Refused("a time cannot be read") from None
-        suspended = 0.0 if (text := values[self._suspended]) in _NO_TIME else self._span(text, "Suspended", line) or 0.0
-        elapsed = self._span(text, "Elapsed", line) if (text := values[self._elapsed]) else None
+            self._left_out.row("a time cannot be read", line)
+        except _Refused as refused:
+            self._left_out.row(str(refused), line)
+        return None
+
+    def _mend(self, values: list[str], line: int) -> None:
+        """Take the values away that cannot be read, and count them."""
+        for place, name, reader in self._readers:
+            try:
+                if values[place] not in NOTHING and values[place] not in _SPECIAL.get(name, ()):
+                    reader(values[place])
+            except ValueError:
+                self._left_out.value(f"the value of {name} cannot be read", line)
+                values[place] = ""
+
+    def _made(self, values: list[str], line: int) -> LoggedJob:
+        (
+            id, state_text, cluster, submit, eligible, start, end, elapsed, suspended, nodes, exit_code, given_text,
+            asked_text, node_count_text, asked_nodes_text, cores_text, asked_cores_text, asked_memory, limit,
+            limit_minutes, priority, submit_line, name, user, group, account, partition, qos, features, reservation,
+        ) = self._pick(values)  # fmt: skip
+        is_plain = id.isdecimal()
+        if not is_plain and not is_id(id) and "_[" not in id:
+            raise _Refused("the JobID is not one of Slurm's")
+        state = STATES.get(state_text) or self._state_of(state_text, line)
+        if cluster and cluster != self._cluster:
+            self._check_cluster(cluster)
+        given, asked = resources_of(given_text), resources_of(asked_text)
+        asked_nodes = count_of(asked_nodes_text) or asked.hosts
+        asked_cores = count_of(asked_cores_text) or asked.cores
+        node_count, cores = count_of(node_count_text), count_of(cores_text)
+        walltime = self._walltime(limit, limit_minutes, line)
+        code, signal = codes_of(exit_code)
+        attempt = self._attempt(
+            values, (submit, eligible, start, end), elapsed, suspended, nodes, state, code, signal, line
+        )
+        if attempt.started is not None:
+            host_count = node_count or given.hosts or len(attempt.hosts) or asked_nodes or 1
+            cores = cores or given.cores
+        else:
+            host_count, cores = asked_nodes or node_count or 1, None
+        memory = asked.memory
+        if memory is None and asked_memory:
+            memory = _memory(asked_memory, host_count, cores or asked_cores)
+        submission = submission_of(submit_line) if submit_line else _NO_SUBMISSION
+        if submission.unread:
+            self._left_out.value("the dependency in SubmitLine cannot be read", line)
+        return LoggedJob(
+            id=id,
+            attempts=(attempt,),
+            host_count=host_count,
+            cores=cores,
+            memory=given.memory,
+            gres=given.gres,
+            requested_hosts=asked_nodes,
+            requested_cores=asked_cores,
+            requested_memory=memory,
+            requested_gres=asked.gres,
+            walltime=walltime,
+            name=name or None,
+            user=user or None,
+            group=group or None,
+            account=account or None,
+            partition=partition or None,
+            qos=qos or None,
+            constraint=features or submission.constraint,
+            reservation=reservation or None,
+            priority=int(priority) if priority.isdecimal() and len(priority) <= _SHORT else count_of(priority),
+            dependency=submission.dependency,
+            array=None if is_plain else array_of(id),
+            exclusive=submission.exclusive,
+            line=line,
+        )
+
+    def _state_of(self, text: str, line: int) -> JobState:
+        """A state that is written in another way."""
+        if text in LEFT_OUT:
+            raise _Refused(LEFT_OUT[text])
+        state = state_of(text)
+        if state is None and text:
+            self._left_out.value("the value of state cannot be read", line)
+        return state or JobState.UNKNOWN
+
+    def _check_cluster(self, cluster: str) -> None:
+        self._cluster = self._cluster or cluster
+        if cluster != self._cluster:
+            raise _Refused("the job is of another cluster than the first one of the log")
+
+    def _attempt(
+        self,
+        values: list[str],
+        texts: tuple[str, str, str, str],
+        elapsed_text: str,
+        suspended_text: str,
+        nodes: str,
+        state: JobState,
+        code: int | None,
+        signal: int | None,
+        line: int,
+    ) -> Attempt:
+        at = self._clock.at
+        submitted, eligible, started, ended = at(texts[0]), at(texts[1]), at(texts[2]), at(texts[3])
+        suspended = 0.0 if suspended_text in _NO_SPAN else seconds_of(suspended_text)
+        if elapsed_text.isdecimal() and len(elapsed_text) <= _SHORT:
+            elapsed: float | None = int(elapsed_text)
+        else:
+            elapsed = None if elapsed_text in _NO_SPAN else seconds_of(elapsed_text)
+        hosts = () if not nodes or nodes in NO_HOSTS else self._host_names.of(nodes)
         if self._clock.doubtful:
-            submitted, eligible, started, ended = self._settled(values, elapsed, suspended, line)
+            submitted, eligible, started, ended = self._settled(values, texts, elapsed, suspended)
         if submitted is None:
             raise _Refused("the row has no time of submission")
         if self._latest is not None:
@@ -231,9 +266,8 @@ class Rows:
             ended = None
             if state is JobState.PENDING:
                 started = None
-        nodes = values[self._nodes]
         if nodes in NO_HOSTS or (not nodes and started == ended and state in NEVER_STARTED):
-            nodes, started = "", None
+            started = None
         elif started is None and ended is not None and elapsed:
             started = ended - elapsed - suspended
         elif started is not None and ended is None and state not in WENT_ON:
@@ -246,50 +280,83 @@ class Rows:
         if ended is not None:
             if ended < (submitted if started is None else started):
                 raise _Refused("the job ends before it starts, or before it is submitted")
-            missed = 0.0 if started is None or elapsed is None else ended - started - suspended - elapsed
-            if abs(missed) > _TOLERANCE:
-                self._left_out.value("Elapsed is not the time from Start to End; give the zone of the log", line)
-        code, signal = self._value(codes_of, values[self._exit], "ExitCode", _NO_CODES, line)
+            if started is not None and elapsed is not None:
+                missed = ended - started - suspended - elapsed
+                if not -_TOLERANCE <= missed <= _TOLERANCE:
+                    self._left_out.value("Elapsed is not the time from Start to End; give the zone of the log", line)
         return Attempt(
             submitted=submitted,
             eligible=eligible,
             started=started,
             ended=ended,
             state=state,
-            hosts=self._value(self._hosts, nodes, "NodeList", (), line) if nodes else (),
+            hosts=hosts if started is not None else (),
             suspended=suspended,
             exit_code=code,
             signal=signal,
         )
 
-    def _span(self, text: str, name: str, line: int) -> float | None:
-        return None if text in NOTHING and text != "0" else self._value(seconds_of, text, name, None, line)
-
     def _settled(
-        self, values: list[str], elapsed: float | None, suspended: float, line: int
+        self, values: list[str], texts: Sequence[str], elapsed: float | None, suspended: float
     ) -> tuple[float | None, ...]:
         """The times of a row, of which one comes twice, as clocks were set back."""
+        choices = [self._clock.both(text) for text in texts]
         self._clock.doubtful = False
-        columns = (self._submit, self._eligible, self._start, self._end)
-        choices = [self._clock.both(values[column]) for column in columns]
-        self._clock.doubtful = False
-        taken = None if elapsed is None else elapsed + suspended
-        return settled(choices, taken, self._span(values[self._waited], "Planned", line), self._latest)
+        waited = values[self._waited]
+        return settled(
+            choices,
+            None if elapsed is None else elapsed + suspended,
+            None if waited in _NO_SPAN else seconds_of(waited),
+            self._latest,
+        )
 
-    def _walltime(self, values: list[str], line: int) -> float | None:
-        text, name, unit = values[self._limit], "Timelimit", 1.0
-        if not text or text in NOTHING:
-            text, name, unit = values[self._limit_minutes], "TimelimitRaw", 60.0
-        if not text or text in NOTHING or text in _NO_LIMIT:
-            return None
-        if text == _OF_PARTITION:
+    def _walltime(self, limit: str, minutes: str, line: int) -> float | None:
+        if limit not in NOTHING:
+            if limit not in _LIMITS:
+                return seconds_of(limit)
+        elif minutes not in NOTHING and minutes not in _LIMITS:
+            return minutes_of(minutes)
+        if _OF_PARTITION in (limit, minutes):
             self._left_out.value("the time limit is that of the partition, which the log does not have", line)
-            return None
-        seconds = self._value(seconds_of, text, name, None, line)
-        return None if seconds is None else seconds * unit
+        return None
 
-    def _memory(self, text: str, hosts: int, cores: int | None, line: int) -> int | None:
-        """The memory that was asked for. Older versions add `n` to that of a host, and `c` to that of a core."""
-        times = hosts if text.endswith("n") else (cores or 1) if text.endswith("c") else 1
-        memory = self._value(memory_of, text[:-1] if text[-1] in "nc" else text, "ReqMem", None, line)
-        return None if memory is None else memory * times
+
+class _Refused(Exception):
+    """A row that is left out, with the reason."""
+
+
+_LIMITS: Final = frozenset({"UNLIMITED", "INFINITE", "-1", _OF_PARTITION})
+_SPECIAL: Final[dict[str, frozenset[str]]] = {"timelimit": _LIMITS, "timelimitraw": _LIMITS, "nodelist": NO_HOSTS}
+"""Words of columns that have a meaning of their own."""
+
+
+def _check(columns: dict[str, Any], left_out: LeftOut, file: str) -> None:
+    """Check that there are the columns without which no row is a job."""
+    missing = [name for name, keys in _NEEDED.items() if not columns.keys() & keys]
+    if missing:
+        names = " and ".join([", ".join(missing[:-1]), missing[-1]] if missing[1:] else missing)
+        raise InputError(
+            f"expected the columns JobID, Submit, Start and End, got none for {names}; use {NEEDED}", file=file
+        )
+    if not _COUNTS & columns.keys():
+        left_out.value("the log has no number of hosts: each job has one", 1)
+
+
+_NEEDED: Final = {
+    "JobID": {"jobid", "jobidraw"},
+    "Submit": {"submit"},
+    "Start": {"start"},
+    "End": {"end", "elapsed", "elapsedraw"},
+}
+
+
+def _memory_of_each(text: str) -> int | None:
+    """The memory in `4Gn` or `2000Mc`, which older versions have: of a host, or of a core."""
+    return memory_of(text[:-1] if text[-1:] in ("n", "c") else text)
+
+
+def _memory(text: str, hosts: int, cores: int | None) -> int | None:
+    """The memory that was asked for, of the whole job."""
+    memory = _memory_of_each(text)
+    times = hosts if text.endswith("n") else (cores or 1) if text.endswith("c") else 1
+    return None if memory is None else memory * times

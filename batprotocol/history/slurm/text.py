@@ -43,9 +43,10 @@ def read_sacct(
         rows = Rows(layout.names, left_out, zone_of(zone), source.name)
         repeated = _repeated(source, layout, rows.key)
         held = Held(repeated, left_out)
+        between, width = layout.delimiter, len(layout.names)
         for number, line in whole_rows(source.lines(left_out), layout, left_out):
-            values = layout.values(line)
-            if values is None:
+            values: list[str] | None = line.split(between) if between else None
+            if (values is None or len(values) != width) and (values := layout.values(line)) is None:
                 left_out.row("the row cannot be divided into the columns of the header", number)
                 continue
             if "." in values[rows.id]:

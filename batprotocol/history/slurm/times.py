@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["NOTHING", "Clock", "seconds_of", "settled", "zone_of"]
+__all__ = ["NOTHING", "Clock", "minutes_of", "seconds_of", "settled", "zone_of"]
 
 NOTHING: Final = frozenset({"", "Unknown", "unknown", "UNKNOWN", "None", "NONE", "(null)", "N/A", "n/a", "0"})
 """What Slurm writes for a time, or another value, that there is not."""
 
-_MOST_MINUTES: Final = 50_000
-_MINUTE: Final = len("2026-11-23T22:33")
-_SECONDS: Final = {f":{second:02}": float(second) for second in range(60)}
+_MOST_HOURS: Final = 50_000
+_HOUR: Final = len("2026-11-23T22")
+_IN_HOUR: Final = {f":{second // 60:02}:{second % 60:02}": float(second) for second in range(3600)}
 _EPOCH: Final = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?", re.ASCII)
 _MOMENT: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?"
@@ -51,7 +51,7 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 class Clock:
-    """Reads moments. Minutes that it has seen are kept, as the times of a log are near to one another.
+    """Reads moments. Hours that it has seen are kept, as the times of a log are near to one another.
 
     Args:
         zone: the zone of times that have none.
@@ -66,7 +66,7 @@ class Clock:
     def __init__(self, zone: tzinfo) -> None:
         self.doubtful = False
         self._zone = zone
-        self._minutes: dict[str, float] = {}
+        self._hours: dict[str, float] = {}
 
     def at(self, text: str) -> float | None:
         """A moment in seconds since 1970 (UTC), or None if the text says that there is none.
@@ -75,7 +75,7 @@ class Clock:
             ValueError: the text is no moment.
         """
         try:
-            return self._minutes[text[:_MINUTE]] + _SECONDS[text[_MINUTE:]]
+            return self._hours[text[:_HOUR]] + _IN_HOUR[text[_HOUR:]]
         except KeyError:
             return self._new(text)
 
@@ -94,15 +94,24 @@ class Clock:
         if found[8] or found[9]:
             offset = timedelta(hours=int(found[10] or 0), minutes=int(found[11] or 0))
             return (local - (-offset if found[9] == "-" else offset)).replace(tzinfo=timezone.utc).timestamp() + seconds
-        minute = local.replace(tzinfo=self._zone)
-        first, second = minute.timestamp(), minute.replace(fold=1).timestamp()
+        first, second = self._moments(local)
         if second > first:
             self.doubtful = True
-        elif not found[7] and text[10] == "T":
-            if len(self._minutes) >= _MOST_MINUTES:
-                self._minutes.clear()
-            self._minutes[text[:_MINUTE]] = first
+        elif not found[7] and text[_HOUR - 3] == "T":
+            self._keep(text[:_HOUR], local)
         return first + seconds
+
+    def _moments(self, local: datetime) -> tuple[float, float]:
+        moment = local.replace(tzinfo=self._zone)
+        return moment.timestamp(), moment.replace(fold=1).timestamp()
+
+    def _keep(self, hour: str, local: datetime) -> None:
+        """Keep an hour in which clocks are not changed."""
+        begin, end = self._moments(local.replace(minute=0)), self._moments(local.replace(minute=59))
+        if begin[0] == begin[1] == end[0] - 59 * 60 == end[1] - 59 * 60:
+            if len(self._hours) >= _MOST_HOURS:
+                self._hours.clear()
+            self._hours[hour] = begin[0]
 
     def both(self, text: str) -> tuple[float | None, ...]:
         """The moments that a text can stand for: two if it comes twice."""
@@ -143,6 +152,18 @@ def settled(
         return count
 
     return min(itertools.product(*choices), key=faults)
+
+
+@lru_cache(8192)
+def minutes_of(text: str) -> float:
+    """A span of time of whole minutes, in seconds.
+
+    Raises:
+        ValueError: the text is no number.
+    """
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(text)
+    return int(text) * 60.0
 
 
 @lru_cache(8192)
