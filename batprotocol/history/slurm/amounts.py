@@ -11,7 +11,18 @@ from batprotocol.history.slurm.times import NOTHING
 from batprotocol.requests.amounts import parse_memory
 from batprotocol.requests.ranges import expanded_names
 
-__all__ = ["NO_HOSTS", "HostNames", "Resources", "codes_of", "count_of", "memory_of", "resources_of"]
+__all__ = [
+    "NO_HOSTS",
+    "Amounts",
+    "HostNames",
+    "Resources",
+    "amounts_of",
+    "asked_memory_of",
+    "codes_of",
+    "count_of",
+    "memory_of",
+    "resources_of",
+]
 
 NO_HOSTS: Final = frozenset({"None assigned", "(null)", "None", "Unknown", "N/A"})
 """What Slurm writes for the hosts of a job that never started."""
@@ -106,6 +117,71 @@ def memory_of(text: str) -> int | None:
         return parse_memory(text) or None
     except InputError:
         raise ValueError(text) from None
+
+
+def asked_memory_of(text: str) -> int | None:
+    """The memory in `4Gn` or `2000Mc`, as older versions have it: of a host, or of a core.
+
+    Raises:
+        ValueError: the text is no amount of memory.
+    """
+    return memory_of(text[:-1] if text[-1:] in ("n", "c") else text)
+
+
+class Amounts(NamedTuple):
+    """What a job got, and what it asked for; None where the log does not have it.
+
+    Attributes:
+        hosts: the number of its hosts.
+        waiting: the number of hosts that it waits for, at least 1.
+        cores: its cores.
+        memory: its memory in bytes.
+        gres: its generic resources.
+        asked_hosts: the number of hosts that it asked for.
+        asked_cores: the cores that it asked for.
+        asked_memory: the memory that it asked for.
+        asked_gres: the generic resources that it asked for.
+    """
+
+    hosts: int | None
+    waiting: int
+    cores: int | None
+    memory: int | None
+    gres: tuple[tuple[str, int], ...]
+    asked_hosts: int | None
+    asked_cores: int | None
+    asked_memory: int | None
+    asked_gres: tuple[tuple[str, int], ...]
+
+
+@lru_cache(8192)
+def amounts_of(
+    given: str, asked: str, hosts: str, asked_hosts: str, cores: str, asked_cores: str, asked_memory: str
+) -> Amounts:
+    """The amounts of a job, of sacct's columns `AllocTRES`, `ReqTRES`, `NNodes`, `ReqNodes`, `AllocCPUS`, `ReqCPUS` and
+    `ReqMem`. The columns of a kind of their own come before the trackable resources.
+
+    Raises:
+        ValueError: a text cannot be read.
+    """
+    got, wanted = resources_of(given), resources_of(asked)
+    host_count, wanted_hosts = count_of(hosts) or got.hosts, count_of(asked_hosts) or wanted.hosts
+    core_count, wanted_cores = count_of(cores) or got.cores, count_of(asked_cores) or wanted.cores
+    memory = wanted.memory
+    if memory is None and (each := asked_memory_of(asked_memory)):
+        parts = {"n": host_count or wanted_hosts, "c": core_count or wanted_cores}.get(asked_memory[-1:])
+        memory = each * (parts or 1)
+    return Amounts(
+        hosts=host_count,
+        waiting=wanted_hosts or host_count or 1,
+        cores=core_count,
+        memory=got.memory,
+        gres=got.gres,
+        asked_hosts=wanted_hosts,
+        asked_cores=wanted_cores,
+        asked_memory=memory,
+        asked_gres=wanted.gres,
+    )
 
 
 class HostNames:

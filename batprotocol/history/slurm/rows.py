@@ -15,12 +15,29 @@ from msgspec.structs import replace
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.left_out import LeftOut
-from batprotocol.history.slurm.amounts import NO_HOSTS, HostNames, codes_of, count_of, memory_of, resources_of
+from batprotocol.history.slurm.amounts import (
+    NO_HOSTS,
+    HostNames,
+    amounts_of,
+    asked_memory_of,
+    codes_of,
+    count_of,
+    resources_of,
+)
 from batprotocol.history.slurm.columns import NEEDED
 from batprotocol.history.slurm.ids import array_of, is_id, tasks_of
 from batprotocol.history.slurm.states import LEFT_OUT, NEVER_STARTED, STATES, WENT_ON, state_of
 from batprotocol.history.slurm.submissions import Submission, submission_of
-from batprotocol.history.slurm.times import NOTHING, Clock, minutes_of, seconds_of, settled
+from batprotocol.history.slurm.times import (
+    NO_LIMITS,
+    NOTHING,
+    OF_PARTITION,
+    Clock,
+    minutes_of,
+    seconds_of,
+    settled,
+    walltime_of,
+)
 
 __all__ = ["Rows"]
 
@@ -28,7 +45,6 @@ _TOLERANCE: Final = 1.0
 _SHORT: Final = 12  # digits of a number that is read at once
 _NO_SUBMISSION: Final = Submission()
 _NO_SPAN: Final = NOTHING - {"0"}
-_OF_PARTITION: Final = "Partition_Limit"
 
 _USED: Final[tuple[tuple[str, ...], ...]] = (
     ("jobid", "jobidraw"),
@@ -114,7 +130,7 @@ class Rows:
             **dict.fromkeys(
                 ("nnodes", "allocnodes", "reqnodes", "alloccpus", "ncpus", "reqcpus", "priority"), count_of
             ),
-            "reqmem": _memory_of_each,
+            "reqmem": asked_memory_of,
             "timelimit": seconds_of,
             "timelimitraw": minutes_of,
         }
@@ -165,9 +181,9 @@ class Rows:
 
     def _made(self, values: list[str], line: int) -> LoggedJob:
         (
-            id, state_text, cluster, submit, eligible, start, end, elapsed, suspended, nodes, exit_code, given_text,
-            asked_text, node_count_text, asked_nodes_text, cores_text, asked_cores_text, asked_memory, limit,
-            limit_minutes, priority, submit_line, name, user, group, account, partition, qos, features, reservation,
+            id, state_text, cluster, submit, eligible, start, end, elapsed, suspended, nodes, exit_code, given, asked,
+            node_count, asked_nodes, cores, asked_cores, asked_memory, limit, limit_minutes, priority, submit_line,
+            name, user, group, account, partition, qos, features, reservation,
         ) = self._pick(values)  # fmt: skip
         is_plain = id.isdecimal()
         if not is_plain and not is_id(id) and "_[" not in id:
@@ -175,37 +191,31 @@ class Rows:
         state = STATES.get(state_text) or self._state_of(state_text, line)
         if cluster and cluster != self._cluster:
             self._check_cluster(cluster)
-        given, asked = resources_of(given_text), resources_of(asked_text)
-        asked_nodes = count_of(asked_nodes_text) or asked.hosts
-        asked_cores = count_of(asked_cores_text) or asked.cores
-        node_count, cores = count_of(node_count_text), count_of(cores_text)
-        walltime = self._walltime(limit, limit_minutes, line)
+        amounts = amounts_of(given, asked, node_count, asked_nodes, cores, asked_cores, asked_memory)
+        walltime = walltime_of(limit, limit_minutes)
+        if walltime is None and OF_PARTITION in (limit, limit_minutes):
+            self._left_out.value("the time limit is that of the partition, which the log does not have", line)
         code, signal = codes_of(exit_code)
         attempt = self._attempt(
             values, (submit, eligible, start, end), elapsed, suspended, nodes, state, code, signal, line
         )
-        if attempt.started is not None:
-            host_count = node_count or given.hosts or len(attempt.hosts) or asked_nodes or 1
-            cores = cores or given.cores
-        else:
-            host_count, cores = asked_nodes or node_count or 1, None
-        memory = asked.memory
-        if memory is None and asked_memory:
-            memory = _memory(asked_memory, host_count, cores or asked_cores)
+        has_run = attempt.started is not None
         submission = submission_of(submit_line) if submit_line else _NO_SUBMISSION
         if submission.unread:
             self._left_out.value("the dependency in SubmitLine cannot be read", line)
         return LoggedJob(
             id=id,
             attempts=(attempt,),
-            host_count=host_count,
-            cores=cores,
-            memory=given.memory,
-            gres=given.gres,
-            requested_hosts=asked_nodes,
-            requested_cores=asked_cores,
-            requested_memory=memory,
-            requested_gres=asked.gres,
+            host_count=(amounts.hosts or len(attempt.hosts) or amounts.asked_hosts or 1)
+            if has_run
+            else amounts.waiting,
+            cores=amounts.cores if has_run else None,
+            memory=amounts.memory,
+            gres=amounts.gres,
+            requested_hosts=amounts.asked_hosts,
+            requested_cores=amounts.asked_cores,
+            requested_memory=amounts.asked_memory,
+            requested_gres=amounts.asked_gres,
             walltime=walltime,
             name=name or None,
             user=user or None,
@@ -310,23 +320,12 @@ class Rows:
             self._latest,
         )
 
-    def _walltime(self, limit: str, minutes: str, line: int) -> float | None:
-        if limit not in NOTHING:
-            if limit not in _LIMITS:
-                return seconds_of(limit)
-        elif minutes not in NOTHING and minutes not in _LIMITS:
-            return minutes_of(minutes)
-        if _OF_PARTITION in (limit, minutes):
-            self._left_out.value("the time limit is that of the partition, which the log does not have", line)
-        return None
-
 
 class _Refused(Exception):
     """A row that is left out, with the reason."""
 
 
-_LIMITS: Final = frozenset({"UNLIMITED", "INFINITE", "-1", _OF_PARTITION})
-_SPECIAL: Final[dict[str, frozenset[str]]] = {"timelimit": _LIMITS, "timelimitraw": _LIMITS, "nodelist": NO_HOSTS}
+_SPECIAL: Final[dict[str, frozenset[str]]] = {"timelimit": NO_LIMITS, "timelimitraw": NO_LIMITS, "nodelist": NO_HOSTS}
 """Words of columns that have a meaning of their own."""
 
 
@@ -348,15 +347,3 @@ _NEEDED: Final = {
     "Start": {"start"},
     "End": {"end", "elapsed", "elapsedraw"},
 }
-
-
-def _memory_of_each(text: str) -> int | None:
-    """The memory in `4Gn` or `2000Mc`, which older versions have: of a host, or of a core."""
-    return memory_of(text[:-1] if text[-1:] in ("n", "c") else text)
-
-
-def _memory(text: str, hosts: int, cores: int | None) -> int | None:
-    """The memory that was asked for, of the whole job."""
-    memory = _memory_of_each(text)
-    times = hosts if text.endswith("n") else (cores or 1) if text.endswith("c") else 1
-    return None if memory is None else memory * times

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.left_out import LeftOut
@@ -15,6 +16,8 @@ from batprotocol.history.slurm.rows import Rows
 from batprotocol.history.slurm.times import zone_of
 
 __all__ = ["read_sacct"]
+
+_STEP: Final = "a step of a job: the row of the job has it all"
 
 
 def read_sacct(
@@ -44,13 +47,17 @@ def read_sacct(
         repeated = _repeated(source, layout, rows.key)
         held = Held(repeated, left_out)
         between, width = layout.delimiter, len(layout.names)
+        begins_with_id = bool(between) and not rows.id
         for number, line in whole_rows(source.lines(left_out), layout, left_out):
+            if begins_with_id and "." in line[: line.find(between)]:
+                left_out.row(_STEP, number)
+                continue
             values: list[str] | None = line.split(between) if between else None
             if (values is None or len(values) != width) and (values := layout.values(line)) is None:
                 left_out.row("the row cannot be divided into the columns of the header", number)
                 continue
             if "." in values[rows.id]:
-                left_out.row("a step of a job: the row of the job has it all", number)
+                left_out.row(_STEP, number)
                 continue
             key = values[rows.key]
             if key in repeated:

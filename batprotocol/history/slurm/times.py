@@ -12,10 +12,25 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["NOTHING", "Clock", "minutes_of", "seconds_of", "settled", "zone_of"]
+__all__ = [
+    "NOTHING",
+    "NO_LIMITS",
+    "OF_PARTITION",
+    "Clock",
+    "minutes_of",
+    "seconds_of",
+    "settled",
+    "walltime_of",
+    "zone_of",
+]
 
 NOTHING: Final = frozenset({"", "Unknown", "unknown", "UNKNOWN", "None", "NONE", "(null)", "N/A", "n/a", "0"})
 """What Slurm writes for a time, or another value, that there is not."""
+
+OF_PARTITION: Final = "Partition_Limit"
+"""What Slurm writes for the time limit of a job that did not ask for one, before it starts."""
+NO_LIMITS: Final = frozenset({"UNLIMITED", "INFINITE", "-1", OF_PARTITION})
+"""What Slurm writes for a time limit that is none, or not known."""
 
 _MOST_HOURS: Final = 50_000
 _HOUR: Final = len("2026-11-23T22")
@@ -182,3 +197,18 @@ def seconds_of(text: str) -> float:
             return float(text)
         raise ValueError(text)
     return int(found[1] or 0) * 86400.0 + int(found[2] or 0) * 3600 + int(found[3]) * 60 + float(found[4])
+
+
+@lru_cache(8192)
+def walltime_of(limit: str, minutes: str) -> float | None:
+    """A time limit in seconds, of the columns `Timelimit` and `TimelimitRaw`; None if there is none.
+
+    >>> walltime_of("", "3"), walltime_of("1-00:00:00", ""), walltime_of("UNLIMITED", "")
+    (180.0, 86400.0, None)
+
+    Raises:
+        ValueError: a text is no time limit.
+    """
+    if limit not in NOTHING:
+        return None if limit in NO_LIMITS else seconds_of(limit)
+    return None if minutes in NOTHING or minutes in NO_LIMITS else minutes_of(minutes)
