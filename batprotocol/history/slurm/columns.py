@@ -153,18 +153,19 @@ def layout_of(
 
 def _names(line: str, delimiter: str | None) -> tuple[tuple[str, ...], str] | None:
     """The names in a header and the delimiter between them, "" for spaces; None if it is no header."""
-    line = line.lstrip("\ufeff")
-    first = _NAME.match(line.lstrip())
+    line = line.lstrip("\ufeff").rstrip(" ")
+    first = _NAME.match(line.lstrip(" "))
     if first is None or len(line) > _LONGEST_ROW:
         return None
-    rest = line.lstrip()[first.end() :]
-    second = _NAME.search(rest[: _LONGEST_DELIMITER + 1])
+    rest = line.lstrip(" ")[first.end() :]
+    second = _NAME.search(rest)
     between = delimiter or (rest[: second.start()] if second else "|")
     if not between.strip(" "):
-        names = tuple(line.lower().split())
-        between = ""
-    else:
+        names, between = tuple(line.lower().split()), ""
+    elif len(between) <= _LONGEST_DELIMITER:
         names = tuple(name.strip().lower() for name in line.split(between))
+    else:
+        return None
     return (names, between) if len(_KNOWN & {*names}) >= min(2, len(names)) else None
 
 
