@@ -17,6 +17,7 @@ __all__ = ["elements_of"]
 
 _HEAD: Final = 1 << 20
 _LONGEST: Final = 1 << 27
+_BEGIN: Final = 3  # bytes that show whether an object has a line for each value
 _SPACE: Final = re.compile(rb"[ \t\r\n,]*")
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
 
@@ -77,7 +78,10 @@ def _end(buffer: _Buffer) -> int | None:
     """The place behind the object that begins at the place of the buffer; None if there is no end."""
     line = buffer.data.rfind(b"\n", 0, buffer.place)
     indent = bytes(buffer.data[line + 1 : buffer.place])
-    if line >= 0 and indent and not indent.strip():
+    if len(buffer.data) - buffer.place < _BEGIN:
+        buffer.more()
+    is_open = buffer.data[buffer.place + 1 : buffer.place + _BEGIN].lstrip(b"\r").startswith(b"\n")
+    if line >= 0 and is_open and indent and not indent.strip():
         return _end_by_lines(buffer, b"\n" + indent + b"}")
     return _end_by_braces(buffer)
 

@@ -7,7 +7,10 @@ from typing import Final
 
 from batprotocol.errors import InputError
 
-__all__ = ["Repeated", "array_of", "is_id", "tasks_of"]
+__all__ = ["MOST_DIGITS", "Repeated", "array_of", "is_id", "tasks_of"]
+
+MOST_DIGITS: Final = 10
+"""The most digits of the id of a job: Slurm has 32 bits for it."""
 
 _ID: Final = re.compile(r"([0-9]{1,10})(?:([_+])([0-9]{1,9}))?", re.ASCII)
 _GROUP: Final = re.compile(r"([0-9]{1,10})_\[([0-9,:-]+)(?:%[0-9]{1,9})?\]", re.ASCII)
@@ -72,7 +75,7 @@ class Repeated:
         Raises:
             InputError: too many jobs have several rows.
         """
-        if text.isdecimal() and len(text) <= 10:
+        if text.isdecimal() and len(text) <= MOST_DIGITS:
             number = int(text)
             page = self._pages.get(number >> _PAGE)
             if page is None:
