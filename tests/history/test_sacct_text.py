@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacct_lines import fixed, parsable, read, reasons, sample, sample_rows
+from work import lines_of
 
 from batprotocol.errors import InputError
 from batprotocol.history import JobState, LeftOut, LoggedJob
@@ -232,3 +233,16 @@ def test_another_cluster_is_counted(tmp_path: Path) -> None:
     jobs, left_out = read(tmp_path, text)
     assert [job.id for job in jobs] == ["1", "2"]
     assert reasons(left_out) == {"the job is of another cluster than the first one of the log": (1, (3,))}
+
+
+def test_a_line_of_delimiters_takes_bounded_work(tmp_path: Path) -> None:
+    header = "JobID|Comment|AdminComment|SystemComment|JobName|SubmitLine|Submit|Start|End|State|NNodes"
+
+    def work(count: int) -> int:
+        return lines_of(lambda: read(tmp_path, f"{header}\n1{'|' * count}"))
+
+    work(20)
+    assert work(5_000) <= 40 * work(20) + 200_000
+    assert reasons(read(tmp_path, f"{header}\n1{'|' * 5_000}")[1]) == {
+        "the row cannot be divided into the columns of the header": (1, (2,))
+    }

@@ -5,7 +5,6 @@ A line becomes a list of texts, one for each column. It must not know what they 
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -22,7 +21,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 _RULER: Final = re.compile(r"-+(?: -+)* ?")
 _LONGEST_DELIMITER: Final = 16
 _LONGEST_ROW: Final = 1 << 20
-_MOST_DIVISIONS: Final = 200
+_MOST_STEPS: Final = 5_000
 _TEXTS: Final = frozenset(
     ("jobname", "submitline", "comment", "admincomment", "systemcomment", "workdir", "extra", "container", "stdin",
      "stdout", "stderr", "wckey")
@@ -33,6 +32,7 @@ _TIME: Final = re.compile(r"[0-9][0-9T: +-]*|Unknown|None|", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]*[KMG]?", re.ASCII)
 _SPAN: Final = re.compile(r"[0-9:.-]*|UNLIMITED|INVALID|Partition_Limit", re.ASCII)
 _RESOURCES: Final = re.compile(r"(?:[^ =]+=[^ ]*)?", re.ASCII)
+_WORD: Final = re.compile(r"[^ ]*|None assigned", re.ASCII)
 _LIKE: Final = {
     **dict.fromkeys(("jobid", "jobidraw"), _ID),
     **dict.fromkeys(("submit", "eligible", "start", "end"), _TIME),
@@ -84,31 +84,59 @@ class Layout(NamedTuple):
 
     def _fitted(self, values: list[str]) -> list[str] | None:
         """The values of a line in which users' texts hold the delimiter: the one division that makes sense."""
-        more = len(values) - len(self.names)
-        if more < 0:
+        if len(values) < len(self.names):
             return None
         found: list[str] | None = None
-        places = [place for place, name in enumerate(self.names) if name in _TEXTS]
-        for chosen in itertools.islice(itertools.combinations_with_replacement(places, more), _MOST_DIVISIONS):
-            fitted = self._divided(values, chosen)
-            if all(_LIKE[name].fullmatch(value) for name, value in self._facts(fitted) if name in _LIKE):
-                if found is not None and self._facts(fitted) != self._facts(found):
-                    return None
-                found = found or fitted
-        return found
+        divisions = _Divisions(self, values)
+        for ends in divisions.of(0, 0, len(values) - len(self.names)):
+            begins = [0, *ends[:-1]]
+            fitted = [self.delimiter.join(values[begin:end]) for begin, end in zip(begins, ends, strict=True)]
+            if found is not None and self._facts(fitted) != self._facts(found):
+                return None
+            found = found or fitted
+        return found if divisions.steps < _MOST_STEPS else None
 
-    def _divided(self, values: list[str], chosen: Sequence[int]) -> list[str]:
-        """The values, if a column takes one more piece of the line for each time that it is chosen."""
-        fitted: list[str] = []
-        begin = 0
-        for place in range(len(self.names)):
-            end = begin + 1 + chosen.count(place)
-            fitted.append(self.delimiter.join(values[begin:end]))
-            begin = end
-        return fitted
+    def _facts(self, values: Sequence[str]) -> list[str]:
+        return [value for name, value in zip(self.names, values, strict=True) if name not in _TEXTS]
 
-    def _facts(self, values: Sequence[str]) -> list[tuple[str, str]]:
-        return [pair for pair in zip(self.names, values, strict=True) if pair[0] not in _TEXTS]
+
+class _Divisions:
+    """The ways to divide the pieces of a line into columns, so that each value looks like one of its column.
+
+    Attributes:
+        steps: the pieces that were looked at.
+    """
+
+    def __init__(self, layout: Layout, pieces: Sequence[str]) -> None:
+        self.steps = 0
+        self._names = layout.names
+        self._pieces = pieces
+
+    def of(self, place: int, begin: int, more: int) -> Iterator[list[int]]:
+        """The places behind the last piece of each column from `place` on.
+
+        Args:
+            place: a column.
+            begin: its first piece.
+            more: the number of pieces that columns of texts take besides their own.
+        """
+        ends: list[int] = []
+        while place < len(self._names) and self._names[place] not in _TEXTS:
+            self.steps += 1
+            if not _LIKE.get(self._names[place], _WORD).fullmatch(self._pieces[begin]):
+                return
+            place, begin = place + 1, begin + 1
+            ends.append(begin)
+        if place == len(self._names):
+            if not more:
+                yield ends
+            return
+        for extra in range(more + 1):
+            self.steps += 1
+            if self.steps >= _MOST_STEPS:
+                return
+            end = begin + 1 + extra
+            yield from ([*ends, end, *rest] for rest in self.of(place + 1, end, more - extra))
 
 
 def layout_of(

@@ -65,6 +65,7 @@ class _Id(msgspec.Struct, gc=False):
     job_id: Any = None
 
 
+_NO_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _RECORD: Final = msgspec.json.Decoder(_Record)
 _ID: Final = msgspec.json.Decoder(_Id)
 
@@ -107,13 +108,13 @@ def read_sacct_json(path: str | os.PathLike[str], left_out: LeftOut, *, zone: st
 def _decoded(element: bytes) -> _Record | None:
     try:
         return _RECORD.decode(element)
-    except msgspec.DecodeError:
+    except _NO_JSON:
         pass
     except RecursionError:
         return None
     try:  # names that are no UTF-8
         return _RECORD.decode(element.decode(errors="replace"))
-    except msgspec.DecodeError:
+    except _NO_JSON:
         return None
 
 
@@ -122,7 +123,7 @@ def _repeated(source: Source) -> dict[str, int]:
     for element in elements_of(source, "jobs"):
         try:
             repeated.add(_number(None if element is None else _ID.decode(element).job_id))
-        except (msgspec.DecodeError, RecursionError):
+        except (*_NO_JSON, RecursionError):
             continue
     return repeated.rows
 
