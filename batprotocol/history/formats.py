@@ -60,7 +60,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "Slurm's sacct with --json",
         "batprotocol.history.slurm.records:read_sacct_json",
         (
-            r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugin|client|command|slurm|Slurm)"\s*:',
+            r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugins?|client|command|slurm|Slurm)"\s*:',
             r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
         ),
     ),
@@ -72,7 +72,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
     "sacct": LogFormat(
         "Slurm's sacct, with --parsable or with columns of a fixed width",
         "batprotocol.history.slurm.text:read_sacct",
-        (r"\s*(?:[A-Za-z0-9]+[^A-Za-z0-9\r\n]+)*(?i:jobid)(?i:raw)?[^A-Za-z0-9=]",),
+        (r"\s*(?:[A-Za-z][A-Za-z0-9]*[^A-Za-z0-9\r\n]+)*JobID(?:Raw)?(?![A-Za-z0-9=])",),
     ),
 }
 """The formats by their names, in the order in which a file is compared with them."""

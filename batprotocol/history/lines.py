@@ -99,7 +99,7 @@ class Source:
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
-    """Open a log. What can be read only once, such as a pipe, is copied into a temporary file first.
+    """Open a log. A pipe, which can be read only once, is copied into a temporary file first.
 
     Raises:
         OSError: the file cannot be read.

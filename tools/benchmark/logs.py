@@ -39,7 +39,7 @@ _MEGABYTE: Final = 1024  # of the unit of getrusage
 
 
 class Measure(NamedTuple):
-    """What reading a log took.
+    """The costs of reading a log.
 
     Attributes:
         rows: the rows of the log.
@@ -92,7 +92,7 @@ def _moment(seconds: int) -> str:
 
 
 def measure(rows: int, steps: int) -> Measure:
-    """What it takes to read a log of about this many rows, with this many steps for each job."""
+    """The costs of reading a log of about this many rows, with this many steps for each job."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "sacct.txt")

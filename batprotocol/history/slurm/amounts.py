@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 NO_HOSTS: Final = frozenset({"None assigned", "(null)", "None", "Unknown", "N/A"})
-"""What Slurm writes for the hosts of a job that never started."""
+"""The words for the hosts of a job that never started."""
 
 _MOST: Final = 1_000_000
 """The most names of hosts that are kept, so that texts that come again need not be read again."""

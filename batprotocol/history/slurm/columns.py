@@ -46,7 +46,7 @@ _LIKE: Final = {
     **dict.fromkeys(("exitcode", "derivedexitcode"), re.compile(r"(?:[0-9]+:[0-9]+)?", re.ASCII)),
     "state": re.compile(r"[A-Z_]+(?: by [^ ]+)?\+?|", re.ASCII),
 }  # fmt: skip
-"""What values of columns look like: they show where a value that holds the delimiter begins and ends."""
+"""The patterns of values in columns: they show where a value that holds the delimiter begins and ends."""
 _KNOWN: Final = frozenset((*_LIKE, "jobname", "partition", "account", "user", "elapsed", "cluster", "nnodes"))
 
 
@@ -180,7 +180,7 @@ def layout_of(
 
 
 def _names(line: str, delimiter: str | None) -> tuple[tuple[str, ...], str] | None:
-    """The names in a header and the delimiter between them, "" for spaces; None if it is no header."""
+    """The names in a header and the delimiter between them, "" for spaces; None if it is not a header."""
     line = line.lstrip("\ufeff").rstrip(" ")
     first = _NAME.match(line.lstrip(" "))
     if first is None or len(line) > _LONGEST_ROW:
@@ -205,7 +205,7 @@ def whole_rows(
     Args:
         lines: the lines with their numbers.
         layout: their layout.
-        left_out: where lines that are no rows are counted.
+        left_out: where lines that are not rows are counted.
     """
     delimiter, header, least = layout.delimiter, layout.header, len(layout.names) - 1
     if not delimiter:

@@ -40,7 +40,7 @@ class _Buffer:
         return bool(block) and len(self.data) - self.place <= _LONGEST
 
     def next(self) -> bytes:
-        """The next byte that is no space or comma; b"" at the end."""
+        """The next byte that is neither a space nor a comma; b"" at the end."""
         while True:
             found = _SPACE.match(self.data, self.place)
             assert found is not None

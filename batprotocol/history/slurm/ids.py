@@ -37,7 +37,7 @@ def array_of(text: str) -> str | None:
 
 
 def tasks_of(text: str) -> list[str] | None:
-    """The ids of the tasks that a group of waiting tasks stands for; None if the text is no such group, or too large.
+    """The ids of the tasks of a group that waits; None if the text is not such a group, or stands for too many.
 
     >>> tasks_of("3_[1-4:2,9%2]")
     ['3_1', '3_3', '3_9']
@@ -70,7 +70,7 @@ class Repeated:
         self._tasks: dict[int, int] = {}
 
     def add(self, text: str) -> None:
-        """A row has this id. What is no id is passed over.
+        """A row has this id. A text that is not an id is passed over.
 
         Raises:
             InputError: too many jobs have several rows.

@@ -33,7 +33,7 @@ _NAMES: Final = (
 
 
 class _Record(msgspec.Struct, gc=False):
-    """What is read of a job; steps and all the rest are passed over."""
+    """The keys of a job that are read; steps and all the rest are passed over."""
 
     job_id: Any = None
     time: Any = None

@@ -1,6 +1,6 @@
 """A row of Slurm's accounting becomes a job with one attempt. All of Slurm's formats are brought to such rows.
 
-A value that cannot be read is counted and passed over. Without its id or its times, a row is no job.
+A value that cannot be read is counted and passed over. A row without its id or its times is left out.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ LEFT_OUT: Final = {
     "REVOKED": "the job ran on another cluster of the federation",
     "RV": "the job ran on another cluster of the federation",
 }
-"""States of rows that are no jobs, with the reasons."""
+"""States of rows that are not jobs, with the reasons."""
 
 NEVER_STARTED: Final = frozenset({JobState.CANCELLED, JobState.DEADLINE, JobState.PENDING, JobState.BOOT_FAIL})
 """States of jobs that may never have started, though the log has the same time for start and end."""

@@ -1,4 +1,4 @@
-"""What the command line of a submission (`SubmitLine`) tells: dependency, constraint, and exclusive hosts.
+"""The options in the command line of a submission (`SubmitLine`): dependency, constraint, and exclusive hosts.
 
 Slurm writes the line without quotation marks, so that it can be read only as far as its options are plain.
 """
@@ -26,7 +26,7 @@ _TAKEN: Final = {"-d": "dependency", "-C": "constraint", "--dependency": "depend
 
 
 class Submission(NamedTuple):
-    """What a command line tells.
+    """The options in a command line.
 
     Attributes:
         dependency: the dependency, in the vocabulary of `batprotocol.requests`; None if it has none that can be read.
@@ -45,7 +45,7 @@ _NONE: Final = Submission()
 
 
 def submission_of(line: str) -> Submission:
-    """What a command line tells.
+    """The options in a command line.
 
     >>> submission_of("sbatch -N2 -d afterok:1 --exclusive job.sh -C x")
     Submission(dependency='afterok:1', constraint=None, exclusive=True, unread=False)

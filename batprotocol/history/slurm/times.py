@@ -25,12 +25,12 @@ __all__ = [
 ]
 
 NOTHING: Final = frozenset({"", "Unknown", "unknown", "UNKNOWN", "None", "NONE", "(null)", "N/A", "n/a", "0"})
-"""What Slurm writes for a time, or another value, that there is not."""
+"""The words for a time, or another value, that the log does not have."""
 
 OF_PARTITION: Final = "Partition_Limit"
-"""What Slurm writes for the time limit of a job that did not ask for one, before it starts."""
+"""The word for the time limit of a job that did not ask for one, before it starts."""
 NO_LIMITS: Final = frozenset({"UNLIMITED", "INFINITE", "-1", OF_PARTITION})
-"""What Slurm writes for a time limit that is none, or not known."""
+"""The words for no time limit, or one that is not known."""
 
 _MOST_HOURS: Final = 50_000
 _HOUR: Final = len("2026-11-23T22")
