@@ -105,6 +105,12 @@ def pytest_configure(config: pytest.Config) -> None:
             config.option.markexpr = f"({asked}) and not {marker}" if asked else f"not {marker}"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files that are long are not even read where none of their tests runs: that takes as long as many tests do."""
+    left_out = config.option.markexpr.endswith("not long") and collection_path.as_posix().endswith(LONG)
+    return True if left_out else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of long files, before those are chosen that run."""

@@ -7,6 +7,7 @@ options, after a = and with commas between them: `easy=saf,no-spare`, `reservati
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +16,7 @@ from batprotocol.policies import allocations, backfilling, orders, walltimes
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.site import SiteRules, read_site
 
-__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "parts_of", "with_options"]
+__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "parts_of", "site_file", "with_options"]
 
 KINDS: Final[Mapping[str, str]] = {
     "order": "Queue order",
@@ -51,8 +52,12 @@ class Part(NamedTuple):
     make: Callable[[Sequence[str]], tuple[str, Any]]
 
 
-def named(text: str) -> type[Policy]:
+def named(text: str, folder: str = "") -> type[Policy]:
     """The class of the policy of this name: a scheduler class that takes no arguments.
+
+    Args:
+        text: its name.
+        folder: the folder of the file that `site=FILE` names; the current folder by default.
 
     Raises:
         PolicyNameError: the text is not the name of a policy. The message names the part that is wrong.
@@ -73,7 +78,8 @@ def named(text: str) -> type[Policy]:
             raise PolicyNameError(f"{shown(text)} is not a policy: {why}; keep one of them")
         if equals and not part.options:
             raise PolicyNameError(f"{shown(text)} is not a policy: {name} takes no options; write {name} alone")
-        chosen[slot] = part, options.split(",") if equals else []
+        given = options.split(",") if equals else []
+        chosen[slot] = part, [os.path.join(folder, options)] if name == "site" and options else given
 
     def arguments() -> dict[str, Any]:
         made = dict(part.make(options) for part, options in chosen.values())
@@ -107,6 +113,19 @@ def is_name(text: str) -> bool:
     """Whether a text begins with the name of a part. The name of a file does not."""
     words = _words(text)
     return bool(words) and words[0].partition("=")[0] in PARTS
+
+
+def site_file(text: str) -> str | None:
+    """The file that a name gives as the option of its part `site`; None if it gives none.
+
+    >>> site_file("easy+site=sites/gpu.toml"), site_file("sites/own.py:Easy")
+    ('sites/gpu.toml', None)
+    """
+    before, _, _ = text.partition("site=")
+    if any(each in before for each in (":", "/", os.sep, ".py")):
+        return None  # it is the name of a file
+    options = [word.partition("=")[2] for word in _words(text) if word.partition("=")[0] == "site"]
+    return options[0] or None if options else None
 
 
 def with_options(text: str, options: Mapping[str, object]) -> str:

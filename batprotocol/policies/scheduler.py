@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+from collections.abc import Sequence
 
 import msgspec
 from procset import ProcSet
@@ -39,7 +40,7 @@ from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.driver import SiteDriver
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
-from batprotocol.requests import read_request
+from batprotocol.requests import Allocated, read_request
 
 __all__ = ["Policy"]
 
@@ -112,6 +113,14 @@ class Policy(Scheduler):
     def site(self) -> Site | None:
         """The jobs that share hosts; None as long as all jobs ask for whole hosts, and there are no rules."""
         return None if self._driver is None else self._driver.site
+
+    @property
+    def allocated(self) -> Sequence[Allocated]:
+        """The amounts that each started job took of its hosts, in the order of starts; empty until jobs share hosts.
+
+        A job that ended before the first one that shares hosts is not in it: it had its hosts for itself.
+        """
+        return () if self._driver is None else self._driver.site.allocated
 
     def _prepare(self, state: State) -> None:
         self._driver: SiteDriver | None = None

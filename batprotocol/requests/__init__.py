@@ -1,17 +1,19 @@
 """The vocabulary of jobs that ask for more than a number of equal hosts, and of hosts that offer more than one core.
 
-Jobs ask in their extra data, a JSON object; hosts offer in their properties. Names and meanings are Slurm's where Slurm
-has one. `keys` lists the keys of both. `request` reads what a job asks for, `offer` what a host offers; they use
-`amounts` (memory, generic resources, times), `features` (constraints), `dependencies` and `ranges` (names of hosts).
-`fitting` matches the two: the hosts that a job can ever have, or why there are none. `waiting` decides when the
-dependencies of jobs are satisfied. `checking` checks the requests of whole workloads. `paths` has the longest paths
-through such jobs, and `lives` the ids of jobs that run again. `schema` writes the vocabulary as JSON schema.
+Jobs ask in their extra data, a JSON object; hosts offer in their properties. Names and meanings are Slurm's where
+Slurm has one. `keys` lists the keys of both. `request` reads what a job asks for, `offer` what a host offers; they
+use `amounts` (memory, generic resources, times), `features` (constraints), `dependencies` and `ranges` (names of
+hosts). `fitting` matches the two: the hosts that a job can ever have, or why there are none. `waiting` decides when
+the dependencies of jobs are satisfied, with `circles` for jobs that wait for each other. `checking` checks the
+requests of whole workloads. `paths` has the longest paths through such jobs, `lives` the ids of jobs that run again,
+and `allocated` what started jobs take of their hosts. `schema` writes the vocabulary as JSON schema.
 
 This package must not know schedulers.
 """
 
 from __future__ import annotations
 
+from batprotocol.requests.allocated import Allocated
 from batprotocol.requests.amounts import Gres, Moment
 from batprotocol.requests.checking import check_requests
 from batprotocol.requests.dependencies import Condition, Dependency
@@ -25,6 +27,7 @@ from batprotocol.requests.schema import host_schema, request_schema
 from batprotocol.requests.waiting import Dependencies, Verdict
 
 __all__ = [
+    "Allocated",
     "ArrayTask",
     "Condition",
     "Constraint",

@@ -42,6 +42,7 @@ def check_requests(jobs: Iterable[tuple[str, str | None, str]]) -> None:
         waiting.submitted(job_id, request, 0.0)
         if request.dependency is not None:
             dependent.append((job_id, file))
+    waiting.stuck()
     for job_id, file in dependent:
         never = waiting.verdict(job_id).never
         if never is not None:

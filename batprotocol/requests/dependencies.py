@@ -15,7 +15,7 @@ KINDS: Final = {
     "afterok": "has succeeded",
     "afternotok": "has failed",
     "aftercorr": "has succeeded, the task of the same number of the named array",
-    "singleton": "no earlier job of the same name and user waits or runs",
+    "singleton": "no earlier job of the same name and user waits or runs; a job without a name waits for none",
 }
 """The conditions that a job can wait for, with their meanings for each job that it names."""
 

@@ -7,16 +7,22 @@ dependency can never be satisfied gets a sentence with the chain of jobs that le
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 from batprotocol.model import FinalJobState
+from batprotocol.requests.circles import circle_through, circles_among
 from batprotocol.requests.dependencies import Condition, Dependency, full_id, in_workload_of
 from batprotocol.requests.request import Request
 
 __all__ = ["Dependencies", "Verdict"]
 
 _LONGEST_CHAIN: Final = 20
+_Single: TypeAlias = tuple[object, object]
+"""A name and a user."""
+_Node: TypeAlias = str | tuple[_Single, int]
+"""A job, or a place in the row of the jobs of a name and user."""
 _SHORT: Final = {
     FinalJobState.COMPLETED_SUCCESSFULLY: "succeeded",
     FinalJobState.COMPLETED_FAILED: "failed",
@@ -38,10 +44,22 @@ class Verdict(NamedTuple):
     never: str | None = None
 
 
-class _Job:
-    """What is known of a job that was submitted."""
+class _Row:
+    """The jobs of a name and user, in the order of their submission."""
 
-    __slots__ = ("circle", "ended", "id", "place", "request", "since", "started", "state", "why")
+    __slots__ = ("done", "jobs", "since", "waiting")
+
+    def __init__(self) -> None:
+        self.jobs: list[str] = []
+        self.waiting: list[int] = []  # the places of those whose dependency has `singleton`
+        self.done = 0  # the number of jobs at the beginning that have ended
+        self.since = -math.inf  # the time by which these had ended
+
+
+class _Job:
+    """A job that was submitted, and all that happened to it."""
+
+    __slots__ = ("circle", "ended", "id", "place", "request", "row", "since", "started", "state", "why")
 
     def __init__(self, id: str, request: Request, since: float) -> None:
         self.id = id
@@ -51,7 +69,19 @@ class _Job:
         self.state: FinalJobState | None = None
         self.why = ""
         self.circle: list[str] = []
-        self.place = 0  # the number of earlier jobs of the same name and user
+        self.row: _Row | None = None  # None: the job has no name
+        self.place = 0  # the number of earlier jobs in the row
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has neither started nor ended."""
+        return self.state is None and self.started == math.inf
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether it waits until all that its dependency names has happened."""
+        dependency = self.request.dependency
+        return self.waits and dependency is not None and (dependency.needs_all or len(dependency.conditions) == 1)
 
 
 _OPEN: Final = Verdict(math.inf)
@@ -76,8 +106,7 @@ class Dependencies:
         self._jobs: dict[str, _Job] = {}
         self._arrays: dict[str, dict[int, str]] = {}
         self._named: dict[str, dict[str, None]] = {}  # the ids that jobs name, with those that name them
-        self._singles: dict[tuple[object, object], list[str]] = {}
-        self._waiting_singles: dict[tuple[object, object], list[str]] = {}  # those whose dependency is `singleton`
+        self._rows: dict[_Single, _Row] = {}
         self._closed = False
 
     def submitted(self, job_id: str, request: Request, time: float) -> list[str]:
@@ -91,27 +120,32 @@ class Dependencies:
             self._arrays.setdefault(in_workload_of(job_id, request.array.array), {})[request.array.task] = job_id
         if request.dependency is not None:
             for condition in request.dependency.conditions:
-                if condition.kind == "singleton":
-                    self._waiting_singles.setdefault(_single(request), []).append(job_id)
-                else:
+                if condition.kind != "singleton":
                     self._named.setdefault(full_id(condition.job, job_id), {})[job_id] = None
-        singles = self._singles.setdefault(_single(request), [])
-        job.place = len(singles)
-        singles.append(job_id)
+        if request.name is not None:
+            self._join_row(job)
+        circle: list[str] = []
         if any(name in self._named for name in _names(job)):  # only then can the job close a circle
-            circle = self._circle(job_id)
-            for place, one in enumerate(circle):
-                self._jobs[one].circle = _shortened([*circle[place:], *circle[:place], one])
-        return self._dependents(job)
+            circle = self._close(circle_through(job_id, self._after, self._before))
+        return list(dict.fromkeys([*self._dependents(job), *circle[1:]]))
+
+    def _join_row(self, job: _Job) -> None:
+        row = job.row = self._rows.setdefault(_single(job.request), _Row())
+        job.place = len(row.jobs)
+        row.jobs.append(job.id)
+        dependency = job.request.dependency
+        if dependency is not None and any(condition.kind == "singleton" for condition in dependency.conditions):
+            row.waiting.append(job.place)
 
     def no_more(self) -> list[str]:
         """All jobs are submitted: a job that was named and never submitted will not be.
 
         Returns:
-            The jobs that name others which were never submitted.
+            The jobs that name others which were never submitted, and those that wait for themselves.
         """
         self._closed = True
-        return [one for name, ones in self._named.items() if not self._found(name) for one in ones]
+        missing = [one for name, ones in self._named.items() if not self._found(name) for one in ones]
+        return [*missing, *self.stuck()]
 
     def started(self, job_id: str, time: float) -> list[str]:
         """A job starts. Returns the jobs whose verdicts may have changed."""
@@ -130,11 +164,21 @@ class Dependencies:
         """
         job = self._jobs[job_id]
         job.ended, job.state, job.why = time, state, why
-        return self._dependents(job)
+        return self._dependents(job) + self._next_in_row(job)
+
+    def _next_in_row(self, job: _Job) -> list[str]:
+        """The job whose `singleton` is satisfied by the end of a job."""
+        row = job.row
+        if row is None or job.place != row.done:
+            return []
+        while row.done < len(row.jobs) and self._jobs[row.jobs[row.done]].state is not None:
+            row.since = max(row.since, self._jobs[row.jobs[row.done]].ended)
+            row.done += 1
+        place = bisect_left(row.waiting, row.done)
+        return [row.jobs[row.done]] if place < len(row.waiting) and row.waiting[place] == row.done else []
 
     def _dependents(self, job: _Job) -> list[str]:
         found = dict.fromkeys(one for name in _names(job) for one in self._named.get(name, ()))
-        found |= dict.fromkeys(self._waiting_singles.get(_single(job.request), ()))
         return [one for one in found if one != job.id and self._jobs[one].state is None]
 
     def verdict(self, job_id: str) -> Verdict:
@@ -177,15 +221,10 @@ class Dependencies:
         return Verdict(math.inf, f"it waits for {named.id} to {wanted}, which {_SHORT.get(state, 'ended')}{why}"[:2000])
 
     def _singleton(self, job: _Job) -> Verdict:
-        since = job.since
-        for one in self._singles[_single(job.request)]:
-            if one == job.id:
-                return Verdict(since)
-            earlier = self._jobs[one]
-            if earlier.state is None:
-                return _OPEN
-            since = max(since, earlier.ended)
-        return Verdict(since)
+        row = job.row
+        if row is None:  # no other job has the same name
+            return Verdict(job.since)
+        return Verdict(max(job.since, row.since)) if row.done >= job.place else _OPEN
 
     def named(self, job_id: str) -> Iterator[tuple[str, str]]:
         """The submitted jobs that the dependency of a job names, each after the kind of its condition.
@@ -195,7 +234,7 @@ class Dependencies:
         job = self._jobs[job_id]
         for condition in () if job.request.dependency is None else job.request.dependency.conditions:
             if condition.kind == "singleton":
-                ids = self._singles[_single(job.request)][max(job.place - 1, 0) : job.place]
+                ids = [] if job.row is None else job.row.jobs[max(job.place - 1, 0) : job.place]
             else:
                 ids = self._ids(condition, job)
             yield from ((condition.kind, one) for one in ids)
@@ -218,34 +257,73 @@ class Dependencies:
             return [name]
         return list(self._arrays.get(name, {}).values())
 
-    def _circle(self, job_id: str) -> list[str]:
-        """The jobs on a way from a job back to itself, by conditions that must all hold; empty if there is none."""
-        path: list[str] = [job_id]
-        ways: list[Iterator[str]] = [self._waited_for(job_id)]
-        seen: set[str] = set()
-        while ways:
-            following = next(ways[-1], None)
-            if following is None:
-                ways.pop()
-                path.pop()
-            elif following == job_id:
-                return path
-            elif following not in seen:
-                seen.add(following)
-                path.append(following)
-                ways.append(self._waited_for(following))
-        return []
+    # Circles
 
-    def _waited_for(self, job_id: str) -> Iterator[str]:
-        job = self._jobs[job_id]
-        dependency = job.request.dependency
-        if dependency is None or job.state is not None or job.started < math.inf:
+    def _links(self, job: _Job) -> Iterator[_Node]:
+        """Jobs that a job waits for, if all of them must end or start, and places in the row of a name and user."""
+        if job.must_wait and job.request.dependency is not None:
+            for condition in job.request.dependency.conditions:
+                yield from self._nodes(condition, job)
+
+    def _nodes(self, condition: Condition, job: _Job) -> Iterable[_Node]:
+        if condition.kind != "singleton":
+            return self._ids(condition, job)
+        return [(_single(job.request), job.place)] if job.row is not None else []
+
+    def _after(self, node: _Node) -> Iterator[_Node]:
+        """The nodes that a job waits for, or that must end before all jobs up to a place in a row have ended."""
+        if isinstance(node, str):
+            yield from self._links(self._jobs[node])
+        else:
+            single, place = node
+            row = self._rows[single]
+            if place > row.done:
+                yield row.jobs[place - 1]
+                yield single, place - 1
+
+    def _before(self, node: _Node) -> Iterator[_Node]:
+        """The jobs that wait for a job, if it must end or start for that; and a row's jobs with `singleton`."""
+        if not isinstance(node, str):
+            single, number = node
+            places = self._rows[single].waiting
+            if number < len(places):
+                job = self._jobs[self._rows[single].jobs[places[number]]]
+                if job.must_wait:
+                    yield job.id
+                yield single, number + 1
             return
-        if not dependency.needs_all and len(dependency.conditions) > 1:
-            return
-        for condition in dependency.conditions:
-            if condition.kind != "singleton":
-                yield from self._ids(condition, job)
+        job = self._jobs[node]
+        for name in _names(job):
+            for one in self._named.get(name, ()):
+                other = self._jobs[one]
+                if other.must_wait and (name == node or node in self._links(other)):
+                    yield one
+        if job.row is not None:
+            yield _single(job.request), bisect_right(job.row.waiting, job.place)
+
+    def _close(self, circle: list[_Node]) -> list[str]:
+        """The jobs of a circle wait for themselves."""
+        jobs = [node for node in circle if isinstance(node, str)]
+        for place, one in enumerate(jobs):
+            self._jobs[one].circle = _shortened([*jobs[place:], *jobs[:place], one])
+        return jobs
+
+    def stuck(self) -> list[str]:
+        """Jobs that wait for themselves if no more jobs are submitted, also where each could wait for one of several.
+
+        Their verdicts say so from now on.
+        """
+        needs: dict[_Node, tuple[list[list[_Node]], bool]] = {}
+        for job in self._jobs.values():
+            dependency = job.request.dependency
+            if dependency is not None and job.waits and not job.circle:
+                groups = [list(self._nodes(condition, job)) for condition in dependency.conditions]
+                needs[job.id] = groups, dependency.needs_all
+        for single, row in self._rows.items():
+            last = row.waiting[-1] if row.waiting else 0
+            for place in range(row.done + 1, last + 1):
+                needs[single, place] = [list(self._after((single, place)))], True
+        return [one for circle in circles_among(needs) for one in self._close(circle)]
 
 
 def _together(dependency: Dependency, verdicts: list[Verdict], since: float) -> Verdict:
@@ -270,5 +348,5 @@ def _shortened(chain: list[str]) -> list[str]:
     return chain if len(chain) <= _LONGEST_CHAIN else [*chain[: _LONGEST_CHAIN - 1], "...", chain[-1]]
 
 
-def _single(request: Request) -> tuple[object, object]:
+def _single(request: Request) -> _Single:
     return request.name, request.user

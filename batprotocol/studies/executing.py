@@ -21,7 +21,8 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.engines.serving import PRINTED
 from batprotocol.errors import InputError
-from batprotocol.simulator import JobRows, read_energy, simulate, watched
+from batprotocol.policies import Policy
+from batprotocol.simulator import JobRows, read_energy, simulate, watched, write_allocations
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
 from batprotocol.studies.keeping import Keeper
@@ -29,7 +30,7 @@ from batprotocol.studies.measuring import ENERGY, Measurable, measures_of
 from batprotocol.studies.outcomes import DONE, FAILED, KINDS, RECORDING, Outcome, TimeOver, failed, is_full
 from batprotocol.studies.runs import Limits, Measure, Task
 from batprotocol.studies.schedulers import Shelf
-from batprotocol.studies.store.jobs import USERS, rounded
+from batprotocol.studies.store.jobs import ALLOCATIONS, USERS, rounded
 
 __all__ = ["FUNCTION", "execute"]
 
@@ -117,6 +118,7 @@ def _run(
                 return fault
             from batprotocol.simulator import read_jobs
 
+            _keep_allocations(scheduler, prefix)
             rows: Any = list(read_jobs(f"{prefix}jobs.csv"))
         else:
             kept, keeper = JobRows(), Keeper(scratch)
@@ -142,6 +144,7 @@ def _run(
                 kind = "stopped" if result.was_stopped else "deadlock"
                 return Outcome(state=FAILED, kind=kind, error=KINDS[kind])
             keeper.drop()
+            _keep_allocations(scheduler, prefix)
             rows, joules = rounded(kept.rows), result.consumed_joules
         what = Measurable(
             rows=rows,
@@ -168,6 +171,12 @@ def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> S
             reason = f"the scheduler {task.scheduler} cannot be loaded: {outcome.error}"
             outcome = msgspec.structs.replace(outcome, kind="scheduler", error=reason)
         return outcome
+
+
+def _keep_allocations(scheduler: Scheduler, prefix: str) -> None:
+    """Write what jobs took of their hosts, if they shared hosts by cores, memory or GPUs."""
+    if isinstance(scheduler, Policy) and scheduler.allocated:
+        write_allocations(f"{prefix}{ALLOCATIONS}", scheduler.allocated)
 
 
 @contextmanager

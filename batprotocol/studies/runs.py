@@ -25,7 +25,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         scheduler: a policy, or `NAME.py:Class` of its files.
         arguments: the arguments of the class.
-        source: the digest of the scheduler's files; "" for a policy.
+        source: the digest of the scheduler's files; "" for a policy without a file.
         workload: a model (`lublin:256`), or the name of the file, without its changes.
         workload_files: the digest of the workload's files; "" for a model.
         changes: the changes of the workload, as options and values of `named_workload`.

@@ -19,7 +19,7 @@ import msgspec
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import StudyError, shown
-from batprotocol.policies.names import PolicyNameError, named, with_options
+from batprotocol.policies.names import PolicyNameError, named, site_file, with_options
 from batprotocol.studies.files import Files
 from batprotocol.studies.sources import imported_from_beside
 
@@ -35,7 +35,7 @@ class Chosen(msgspec.Struct, frozen=True):
         name: its name in tables.
         target: a policy, or `NAME.py:Class` of its files.
         arguments: the arguments of the class.
-        files: its file and the modules that this imports from its folder; None for a policy.
+        files: its file and the modules that this imports from its folder; the file of the site of a policy; or None.
         parameters: its arguments with several values in the study. Each of them is an axis.
     """
 
@@ -83,8 +83,10 @@ def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
     fixed = {key: value for key, value in arguments.items() if key not in axes}
     choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     path, colon, member = target.rpartition(":")
-    if not colon and not target.endswith(".py") and os.sep not in target:
-        return _policies(name, target, fixed, choices, extra, place)
+    if site_file(target) or (not colon and not target.endswith(".py") and os.sep not in target):
+        if extra:
+            raise StudyError(f"{shown(target)} is a policy, which has no files: remove files", place)
+        return _policies(name, target, fixed, choices, folder, place)
     path = os.path.join(folder, path)
     if not path or not member or not colon or not os.path.isfile(path):
         expected = "expected a policy or FILE:CLASS, for example scheduler.py:FCFS"
@@ -101,21 +103,31 @@ def _policies(
     target: str,
     fixed: Mapping[str, Any],
     choices: Sequence[Mapping[str, Any]],
-    extra: Sequence[str],
+    folder: str,
     place: str,
 ) -> list[Chosen]:
     """A policy with each choice of its options."""
-    if extra:
-        raise StudyError(f"{shown(target)} is a policy, which has no files: remove files", place)
     try:
         base = with_options(target, fixed) if fixed else target
-        found = [Chosen(name or base, with_options(base, choice), parameters=choice) for choice in choices if choice]
-        found = found or [Chosen(name or base, base)]
-        for each in found:
-            named(each.target)
+        return [
+            _policy(name or base, with_options(base, choice) if choice else base, choice, folder) for choice in choices
+        ]
     except PolicyNameError as error:
         raise StudyError(str(error), place) from None
-    return found
+
+
+def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) -> Chosen:
+    """A policy, with the file of its part `site` if it has one. The name of a run has only the last part of its path.
+
+    Raises:
+        PolicyNameError: it is not a policy, or its file cannot be used.
+    """
+    named(target, folder)
+    path = site_file(target)
+    if path is None:
+        return Chosen(name, target, parameters=parameters)
+    beside, own = os.path.split(os.path.abspath(os.path.join(folder, path)))
+    return Chosen(name, with_options(target, {"site": own}), files=Files.read(beside, [own]), parameters=parameters)
 
 
 def _target_of(found: type, place: str) -> str:
@@ -157,14 +169,14 @@ class Shelf:
         Args:
             target: see `Chosen`.
             arguments: see `Chosen`.
-            root: the folder of its file; "" for a policy.
+            root: the folder of its file, or "".
 
         Raises:
             SchedulerError: there is no such scheduler, or it does not take these arguments.
             Exception: its file raises an exception.
         """
-        if not root:
-            return named(target)
+        if not root or site_file(target) is not None:
+            return named(target, root)
         self._turn_to(root)
         name = root, target, repr(sorted(arguments.items()))
         found = self._classes.get(name)

@@ -82,8 +82,8 @@ def workload(seed: int, jobs: int, hosts: int) -> Workload:
 def simulated(name: str) -> list[Result]:
     """Two simulations: on the example platform, whose hosts sleep, and on one of 64 equal hosts."""
     return [
-        simulate(EXAMPLE_PLATFORM, workload(1, 220, 32), named(name)()),
-        simulate(Platform.homogeneous(64), workload(2, 160, 64), named(name)()),
+        simulate(EXAMPLE_PLATFORM, workload(1, 110, 32), named(name)()),
+        simulate(Platform.homogeneous(64), workload(2, 80, 64), named(name)()),
     ]
 
 

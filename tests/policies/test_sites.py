@@ -374,7 +374,7 @@ def test_a_site_opens_with_the_first_job_that_needs_it() -> None:
     starts = {row.job_id: row.starting_time for row in result.jobs}
     assert result.is_complete
     assert policy.site is not None
-    assert [each.job_id for each in policy.site.allocated] == ["w0!shares", "w0!later", "w0!waits"]
+    assert [each.job_id for each in policy.allocated] == ["w0!whole", "w0!shares", "w0!later", "w0!waits"]
     assert starts["shares"] == pytest.approx(50, abs=0.1)
     assert starts["waits"] == pytest.approx(100, abs=0.1)
 
@@ -424,7 +424,7 @@ def test_rules_that_cannot_be_are_refused(tables: dict[str, Any], sentence: str)
         ({"memory": "1T"}, 1, "no host has 1024 GiB"),
         ({"dependency": "afterok:1"}, 1, "it waits for itself: w0!1 -> w0!1"),
         ({"deadline": 5}, 1, "it would end at 30 s at the earliest, and its deadline is 5 s"),
-        ({"reservation": "r"}, 1, "there is no reservation 'r'"),
+        ({"reservation": "r"}, 1, "it asks for the reservation 'r', and sites have none: remove the key reservation"),
         ({"cores": "many"}, 1, "cores: expected a whole number >= 1, got 'many'"),
         ({"cores": 1, "contiguous": True}, 3, "no 3 hosts have together what it asks for"),
     ],

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from batprotocol.model import DelayProfile, JobCompletedEvent, JobSubmittedEvent
+from batprotocol.model import DelayProfile, JobCompletedEvent, JobSubmittedEvent, parse_hosts
 from batprotocol.policies import EASY, Conservative, Policy
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 
@@ -94,7 +94,9 @@ class Watched(Policy):
             return
         for each in self.site.allocated[self.seen :]:
             asked = self.waiting.pop(each.job_id)
-            self.running[each.job_id] = Taken(each.hosts, asked, self.now, self.now + asked.walltime)
+            self.running[each.job_id] = Taken(
+                tuple(parse_hosts(each.hosts)), asked, self.now, self.now + asked.walltime
+            )
         self.seen = len(self.site.allocated)
         self.compare(list(self.running.values()))
 

@@ -131,6 +131,41 @@ def test_what_is_there_is_not_run_again_and_what_changed_is(tmp_path: Path) -> N
     assert len(run(only=["scheduler=fcfs", "seed=0,1"])) == 2
 
 
+def test_the_file_of_a_site_is_beside_the_study_and_part_of_a_run(tmp_path: Path) -> None:
+    site = "[partitions.all]\nhosts = 'ALL'\ndefault = true\nmax_time = {}\n"
+    for folder, hours in (("a+b", "1"), ("other", "2")):
+        write(tmp_path / folder, {"sites/one.toml": site.format(hours)})
+    (tmp_path / "a+b" / "sites" / "two.toml").write_text(site.format(60_000))
+    text = """
+        scheduler = ["easy+site=sites/one.toml", { scheduler = "fcfs", arguments = { site = ["sites/two.toml"] } }]
+        workload = "lublin:16?jobs=8"
+    """
+    write(tmp_path / "a+b", {"study.toml": text})
+    counter = Counter()
+
+    def run() -> list[Row]:
+        study = Study.read(tmp_path / "a+b" / "study.toml")
+        return list(study.run(tmp_path / "store", processes=1, on_progress=counter))
+
+    first = run()
+    assert [(row.axes["scheduler"], row.axes.get("site"), row.error) for row in first] == [
+        ("easy+site=sites/one.toml", None, ""),
+        ("fcfs", "sites/two.toml", ""),
+    ]
+    assert {each.partition for row in first for each in row.allocations()} == {"all"}
+    assert run() == first
+    assert counter.ran == 0
+    (tmp_path / "a+b" / "sites" / "one.toml").write_text(site.format(90_000))
+    second = run()
+    assert counter.ran == 1
+    assert second[1] == first[1]
+    assert second[0].key != first[0].key
+    for wrong, why in (("sites/no.toml", "cannot read"), ("sites/bad.toml", "max_time")):
+        (tmp_path / "a+b" / "sites" / "bad.toml").write_text(site.format('"long"'))
+        with pytest.raises(StudyError, match=f"^scheduler: .*{why}"):
+            Study(scheduler=f"easy+site={wrong}", workload=SMALL, folder=tmp_path / "a+b")
+
+
 TOML = """
     scheduler = [
         "fcfs",

@@ -52,6 +52,12 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
     type=click.Path(readable=False, path_type=str),
     help="Record all messages, for dump and check. A FILE.tar, which is not compressed, is the fastest.",
 )
+@click.option(
+    "--allocations",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="Write what jobs took of shared hosts, an allocations.csv, for a built-in policy.",
+)
 @click.option("--in-process", is_flag=True, help="Let COMMAND load the scheduler: no socket, the fastest way.")
 @click.option(
     "--protocol",
@@ -75,6 +81,7 @@ def run(
     timeout: float | None,
     init: str | None,
     record: str | None,
+    allocations: str | None,
     in_process: bool,
     protocol: str | None,
     schema: str | None,
@@ -95,6 +102,9 @@ def run(
     With --in-process, Batsim loads the scheduler into its own process. The command adds Batsim's option
     --edc-library-str to COMMAND. If COMMAND contains {library}, it only replaces {library} and {init}.
 
+    With a built-in policy, --allocations writes the cores, memory and GPUs that each job took of its hosts. Batsim does
+    not know them.
+
     A recording has a file for each message, in a new folder or in an archive. A recording of a run that was killed can
     be read up to its last message. During the run, FILE.tar.xz is not compressed yet, and DIR holds an archive.
 
@@ -112,15 +122,19 @@ def run(
     if in_process:
         from batprotocol.cli.run import in_process as inside
 
-        if endpoint is not None or timeout is not None:
-            option = "--timeout" if endpoint is None else "--endpoint"
-            raise click.UsageError(f"{option} is for the socket: leave it out with --in-process", context)
+        of_the_socket = {
+            "--endpoint": endpoint,
+            "--timeout": timeout,
+            "--schema": schema,
+            "--allocations": allocations,
+        }
         if protocol is not None:
             raise click.UsageError(
                 "a Batsim of an older protocol does not load schedulers: leave out --in-process", context
             )
-        if schema is not None:
-            raise click.UsageError("--schema is for the socket: leave it out with --in-process", context)
+        for option, value in of_the_socket.items():
+            if value is not None:
+                raise click.UsageError(f"{option} is for the socket: leave it out with --in-process", context)
         context.exit(inside.run(target, command, pin, init=init or "", format=format, record=record, verbose=verbose))
     if schema is not None and protocol is not None:
         raise click.UsageError("--schema is for the current protocol: leave it out with --protocol", context)
@@ -133,6 +147,7 @@ def run(
         timeout=timeout,
         init=init,
         record=record,
+        allocations=allocations,
         pin=pin,
         verbose=verbose,
         command=command,

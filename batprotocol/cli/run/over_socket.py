@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -17,14 +17,15 @@ import click
 from batprotocol.cli.bridge.ends import drive_old, spoken
 from batprotocol.cli.run.private import private_endpoint
 from batprotocol.cli.run.program import PATIENCE, Command, Ended
-from batprotocol.cli.run.scheduler import load, pinned, telling_of_signals, telling_whose_fault
+from batprotocol.cli.run.scheduler import allocations_of, load, pinned, telling_of_signals, telling_whose_fault
 from batprotocol.cli.terminal.text import printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc import DEFAULT_ENDPOINT
+from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
 from batprotocol.signals import Interrupts
+from batprotocol.simulator.results import write_allocations
 
 __all__ = ["run"]
 
@@ -37,6 +38,7 @@ def run(
     timeout: float | None,
     init: str | None,
     record: str | None,
+    allocations: str | None,
     pin: bool,
     verbose: bool,
     command: Sequence[str],
@@ -53,6 +55,7 @@ def run(
         timeout: seconds to wait for each message, or None.
         init: the initialization data, instead of those that the simulator sends.
         record: the path of a recording of the conversation, or None.
+        allocations: the file for what jobs take of shared hosts, or None.
         pin: keep the scheduler and the command on one core.
         verbose: show everything that the scheduler logs.
         protocol: the version of an older protocol that Batsim speaks, or None.
@@ -75,6 +78,8 @@ def run(
         with telling_whose_fault(target, record):
             with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
                 scheduler = load(target)()
+            if allocations is not None:
+                stack.callback(_keep_allocations(scheduler, allocations))
             private = endpoint is None and _asks("{endpoint}", command)
             bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
             other = stack.enter_context(Command(command, init or "")) if command else None
@@ -116,6 +121,14 @@ def run(
                     raise
                 status = other.status_too_early()
         return status
+
+
+def _keep_allocations(scheduler: Scheduler, path: str) -> Callable[[], None]:
+    """A function that writes what jobs took of their hosts. A file that cannot be written is an error at once."""
+    if allocations_of(scheduler) is None:
+        raise click.UsageError("--allocations is for built-in policies: leave it out")
+    write_allocations(path, ())
+    return lambda: write_allocations(path, allocations_of(scheduler) or ())
 
 
 # The endpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
@@ -13,9 +13,19 @@ import click
 from batprotocol.cli.terminal.text import printable
 from batprotocol.edc import Scheduler, loading
 from batprotocol.edc.faults import show_own
+from batprotocol.requests import Allocated
 from batprotocol.signals import Interrupts
 
-__all__ = ["as_file", "as_usage", "is_policy", "load", "pinned", "telling_of_signals", "telling_whose_fault"]
+__all__ = [
+    "allocations_of",
+    "as_file",
+    "as_usage",
+    "is_policy",
+    "load",
+    "pinned",
+    "telling_of_signals",
+    "telling_whose_fault",
+]
 
 
 def load(target: str) -> type[Scheduler]:
@@ -42,6 +52,13 @@ def is_policy(target: str) -> bool:
     if ".py:" in target or any(each in parts for each in (":", "/", os.sep, ".py")):
         return False
     return bool(target) and (bool(site) or not os.path.isfile(target))
+
+
+def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
+    """The amounts that the jobs of a policy took of their hosts, so far; None for another scheduler."""
+    from batprotocol.policies import Policy
+
+    return scheduler.allocated if isinstance(scheduler, Policy) else None
 
 
 def as_file(target: str) -> str:

@@ -20,7 +20,7 @@ from rich.console import Console
 from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.new.scheduler import example_scheduler
-from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault
+from batprotocol.cli.run.scheduler import allocations_of, is_policy, load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import InputError
 from batprotocol.model import Message
@@ -46,6 +46,7 @@ from batprotocol.simulator import (
     read_platform,
     simulate,
     watched,
+    write_allocations,
     write_real_execution,
 )
 
@@ -177,6 +178,7 @@ def run(
     if result is None:  # it is the scheduler's own fault, and has been reported
         return 1
     if prefix is not None:
+        _write_allocations(f"{prefix}allocations.csv", scheduler)
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
     if as_json:
         _print_json(result, given, console_output, warm_up, cool_down)
@@ -233,6 +235,13 @@ def _scheduler(
     if library is not None:
         return stack.enter_context(simulator.load_library(library))
     return example_scheduler()() if target is None else load(target)()
+
+
+def _write_allocations(path: str, scheduler: Scheduler) -> None:
+    """Write what jobs took of their hosts, if they shared hosts by cores, memory or GPUs."""
+    found = allocations_of(scheduler)
+    if found:
+        write_allocations(path, found)
 
 
 class _Meter(Observer):

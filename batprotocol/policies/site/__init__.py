@@ -11,8 +11,7 @@ the jobs that wait, in order and by kind: `ranking` keeps the order, and `priori
 
 from __future__ import annotations
 
-from batprotocol.policies.site.actions import Allocated
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.rules import Account, Limits, Partition, Priority, Qos, SiteRules, read_site
 
-__all__ = ["Account", "Allocated", "Limits", "Partition", "Priority", "Qos", "Site", "SiteRules", "read_site"]
+__all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Site", "SiteRules", "read_site"]

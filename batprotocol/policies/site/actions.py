@@ -1,12 +1,12 @@
-"""The decisions of a site as others carry them out, and the amounts that jobs got, for the results."""
+"""The decisions of a site as others carry them out."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from batprotocol.model import Job, Profile
 
-__all__ = ["Actions", "Allocated"]
+__all__ = ["Actions"]
 
 
 class Actions(Protocol):
@@ -26,29 +26,3 @@ class Actions(Protocol):
 
     def finish(self) -> None:
         """No more jobs are registered."""
-
-
-class Allocated(NamedTuple):
-    """The amounts that a job took, for the results.
-
-    Attributes:
-        job_id: the job.
-        started: when it started, in seconds.
-        hosts: the numbers of its hosts.
-        cores: the cores that it took of each host.
-        memory: the bytes that it took of each host.
-        gres: the generic resources that it took of each host, as `gpu:2`.
-        exclusive: whether it had its hosts for itself.
-        partition: the partition that it ran in; "" without partitions.
-        first_id: the id under which it was submitted first.
-    """
-
-    job_id: str
-    started: float
-    hosts: tuple[int, ...]
-    cores: int
-    memory: int
-    gres: str
-    exclusive: bool
-    partition: str
-    first_id: str

@@ -8,7 +8,7 @@ from typing import Any, Final
 from batprotocol.policies.allocations import best_fitting
 from batprotocol.policies.site.pool import Amount
 from batprotocol.requests import Request
-from batprotocol.requests.features import matches
+from batprotocol.requests.features import Expression, matches
 from batprotocol.requests.offer import Offer
 
 __all__ = ["RANKINGS", "Chooser"]
@@ -96,7 +96,40 @@ class Chooser:
             members.sort(key=lambda host: sum(matches(other, self.offers[host].features) for _, other in counts))
             chosen += [host for host in members if host not in chosen][: max(missing, 0)]
         chosen += [host for host in ranked if host not in chosen][: max(count - len(chosen), 0)]
-        return sorted(chosen) if len(chosen) == count and self._satisfies(chosen, request) else None
+        if len(chosen) == count and self._satisfies(chosen, request):
+            return sorted(chosen)
+        return self._covering(ranked, count, counts)
+
+    def _covering(
+        self, ranked: Sequence[int], count: int, counts: Sequence[tuple[int, Expression]]
+    ) -> list[int] | None:
+        """Hosts that satisfy several counts together, found by trying; None if there are none.
+
+        Hosts that satisfy the same counts are alike, so that only their numbers are tried, the largest first. The
+        number of tries is limited.
+        """
+        alike: dict[tuple[bool, ...], list[int]] = {}
+        for host in ranked:
+            features = self.offers[host].features
+            alike.setdefault(tuple(matches(expression, features) for _, expression in counts), []).append(host)
+        classes = sorted((key for key in alike if any(key)), key=lambda key: -sum(key))
+        missing = tuple(number for number, _ in counts)
+        tries: list[tuple[int, tuple[int, ...], int, tuple[int, ...]]] = [(0, missing, count, ())]
+        for _ in range(_MOST_TRIES):
+            if not tries:
+                return None
+            place, missing, rest, taken = tries.pop()
+            if max(missing) <= 0:
+                chosen = [host for key, number in zip(classes, taken, strict=False) for host in alike[key][:number]]
+                return sorted(chosen + [host for host in ranked if host not in chosen][:rest])
+            if place == len(classes) or max(missing) > rest:
+                continue
+            key = classes[place]
+            useful = max(number for number, does in zip(missing, key, strict=True) if does)
+            for number in range(max(min(useful, rest, len(alike[key])), 0) + 1):  # the last one is tried first
+                left = tuple(need - number * does for need, does in zip(missing, key, strict=True))
+                tries.append((place + 1, left, rest - number, (*taken, number)))
+        return None
 
     def _satisfies(self, hosts: Sequence[int], request: Request) -> bool:
         counts = () if request.constraint is None else request.constraint.counts

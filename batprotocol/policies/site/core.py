@@ -17,7 +17,7 @@ from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.actions import Actions, Allocated
+from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.limits import Usage
@@ -38,7 +38,7 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Dependencies, Request, read_request
+from batprotocol.requests import Allocated, Dependencies, Request, read_request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
@@ -165,6 +165,7 @@ class Site:
         self._timeline.take(members, self._state.now, adopted.end, kind.amount)
         self._usage.runs(job, 1)
         self._starts = max(self._starts, running.place + 1)
+        self.allocated.append(self._allocated(adopted, job, entry))
 
     def _unknown(self, job_id: str, time: float, why: str) -> None:
         self._dependencies.submitted(job_id, read_request(None), time)
@@ -183,7 +184,9 @@ class Site:
         if size > len(self._pool.capacity):
             return f"it asks for {size} hosts, and there are {len(self._pool.capacity)}"
         if request.reservation is not None:
-            return f"there is no reservation {request.reservation!r}"
+            return (
+                f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
+            )
         refusal = self._refusal_of_names(request)
         if refusal is not None:
             return refusal
@@ -304,8 +307,7 @@ class Site:
 
     def passed(self) -> bool:
         """Look at what was to happen until now; whether something may start."""
-        state = self._state
-        changed, self._joined = self._joined, False
+        state, changed = self._state, False
         while self._times and self._times[0][0] <= state.now + state.resolution / 2:
             _, _, job_id = heappop(self._times)
             if job_id in self._held:
@@ -320,7 +322,9 @@ class Site:
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
             self._actions.kill([job_id for job_id in job_ids if job_id in self._running])
-        return changed or self._extend_the_late()
+        joined, self._joined = self._joined, False
+        is_due = self._planner.is_due(state)
+        return self._extend_the_late() or changed or joined or is_due
 
     def wakes_at(self) -> float:
         """When something happens without an event; infinity: never."""
@@ -416,7 +420,6 @@ class Site:
         claim = self._claim if self._preempting is not None else None
         for entry, hosts in self._planner.starting(self._state, self._is_allowed, claim):
             self._start(entry, hosts, started)
-        self._finish()
 
     def _is_allowed(self, entry: Entry) -> bool:
         return not self._usage.blocked(entry.job)
@@ -433,6 +436,7 @@ class Site:
         self.queue.changed(hosts)
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
+        running.priority = self.queue.priority(entry)
         self._starts += 1
         self._timeline.take(hosts, state.now, running.end, amount)
         self._usage.runs(job, 1)
@@ -443,12 +447,18 @@ class Site:
         self._see(self._dependencies.started(job.first_id, state.now))
 
     def _allocated(self, running: SiteRunning, job: SiteJob, entry: Entry) -> Allocated:
-        amount = entry.kind.amount
-        gres = ",".join(map(str, needs_of(job.request, job.size).gres))
-        whole = amount[1] == 0
+        _, cores, memory, *_ = entry.kind.amount
+        whole = cores == 0
         return Allocated(
-            *(job.id, running.started, tuple(running.members), amount[1], amount[2], gres, whole),
-            *(entry.partition, job.first_id),
+            job_id=job.id,
+            first_id=job.first_id,
+            starting_time=running.started,
+            partition=entry.partition,
+            hosts=running.hosts.text,
+            cores=cores,
+            memory=memory,
+            gres=() if whole else needs_of(job.request, job.size).gres,
+            whole=whole,
         )
 
     def _claim(self, entry: Entry) -> bool:
@@ -475,7 +485,7 @@ class Site:
         self._planner.claimed(entry, found.hosts, now)
         return True
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Where jobs may run again: say when no more will."""
         if self._preempting is not None and self._all_submitted and not self._is_finished and self.is_idle:
             self._is_finished = True

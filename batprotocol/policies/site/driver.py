@@ -61,7 +61,7 @@ class SiteDriver:
         )
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
-        self._changed = False
+        self._changed = True  # jobs may wait already
 
     # Events
 
@@ -95,9 +95,11 @@ class SiteDriver:
             self._changed = True
         self._states.clear()
         self._progresses.clear()
-        if self.site.passed() or self._changed:
-            self._changed = False
+        changed, self._changed = self._changed, False
+        while self.site.passed() or changed:  # what starts, or is rejected meanwhile, may be what others wait for
+            changed = False
             self.site.start(self._started)
+        self.site.finish()
         wakes_at = self.site.wakes_at()
         if wakes_at < math.inf:
             self._call_at(wakes_at)

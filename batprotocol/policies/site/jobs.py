@@ -140,13 +140,15 @@ class SiteRunning(RunningJob):
         entry: the entry of the queue by which it started.
         members: the numbers of its hosts.
         is_giving_way: whether it is being preempted.
+        priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 
-    __slots__ = ("entry", "is_giving_way", "members")
+    __slots__ = ("entry", "is_giving_way", "members", "priority")
 
     def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
         super().__init__(entry.job, hosts, started, place)
         self.entry = entry
         self.members = members
         self.is_giving_way = False
+        self.priority: float = entry.job.request.priority or 0
         self.end = started + entry.expected

@@ -9,6 +9,7 @@ higher tier or priority.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
@@ -106,6 +107,7 @@ class Planner:
         """The entries that have a reservation."""
         self._fixed: set[int] = set()  # those whose hosts were freed for them
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
+        self._planned = -math.inf  # the time of the last plan
         self._gaps: dict[Kind, list[float]] = {}
         self._harm: dict[Kind, dict[int, int]] = {}
 
@@ -139,6 +141,11 @@ class Planner:
         ends = state.endings.irange((start - slack,), (start + slack, math.inf))
         return start if next(ends, None) is None else math.inf
 
+    def is_due(self, state: State) -> bool:
+        """Whether the time of a reservation has come since the last plan."""
+        now = state.now + state.resolution / 2
+        return any(self._planned < entry.start <= now for entry in self.heads.values())
+
     # The plan
 
     def starting(
@@ -152,6 +159,7 @@ class Planner:
             claim: asks whether running jobs give way to an entry that cannot start; None: none ever do.
         """
         self._timeline.advance(state.now)
+        self._planned = state.now + state.resolution / 2
         yield from self._in_turn(state, allowed, claim)
         if self.settings.backfills:
             yield from self._backfilled(state, allowed)
@@ -161,7 +169,7 @@ class Planner:
         self, state: State, allowed: Callable[[Entry], bool], claim: Callable[[Entry], bool] | None
     ) -> Iterator[Start]:
         depth, queue = self.settings.depth, self._queue
-        reservations = dict.fromkeys(queue.partitions, 0)
+        reservations: dict[str, int] = defaultdict(int)  # jobs may join the queue meanwhile, in other partitions, too
         closed: set[str] = set()
         shut: frozenset[int] = frozenset()
         seen: set[int] = set()

@@ -1,8 +1,9 @@
 """The running jobs that give way to a job that cannot start: of lower tiers or qualities of service.
 
 On each host that the job could have, as few jobs give way as is enough, in the order of the rules. The job gets the
-hosts on which the loss is least. A job that runs on several hosts is lost once. The loss of a job is the time that
-it has run, times its cores; a job that goes on from its progress loses nothing.
+hosts on which the loss is least. Where jobs give way to higher tiers, no job gives way to one of a lower tier. A job
+that runs on several hosts is lost once. The loss of a job is the time that it has run, times its cores; a job that
+goes on from its progress loses nothing.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Preempting:
 
     def __init__(self, rules: SiteRules, pool: Pool, chooser: Chooser) -> None:
         self._rules, self._pool, self._chooser = rules, pool, chooser
+        self._by_tier = any(partition.preempt != "off" for partition in rules.partitions.values())
 
     def mode_of(self, job: SiteRunning) -> Preemption:
         """The fate of a job that gives way."""
@@ -62,19 +64,21 @@ class Preempting:
     def _can_give_way(self, job: SiteRunning, entry: Entry) -> bool:
         if job.is_giving_way or self.mode_of(job) == "off":
             return False
+        partition, tier = self._rules.partitions.get(job.entry.partition), job.entry.tier
+        if partition is not None and partition.preempt != "off" and tier < entry.tier:
+            return True
+        if self._by_tier and tier > entry.tier:  # or else two jobs could preempt each other in turns
+            return False
         qos = entry.job.request.qos
         preempts = () if qos is None or qos not in self._rules.qos else self._rules.qos[qos].preempts
-        if job.entry.job.request.qos in preempts:
-            return True
-        partition = self._rules.partitions.get(job.entry.partition)
-        return partition is not None and partition.preempt != "off" and job.entry.tier < entry.tier
+        return job.entry.job.request.qos in preempts
 
     def _loss(self, job: SiteRunning, now: float) -> tuple[float, ...]:
         lost = 0.0 if self.mode_of(job) == "checkpoint" else (now - job.started) * max(job.entry.job.cores, 1)
         if self._rules.order_of_victims == "youngest":
             return (-job.started, lost)
         if self._rules.order_of_victims == "priority":
-            return (job.entry.job.request.priority or 0, lost)
+            return (job.priority, lost)
         return (lost, -job.started)
 
     def find(self, entry: Entry, running: Iterable[SiteRunning], now: float, heads: Iterable[Entry]) -> Way | None:

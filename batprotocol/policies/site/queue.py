@@ -111,6 +111,12 @@ class SiteQueue:
         # Where priorities are sums of factors, `nice` is one of them, and changes nothing alone.
         return _precedence(entry) if self._priorities is None else (-entry.tier, 0.0)
 
+    def priority(self, entry: Entry) -> float:
+        """The priority of an entry now: the sum of factors where those order the queue; else that of its request."""
+        if self._priorities is not None and isinstance(self._order, Multifactor):
+            return self._priorities.priority(entry, self._state.now)
+        return entry.job.request.priority or 0
+
     def in_order(self) -> Iterator[Entry]:
         """The entries, in order. Those that are removed meanwhile may still come."""
         if self._ranking is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -25,6 +26,8 @@ _Share = Annotated[float, msgspec.Meta(ge=0)]
 _Above = Annotated[float, msgspec.Meta(gt=0)]
 _Weight = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 _DAY: Final = 86400.0
+_SHOWN: Final = 6
+"""The number of qualities in a circle that a message names."""
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,7 +96,8 @@ class Qos(_Table, frozen=True, kw_only=True):
 
     Attributes:
         priority: its factor of `multifactor`, compared with the largest one (Priority).
-        preempts: the qualities whose jobs give way to jobs of this one (Preempt).
+        preempts: the qualities whose jobs give way to jobs of this one (Preempt). Where a partition preempts by tier,
+            jobs of a higher tier do not.
         preempt: the fate of its jobs that give way (PreemptMode).
         grace: seconds between the decision to preempt and the kill (GraceTime).
         max_time: the longest walltime in seconds (MaxWall).
@@ -221,10 +225,10 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         return rules
 
     def check(self) -> None:
-        """Refuse names of partitions, qualities and accounts that do not exist, and accounts above themselves.
+        """Refuse names that do not exist, accounts above themselves, and qualities of service that preempt each other.
 
         Raises:
-            InputError: a name does not exist, or an account is above itself.
+            InputError: a name does not exist, an account is above itself, or jobs could preempt each other in turns.
         """
         for name, qos in self.qos.items():
             for other in qos.preempts:
@@ -232,6 +236,14 @@ class SiteRules(_Table, frozen=True, kw_only=True):
                     raise InputError(
                         f"there is no quality of service {other!r}{hint(other, self.qos)}", f"qos.{name}.preempts"
                     )
+        try:
+            TopologicalSorter({name: qos.preempts for name, qos in self.qos.items()}).prepare()
+        except CycleError as error:
+            names = error.args[1][::-1]
+            chain = " preempts ".join(map(repr, names if len(names) <= _SHOWN else [*names[:_SHOWN], "...", names[-1]]))
+            raise InputError(
+                f"expected qualities of service that do not preempt each other, got {chain}", f"qos.{names[0]}.preempts"
+            ) from None
         for name, account in self.accounts.items():
             seen = {name}
             while account.parent is not None:

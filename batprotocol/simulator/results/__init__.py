@@ -1,12 +1,14 @@
 """The results of a simulation.
 
 `observing` has the values that a simulation reports while it runs, and the interface of observers. `files` writes
-Batsim's result files. `statistics` (with `series`, `extended` and `precise` numbers) adds up important numbers.
-`metrics` computes the metrics of the field, with the names of a `catalogue`, `own` those of users, `workflows` those of
-each workflow. `result` has the results at the end: as text (`words`, and `steadiness`: whether the run was long
-enough), as a `summary` with charts, and as `frames` of other libraries.
+Batsim's result files, and `allocations` what jobs took of shared hosts. `statistics` (with `series`, `extended` and
+`precise` numbers) adds up important numbers. `metrics` computes the metrics of the field, with the names of a
+`catalogue`, `own` those of users, `workflows` those of each workflow. `result` has the results at the end: as text
+(`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts, and as `frames` of other
+libraries.
 """
 
+from batprotocol.simulator.results.allocations import read_allocations, write_allocations
 from batprotocol.simulator.results.catalogue import METRICS, Metric
 from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
 from batprotocol.simulator.results.metrics import (
@@ -63,8 +65,10 @@ __all__ = [
     "metric_named",
     "own_metrics",
     "per_processor_bounded_slowdown",
+    "read_allocations",
     "read_energy",
     "read_jobs",
     "workflow_results",
+    "write_allocations",
     "write_real_execution",
 ]

@@ -17,13 +17,27 @@ import msgspec
 from batprotocol.errors import PackageMissing, StudyError
 from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
-from batprotocol.simulator.results import JobRow, read_jobs
+from batprotocol.requests import Allocated
+from batprotocol.simulator.results import JobRow, read_allocations, read_jobs
 from batprotocol.simulator.results.frames import JOB_KINDS
 
-__all__ = ["CSV", "PARQUET", "USERS", "as_parquet", "can_write_parquet", "jobs_in", "rounded", "users_in"]
+__all__ = [
+    "ALLOCATIONS",
+    "CSV",
+    "PARQUET",
+    "USERS",
+    "allocations_in",
+    "as_parquet",
+    "can_write_parquet",
+    "jobs_in",
+    "rounded",
+    "users_in",
+]
 
 CSV: Final = "jobs.csv"
 PARQUET: Final = "jobs.parquet"
+ALLOCATIONS: Final = "allocations.csv"
+"""The file with what each started job took of its hosts, of runs whose jobs shared hosts."""
 USERS: Final = "users.json"
 """The file with the user of each job, by its full name."""
 _USER: Final = "user"
@@ -117,6 +131,20 @@ def jobs_in(folder: str) -> Iterator[JobRow]:
     if not os.path.isfile(csv):
         raise StudyError("the run has no jobs", file=folder)
     return read_jobs(csv)
+
+
+def allocations_in(folder: str) -> list[Allocated]:
+    """The amounts that each started job of a run took of its hosts; empty if its jobs shared no hosts.
+
+    Args:
+        folder: the folder of the run.
+
+    Raises:
+        InputError: its allocations.csv cannot be used.
+        OSError: it cannot be read.
+    """
+    path = os.path.join(folder, ALLOCATIONS)
+    return read_allocations(path) if os.path.isfile(path) else []
 
 
 def users_in(folder: str) -> dict[str, Any] | None:

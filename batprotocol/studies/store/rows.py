@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import msgspec
 
+from batprotocol.requests import Allocated
 from batprotocol.simulator.results import JobRow, Metric
 from batprotocol.simulator.results.frames import arrow_table, pandas_frame, polars_frame
 from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
 from batprotocol.studies.runs import Measure
-from batprotocol.studies.store.jobs import jobs_in
+from batprotocol.studies.store.jobs import allocations_in, jobs_in
 
 if TYPE_CHECKING:
     import pandas
@@ -67,6 +68,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
             OSError: they cannot be read.
         """
         return jobs_in(self.folder)
+
+    def allocations(self) -> list[Allocated]:
+        """The amounts that each started job took of its hosts; empty if its jobs shared no hosts, from its files.
+
+        Raises:
+            InputError: its allocations.csv cannot be used.
+            OSError: it cannot be read.
+        """
+        return allocations_in(self.folder)
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:

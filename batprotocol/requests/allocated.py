@@ -1,0 +1,41 @@
+"""The amounts that a started job takes of its hosts, as schedulers report them and results keep them.
+
+It must not know schedulers, nor files.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from batprotocol.requests.amounts import Gres
+
+__all__ = ["Allocated"]
+
+
+class Allocated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The amounts that a job takes of each of its hosts, from its start to its end.
+
+    Args:
+        job_id: the job, by its full name.
+        first_id: the name under which the job was submitted first; another one than `job_id` after a preemption.
+        starting_time: when the scheduler started it, in seconds.
+        partition: the partition that it runs in; "" without partitions.
+        hosts: its host set.
+        cores: the cores that it takes of each host; 0 if it has whole hosts.
+        memory: the bytes of memory that it takes of each host; 0 if it has whole hosts.
+        gres: the generic resources that it takes of each host; empty if it has whole hosts.
+        whole: whether it has its hosts for itself, with all that they have.
+
+    >>> Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.0, hosts="0-1", cores=4).cores
+    4
+    """
+
+    job_id: str
+    first_id: str
+    starting_time: float
+    partition: str = ""
+    hosts: str
+    cores: int = 0
+    memory: int = 0
+    gres: tuple[Gres, ...] = ()
+    whole: bool = False

@@ -1,0 +1,169 @@
+"""allocations.csv: what each started job took of its hosts, where jobs share hosts by cores, memory and GPUs.
+
+The scheduler knows these amounts, and Batsim does not. This module must not know schedulers.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from batprotocol.errors import InputError, shown
+from batprotocol.requests import Allocated
+from batprotocol.requests.amounts import Gres
+from batprotocol.tables import quoted
+from batprotocol.writing import whole
+
+__all__ = ["allocations_text", "parse_allocations", "read_allocations", "write_allocations"]
+
+_COLUMNS: Final = (
+    *("job_id", "first_id", "starting_time", "partition"),
+    *("hosts", "cores", "memory", "gres", "whole"),
+)
+_HOSTS: Final = re.compile(r"[0-9]{1,10}(?:-[0-9]{1,10})?(?: [0-9]{1,10}(?:-[0-9]{1,10})?)*", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]{1,30}", re.ASCII)
+_GRES: Final = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?:([0-9]{1,30})", re.ASCII)
+_TIME: Final = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,20})?", re.ASCII)
+
+
+def write_allocations(path: str | os.PathLike[str], allocations: Iterable[Allocated]) -> None:
+    """Write an allocations.csv, as a whole or not at all.
+
+    Args:
+        path: the file.
+        allocations: what each started job took, in the order of their starts, such as `Policy.allocated`.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with whole(path) as file:
+        file.write(allocations_text(allocations).encode())
+
+
+def allocations_text(allocations: Iterable[Allocated]) -> str:
+    """The text of an allocations.csv.
+
+    >>> print(allocations_text([Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.5, hosts="0-1", cores=4)]))
+    job_id,first_id,starting_time,partition,hosts,cores,memory,gres,whole
+    w0!1,w0!1,0.500000,,0-1,4,0,,0
+    <BLANKLINE>
+    """
+    return "".join([",".join(_COLUMNS) + "\n", *map(_line, allocations)])
+
+
+def _line(each: Allocated) -> str:
+    names = ",".join(map(quoted, (each.job_id, each.first_id)))
+    gres = quoted(",".join(map(str, each.gres)))
+    return (
+        f"{names},{each.starting_time:f},{quoted(each.partition)},"
+        f"{each.hosts},{each.cores},{each.memory},{gres},{each.whole:d}\n"
+    )
+
+
+def read_allocations(path: str | os.PathLike[str]) -> list[Allocated]:
+    """Read an allocations.csv: what each started job took of its hosts. Times have six decimals.
+
+    Raises:
+        OSError: the file cannot be read.
+        InputError: the file is not an allocations.csv; the error names the line, and the column by its name.
+    """
+    with open(path, encoding="utf-8", newline="") as file:
+        return parse_allocations(file, os.fspath(path))
+
+
+def parse_allocations(lines: Iterable[str], name: str) -> list[Allocated]:
+    """Read the text of an allocations.csv, see `read_allocations`.
+
+    Args:
+        lines: its lines, with their ends.
+        name: its name in error messages.
+
+    Raises:
+        InputError: it is not an allocations.csv.
+    """
+    rows = csv.reader(lines, strict=True)
+    begin = 1
+    found: dict[str, Allocated] = {}
+    try:
+        for values in rows:
+            if begin == 1:
+                _expect_header(values)
+            else:
+                each = _allocated(values)
+                if each.job_id in found:
+                    raise InputError(f"job {shown(each.job_id)} has a row already, and a job starts once", "job_id")
+                found[each.job_id] = each
+            begin = rows.line_num + 1
+        if begin == 1:
+            _expect_header([])
+    except InputError as error:
+        raise InputError(error.reason, error.path, file=name, line=begin) from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        reason = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise InputError(f"it is not an allocations.csv: {reason}", file=name, line=begin) from None
+    return list(found.values())
+
+
+def _expect_header(values: list[str]) -> None:
+    if tuple(values) != _COLUMNS:
+        raise InputError(
+            f"it is not an allocations.csv: expected the columns {','.join(_COLUMNS)}, got {shown(values)}"
+        )
+
+
+def _allocated(values: list[str]) -> Allocated:
+    if len(values) != len(_COLUMNS):
+        raise InputError(f"expected {len(_COLUMNS)} values, got {len(values)}")
+    row = dict(zip(_COLUMNS, values, strict=True))
+    is_whole = row["whole"] == "1"
+    gres = [_GRES.fullmatch(part) for part in row["gres"].split(",") if row["gres"]]
+    number = "0, as it has whole hosts" if is_whole else "a whole number >= 0"
+    kinds = "nothing, as it has whole hosts" if is_whole else "generic resources such as gpu:2"
+    for column, expected, is_right in (
+        ("job_id", "the name of a job", row["job_id"] != ""),
+        ("first_id", "the name of a job", row["first_id"] != ""),
+        ("starting_time", "seconds", _is_time(row["starting_time"])),
+        ("hosts", "a host set such as 0-3 8", _is_host_set(row["hosts"])),
+        ("whole", "0 or 1", row["whole"] in ("0", "1")),
+        ("cores", number, _is_number(row["cores"], is_whole)),
+        ("memory", number, _is_number(row["memory"], is_whole)),
+        ("gres", kinds, all(gres) and not (is_whole and gres)),
+    ):
+        if not is_right:
+            raise InputError(f"expected {expected}, got {shown(row[column])}", column)
+    return Allocated(
+        job_id=row["job_id"],
+        first_id=row["first_id"],
+        starting_time=float(row["starting_time"]),
+        partition=row["partition"],
+        hosts=row["hosts"],
+        cores=int(row["cores"]),
+        memory=int(row["memory"]),
+        gres=tuple(Gres(each[1], each[2], int(each[3])) for each in gres if each is not None),
+        whole=is_whole,
+    )
+
+
+def _is_number(text: str, is_whole: bool) -> bool:
+    return text == "0" if is_whole else _NUMBER.fullmatch(text) is not None
+
+
+def _is_time(text: str) -> bool:
+    return _TIME.fullmatch(text) is not None and math.isfinite(float(text))
+
+
+def _is_host_set(text: str) -> bool:
+    """Whether a text is a host set in its canonical form: in ascending order, without overlaps."""
+    if _HOSTS.fullmatch(text) is None:
+        return False
+    last = -1
+    for part in text.split(" "):
+        first, _, end = part.partition("-")
+        if int(first) <= last or (end and int(end) <= int(first)):
+            return False
+        last = int(end or first)
+    return True
