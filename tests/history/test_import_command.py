@@ -146,7 +146,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     header, first = SACCT.splitlines()[:2]
     with log.open("w") as file:
         file.write(f"{header}\n")
-        file.writelines(f"{first.replace('7|', f'{number}|', 1)}\n" for number in range(20_000))
+        file.writelines(f"{first.replace('7|', f'{number}|', 1)}\n" for number in range(15_000))
     command = [sys.executable, "-m", "batprotocol", "import", str(log), "-o", str(output)]
     program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
@@ -156,3 +156,32 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     program.communicate(timeout=60)
     assert program.returncode == 130
     assert os.listdir(tmp_path) == ["log.txt"]
+
+
+MEASURED = """
+import resource, sys
+from batprotocol.cli.main import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+"""
+
+
+def memory_of(log: Path, output: Path, rows: int) -> int:
+    """The mebibytes that an import of so many rows takes."""
+    with log.open("w") as file:
+        file.write("id,submitted,started,ended,hosts,user,walltime\n")
+        for number in range(rows):
+            begin = (number * 7919) % rows  # not sorted
+            file.write(f"{number},{begin},{begin + 5},{begin + 65},n{number % 997},u{number % 101},600\n")
+    command = [sys.executable, "-c", MEASURED, "import", str(log), "-o", str(output)]
+    return int(subprocess.run(command, capture_output=True, check=True).stderr)
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("name", ["w.json", "log.parquet", "log.csv"])
+def test_memory_does_not_grow_with_the_log(tmp_path: Path, name: str) -> None:
+    few = memory_of(tmp_path / "log.csv", tmp_path / f"out-{name}", 20_000)
+    many = memory_of(tmp_path / "log.csv", tmp_path / f"out-{name}", 200_000)
+    assert many < few + 50, (few, many)

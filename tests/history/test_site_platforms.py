@@ -127,7 +127,7 @@ def test_a_wrong_file_is_an_error_with_its_place(tmp_path: Path, text: str, erro
     assert str(path) in str(caught.value)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.binary(max_size=200)
     | st.text(alphabet='NodeName=[-]0, \n{}":', max_size=60).map(lambda text: b"NodeName=" + text.encode())
@@ -168,7 +168,7 @@ def seen(platform: Platform) -> list[Any]:
     return [(host.name, host.cores, dict(host.properties)) for host in platform.hosts]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(hosts, min_size=1, max_size=4, unique_by=lambda host: host.name))
 def test_lines_and_xml_describe_the_same_platform(tmp_path_factory: Any, given_hosts: list[SiteHost]) -> None:
     platform = described_platform(platform_lines(given_hosts))
