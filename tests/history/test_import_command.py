@@ -9,17 +9,23 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from commands import run_here
+from support import SHARED
 
 from batprotocol.cli.main import batproto
 from batprotocol.history.formats import FORMATS
 from batprotocol.history.opening import read_log
+from batprotocol.model import parse_hosts
+from batprotocol.requests import expanded_names
 from batprotocol.simulator import described_platform, read_platform, read_workload
 
 WITHOUT_ENGINE = True
+
+REAL = SHARED / "slurm" / "sacct"
 
 SACCT = """\
 JobID|User|Account|Partition|Submit|Start|End|State|NNodes|AllocCPUS|NodeList|Timelimit
@@ -60,6 +66,30 @@ def test_each_policy_can_run_what_was_imported(log: Path, tmp_path: Path) -> Non
     told = run_here("simulate", "easy", "-p", tmp_path / "hosts.xml", "-w", tmp_path / "w.json")
     assert "rejected" not in told.err
     assert re.search(r"jobs +3 \(2 succeeded, 1 failed\)", told.out)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the log of a real Slurm is not here")
+def test_the_log_of_a_real_slurm(tmp_path: Path) -> None:
+    nodes, hosts = REAL / "scontrol_show_nodes.txt", tmp_path / "hosts.xml"
+    run_here("import", REAL / "sacct_P_wide.txt", "--nodes", nodes, "-o", tmp_path / "w.json", "-p", hosts)
+    header, *rows = (line.split("|") for line in (REAL / "sacct_P_wide.txt").read_text().splitlines())
+    last = {row[0]: dict(zip(header, row, strict=False)) for row in rows if "." not in row[0]}
+    origin = min(at(row["Submit"]) for row in last.values() if row["Start"] != "Unknown")
+    names = [host.name for host in read_platform(hosts).hosts]
+    workload = read_workload(tmp_path / "w.json")
+    for submission in workload:
+        row = last[submission.id.removeprefix("w0!")]
+        recorded = json.loads(submission.job.extra_data or "")["recorded"]
+        assert origin + recorded["start"] == at(row["Start"])
+        assert [names[number] for number in parse_hosts(recorded["hosts"])] == expanded_names(row["NodeList"])
+        assert submission.job.resource_request == int(row["NNodes"])
+    assert len(workload) == sum(row["Start"] != "Unknown" for row in last.values())
+    told = run_here("simulate", "easy", "-p", hosts, "-w", tmp_path / "w.json")
+    assert "rejected" not in told.err
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(f"{text}+00:00").timestamp()
 
 
 def test_a_table_is_the_log_again(log: Path, tmp_path: Path) -> None:

@@ -109,6 +109,11 @@ def test_a_real_cluster() -> None:
         ("", "expected the output of scontrol show node, slurm.conf, or the output of pbsnodes -F json"),
         ("ClusterName=x\nInclude nodes.conf\n", "use the file that it includes, 'nodes.conf'"),
         ("NodeName=n[0-1 CPUs=4", ":1: "),
+        ("NodeName=n0\nPartitionName=p Nodes=n[0", ":2: partition p: "),
+        (
+            "NodeName=n[0-99999]\n" + "PartitionName=p Nodes=ALL\n" * 11,
+            ":11: partition p: the lines of the file stand for more",
+        ),
         ("\nNodeName=n0 CPUs=x", ":2: cpus: expected a whole number"),
         ("NodeName=n0 CPUTot=8 Gres=1!", "node n0: gres: expected NAME"),
         ('{"nodes": [1]}', "nodes[0]: expected a node with a name"),
