@@ -55,7 +55,7 @@ def main() -> int:
     parser.add_argument("python", help="a Python that has accasim 1.1.3")
     parser.add_argument("output", type=Path, help="where to write the table, a .csv.xz")
     given = parser.parse_args()
-    workload = lublin_workload(HOSTS, JOBS, seed=SEED, load=LOAD)
+    workload = lublin_workload(HOSTS, JOBS, seed=SEED, offered_load=LOAD)
     jobs = []
     for each in workload:
         profile = workload.profiles[each.job.profile_id].profile

@@ -43,7 +43,7 @@ def run(seed: int) -> list[list[list[float]]]:
     """The metrics of a seed, by loads and policies."""
     found = []
     for load in LOADS:
-        workload = lublin_workload(HOSTS, JOBS, seed=seed, load=load)
+        workload = lublin_workload(HOSTS, JOBS, seed=seed, offered_load=load)
         platform = platform_for([workload])
         flat = [simulate(platform, workload, named(policy)()).metrics().flat() for policy in POLICIES]
         found.append([[each[name] for name in NAMES] for each in flat])

@@ -96,7 +96,7 @@ def policies(start: str) -> list[str]:
 
 def _with_part(start: str) -> Iterator[str]:
     """The names with one more part. Parts have hyphens of their own, so each + and - may be the last one."""
-    from batprotocol.policies.names import PARTS, parts_of
+    from batprotocol.policies.names import PARTS, is_compatible, parts_of
 
     for place in range(len(start) + 1):
         head, rest = start[:place], start[place:]
@@ -107,7 +107,8 @@ def _with_part(start: str) -> Iterator[str]:
             continue
         kinds = {part.kind for part in used if part.kind != "settings"}
         for part in PARTS.values():
-            if part.name.startswith(rest.lower()) and part.kind not in kinds and part not in used:
+            fits = part.kind not in kinds and part not in used and all(is_compatible(each, part.name) for each in used)
+            if fits and part.name.startswith(rest.lower()):
                 yield head + part.name + ("=" if part.options == "FILE" else "")
 
 

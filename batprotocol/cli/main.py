@@ -61,7 +61,7 @@ _OVERVIEW = {
         "policies": "List the built-in policies, and the parts of their names.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
         "import": "Make a workload of the log of a resource manager.",
-        "workload": "Make workloads of other formats, such as workflows.",
+        "workload": "Describe workloads, and make workloads of other formats.",
         "compare": "Compare the results of two simulations, job by job.",
         "study": "Run many simulations, and make tables and plots of them.",
         "conformance": "Test whether a scheduler, in any language, keeps the rules.",

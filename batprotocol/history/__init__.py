@@ -4,8 +4,8 @@ The data take this way: `lines` has the lines of a file, a format (a module or p
 makes `LoggedJob` values of them (`jobs`), and counts what it leaves out (`left_out`). Everything else works on these
 values and does not know where they come from. The package must not know schedulers.
 
-- `opening` finds the format of a file, and reads its jobs as often as they are needed. `choosing` limits logs
-  to a period.
+- `opening` finds the format of a file, and reads its jobs as often as they are needed. `choosing` limits logs to a
+  period.
 - `slurm` reads Slurm's accounting. `columns` reads tables of published logs, by files that name their columns.
 - `tables` writes logged jobs as Parquet or CSV, and reads them again. `anonymous` replaces names.
 - `runs`: the attempts of jobs that started and ended, with their shares of hosts. `surveys`: a first look at a whole

@@ -4,7 +4,7 @@
 for programs that load schedulers from files only. Each part is a class of a few lines in `orders`, `backfilling` (which
 makes reservations in a `profile`), `allocations` or `walltimes`. The parts read the state in `jobs` and `queue`.
 `switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
-share hosts, with partitions, limits, dependencies and preemption.
+share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from batprotocol.policies.jobs import *
 from batprotocol.policies.names import *
 from batprotocol.policies.orders import *
 from batprotocol.policies.queue import *
+from batprotocol.policies.replaying import *
 from batprotocol.policies.scheduler import *
 from batprotocol.policies.site import *
 from batprotocol.policies.walltimes import *

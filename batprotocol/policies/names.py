@@ -16,7 +16,18 @@ from batprotocol.policies import allocations, backfilling, orders, walltimes
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.site import SiteRules, read_site
 
-__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "parts_of", "site_file", "with_options"]
+__all__ = [
+    "KINDS",
+    "PARTS",
+    "Part",
+    "PolicyNameError",
+    "is_compatible",
+    "is_name",
+    "named",
+    "parts_of",
+    "site_file",
+    "with_options",
+]
 
 KINDS: Final[Mapping[str, str]] = {
     "order": "Queue order",
@@ -24,6 +35,7 @@ KINDS: Final[Mapping[str, str]] = {
     "allocation": "Allocation",
     "walltimes": "Expected run times",
     "settings": "Settings",
+    "replay": "Replay",
 }
 """The kinds of parts, as headings."""
 
@@ -81,6 +93,11 @@ def named(text: str, folder: str = "") -> type[Policy]:
         given = options.split(",") if equals else []
         chosen[slot] = part, [os.path.join(folder, options)] if name == "site" and options else given
 
+    without = next((part.name for part, _ in chosen.values() if not is_compatible(part, "recorded")), None)
+    if "replay" in chosen and without is not None:
+        why = f"the log decides all that {without} would; write recorded alone"
+        raise PolicyNameError(f"{shown(text)} is not a policy: {why}")
+
     def arguments() -> dict[str, Any]:
         made = dict(part.make(options) for part, options in chosen.values())
         rules, (order, weights) = made.get("site"), chosen.get("order", (None, []))
@@ -107,6 +124,17 @@ def parts_of(text: str) -> list[Part] | None:
     """The parts of a name, in its order; None if one of its words is not a part."""
     parts = [PARTS.get(word.partition("=")[0]) for word in _words(text)]
     return [part for part in parts if part is not None] if all(parts) else None
+
+
+def is_compatible(part: Part, other: str) -> bool:
+    """Whether two different parts can be in one name, as far as their kinds do not decide it.
+
+    Args:
+        part: a part.
+        other: the name of another part, or the same one.
+    """
+    names = {part.name, other}
+    return "recorded" not in names or names <= {"recorded", "resolution"}
 
 
 def is_name(text: str) -> bool:
@@ -326,6 +354,11 @@ _SETTINGS: Final = (
     ),
 )
 
+_REPLAY: Final = Part(
+    *("replay", "recorded", "", "Jobs start when and where the log says, in `recorded` of their extra data.", ""),
+    lambda options: ("replays", True),
+)
+
 PARTS: Final[Mapping[str, Part]] = {
     part.name: part
     for part in (
@@ -334,6 +367,7 @@ PARTS: Final[Mapping[str, Part]] = {
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *_SETTINGS,
+        _REPLAY,
     )
 }
 """All parts by name."""

@@ -36,6 +36,7 @@ from batprotocol.policies.backfilling import Backfilling, NoBackfilling
 from batprotocol.policies.jobs import Ending, RunningJob, State, WaitingJob
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Queue
+from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.driver import SiteDriver
 from batprotocol.policies.switching import Switching
@@ -65,6 +66,9 @@ class Policy(Scheduler):
             policy switches them on for the next job that gets them. By default, jobs get hosts that are awake first.
         resolution: times that differ by less count as equal, in seconds, >= 0. As Batsim's messages take a while, jobs
             start a few microseconds after others have ended.
+        site: the rules of a site; by default, there are none.
+        replays: whether jobs start when and where a log says, see `recorded` in their extra data. The other parts have
+            no effect then, except for the resolution.
 
     Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
     and logs that as `batprotocol.policies`: jobs that request no hosts or more than there are, and jobs that Batsim
@@ -95,6 +99,7 @@ class Policy(Scheduler):
         resolution: float = 1e-3,
         off_after: float = math.inf,
         site: SiteRules | None = None,
+        replays: bool = False,
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
@@ -102,9 +107,10 @@ class Policy(Scheduler):
         self.backfilling = backfilling or NoBackfilling()
         self.switching = Switching(off_after)
         self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
+        self.shares_hosts = self.allocation.share > 1
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
-        self.rules = site
+        self.rules, self.replays = site, replays
         if site is not None and site.can_preempt:  # jobs that give way run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
@@ -112,7 +118,12 @@ class Policy(Scheduler):
     @property
     def site(self) -> Site | None:
         """The jobs that share hosts; None as long as all jobs ask for whole hosts, and there are no rules."""
-        return None if self._driver is None else self._driver.site
+        return self._driver.site if isinstance(self._driver, SiteDriver) else None
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """If it replays a log: the jobs that could not start when and where the log says; else none."""
+        return tuple(self._driver.conflicts) if isinstance(self._driver, Replay) else ()
 
     @property
     def allocated(self) -> Sequence[Allocated]:
@@ -120,10 +131,11 @@ class Policy(Scheduler):
 
         A job that ended before the first one that shares hosts is not in it: it had its hosts for itself.
         """
-        return () if self._driver is None else self._driver.site.allocated
+        driver = self._driver
+        return () if driver is None else driver.allocated if isinstance(driver, Replay) else driver.site.allocated
 
     def _prepare(self, state: State) -> None:
-        self._driver: SiteDriver | None = None
+        self._driver: SiteDriver | Replay | None = None
         self._computing: tuple[Host, ...] = ()
         self.state = state
         self._look_around()
@@ -154,7 +166,11 @@ class Policy(Scheduler):
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
         self._computing = tuple(event.computation_hosts)
-        if self.rules is not None:
+        if self.replays:
+            self._driver = Replay(
+                self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at
+            )
+        elif self.rules is not None:
             self._open_site(self.rules)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
@@ -352,7 +368,7 @@ class Policy(Scheduler):
         except InputError:
             return True  # the site rejects it with its reason
 
-    def _open_site(self, rules: SiteRules) -> None:
+    def _open_site(self, rules: SiteRules) -> Site:
         ranking, contiguous = self.allocation.ranking, self.allocation.contiguous
         parts = {
             "off": self.switching.after < math.inf,
@@ -365,7 +381,7 @@ class Policy(Scheduler):
             raise SchedulerError(
                 f"{part} does not know jobs that share hosts: use another part, or jobs that ask for whole hosts"
             )
-        self._driver = SiteDriver(
+        driver = self._driver = SiteDriver(
             *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes),
             ranking=ranking,
             contiguous=contiguous,
@@ -373,17 +389,18 @@ class Policy(Scheduler):
             reject=self._reject,
             call_at=self._call_at,
         )
+        return driver.site
 
     def _submit_to_site(self, event: JobSubmittedEvent, submitted: float) -> None:
         """Give a job to the site, which opens with the first job that needs it."""
         if self._driver is None:
             self._take_ends()
-            self._open_site(SiteRules())
-            assert self._driver is not None
+            site = self._open_site(SiteRules())
             for running in self.state.running.values():
-                self._driver.site.adopt(running)
+                site.adopt(running)
             for waiting in list(self.queue.jobs.values()):
-                self._driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
+                site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
+        assert self._driver is not None
         self._driver.submitted(event, self._count, submitted)
         self._count += 1
 

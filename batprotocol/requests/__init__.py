@@ -2,11 +2,12 @@
 
 Jobs ask in their extra data, a JSON object; hosts offer in their properties. Names and meanings are Slurm's where
 Slurm has one. `keys` lists the keys of both. `request` reads what a job asks for, `offer` what a host offers; they
-use `amounts` (memory, generic resources, times), `features` (constraints), `dependencies` and `ranges` (names of
-hosts). `fitting` matches the two: the hosts that a job can ever have, or why there are none. `waiting` decides when
-the dependencies of jobs are satisfied, with `circles` for jobs that wait for each other. `checking` checks the
-requests of whole workloads. `paths` has the longest paths through such jobs, `lives` the ids of jobs that run again,
-and `allocated` what started jobs take of their hosts. `schema` writes the vocabulary as JSON schema.
+use `amounts` (memory, generic resources, times), `features` (constraints), `dependencies`, `recordings` (what a log
+says about a job) and `ranges` (names of hosts). `fitting` matches the two: the hosts that a job can ever have, or why
+there are none. `waiting` decides when the dependencies of jobs are satisfied, with `circles` for jobs that wait for
+each other. `checking` checks the requests of whole workloads. `paths` has the longest paths through such jobs, `lives`
+the ids of jobs that run again, and `allocated` what started jobs take of their hosts. `schema` writes the vocabulary as
+JSON schema.
 
 This package must not know schedulers.
 """
@@ -22,6 +23,7 @@ from batprotocol.requests.fitting import Site
 from batprotocol.requests.offer import Offer, read_offer
 from batprotocol.requests.paths import longest_paths
 from batprotocol.requests.ranges import expanded_names, folded_names
+from batprotocol.requests.recordings import Recording, moved_recording, with_recording
 from batprotocol.requests.request import ArrayTask, Request, read_request
 from batprotocol.requests.schema import host_schema, request_schema
 from batprotocol.requests.waiting import Dependencies, Verdict
@@ -36,6 +38,7 @@ __all__ = [
     "Gres",
     "Moment",
     "Offer",
+    "Recording",
     "Request",
     "Site",
     "Verdict",
@@ -44,7 +47,9 @@ __all__ = [
     "folded_names",
     "host_schema",
     "longest_paths",
+    "moved_recording",
     "read_offer",
     "read_request",
     "request_schema",
+    "with_recording",
 ]

@@ -48,6 +48,9 @@ JOB_KEYS: Final[dict[str, Key]] = {
     "array": Key("array", "The array that the job is a task of: `ID_TASK`, or `ID_TASK%LIMIT`.", "--array"),
     "requeue": Key("boolean", "Whether the job may run again after it was preempted or its host failed.", "--requeue"),
     "reservation": Key("text", "The reservation that the job uses.", "--reservation"),
+    "recorded": Key(
+        "recorded", 'When and where a log says that the job started: `{"start": 60, "hosts": "0-3"}`, in seconds.'
+    ),
 }
 """The keys of the extra data of jobs."""
 

@@ -14,6 +14,7 @@ from batprotocol.requests.amounts import Gres, Moment, parse_count, parse_gres, 
 from batprotocol.requests.dependencies import Dependency, parse_dependency
 from batprotocol.requests.features import Constraint, parse_constraint
 from batprotocol.requests.keys import JOB_KEYS
+from batprotocol.requests.recordings import Recording, parse_recording
 
 __all__ = ["NOTHING", "ArrayTask", "Request", "read_request"]
 
@@ -68,6 +69,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     array: ArrayTask | None = None
     requeue: bool | None = None
     reservation: str | None = None
+    recorded: Recording | None = None
     unknown: tuple[str, ...] = ()
     """The keys of the extra data that are not in the vocabulary. They are kept, and have no effect."""
 
@@ -193,4 +195,5 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "constraint": parse_constraint,
     "dependency": parse_dependency,
     "array": _array,
+    "recorded": parse_recording,
 }

@@ -46,6 +46,15 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "constraint": {"type": "string", "minLength": 1, "maxLength": 1000},
     "dependency": {"type": "string", "pattern": f"^ *({'|'.join(KINDS)})"},
     "array": {"type": "string", "pattern": "^.+_[0-9]{1,9}(%[0-9]{1,9})?$"},
+    "recorded": {
+        "type": "object",
+        "properties": {
+            "start": {"type": "number"},
+            "hosts": {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?([ ,]+[0-9]+(-[0-9]+)?)*$"},
+        },
+        "required": ["start"],
+        "additionalProperties": False,
+    },
 }
 """The form of the values of each kind. The readers check more than a schema can express."""
 

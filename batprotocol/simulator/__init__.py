@@ -13,6 +13,7 @@ simulation, and `simulating` runs a simulation from its inputs to its results.
 
 from typing import TYPE_CHECKING, Any
 
+from batprotocol.deprecation import old_names
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs import *
 from batprotocol.simulator.inputs import __all__ as _inputs
@@ -24,6 +25,8 @@ from batprotocol.simulator.watching import Watcher, watched
 
 if TYPE_CHECKING:
     from batprotocol.simulator.peers import connect, load_library
+
+_old = old_names(__name__, {"scaled_load": "scaled_arrivals"})
 
 __all__ = [
     "DecisionComponent",
@@ -43,7 +46,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import functions that need ZeroMQ, or load libraries, at their first use: most simulations do not need them."""
     if name not in ("connect", "load_library"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _old(name)
     from batprotocol.simulator import peers
 
     globals()[name] = found = getattr(peers, name)

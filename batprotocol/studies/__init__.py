@@ -13,15 +13,30 @@ take this way:
   that fail (`keeping`), and reports in `outcomes` how runs ended.
 - `measuring` computes the metrics of runs when they end, or later from their files.
 - `store` keeps the results, and returns them as rows.
-- `comparing` makes tables, plots and comparisons of rows from any source.
+- `loads` has the offered load of each workload. `comparing` makes tables, plots and comparisons of rows from any
+  source.
 
 It must not know of campaigns.
 """
 
 from batprotocol.studies.keys import KEYS
-from batprotocol.studies.measuring import with_metrics
+from batprotocol.studies.loads import WorkloadLoad, loads_of
+from batprotocol.studies.measuring import with_groups, with_metrics
 from batprotocol.studies.running import Progress, Study, read_rows
 from batprotocol.studies.runs import Run
 from batprotocol.studies.store import Row, Rows, Store
 
-__all__ = ["KEYS", "Progress", "Row", "Rows", "Run", "Store", "Study", "read_rows", "with_metrics"]
+__all__ = [
+    "KEYS",
+    "Progress",
+    "Row",
+    "Rows",
+    "Run",
+    "Store",
+    "Study",
+    "WorkloadLoad",
+    "loads_of",
+    "read_rows",
+    "with_groups",
+    "with_metrics",
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from batprotocol.conversation import RULE_SETS
@@ -103,9 +103,11 @@ KEYS: Final[Mapping[str, Key]] = {
     "shift": _changing("shift", *_TRUTH),
     "larger": _changing("larger", *_TRUTH),
     "runtime_limits": _changing("runtime-limits", *_TRUTH),
+    "recorded": _changing("recorded", *_TRUTH),
+    "partitions": _changing("partitions", *_TRUTH),
     "weeks": _changing("weeks", '"shuffled" or "resampled"', lambda value: value in ("shuffled", "resampled")),
     "period": _changing("period", "seconds > 0", _is_positive),
-    "load": _changing("load", "a number > 0", _is_positive, "; of a model, the load itself"),
+    "arrival_factor": _changing("arrival-factor", "a number > 0", _is_positive),
     "offered_load": _changing("offered-load", "a number > 0", _is_positive),
     "estimates": _changing("estimates", '"exact"', lambda value: value == "exact"),
     "estimate_factor": _changing("estimate-factor", "a number >= 0", _is_factor),
@@ -152,19 +154,28 @@ KEYS: Final[Mapping[str, Key]] = {
 }
 """All keys, in the order in which runs are listed: the last one changes first."""
 
-OLD_KEYS: Final = {"badness": "estimate_factor"}
-"""The old names of keys. They work for one version more."""
+OLD_KEYS: Final = {"badness": ("estimate_factor", "estimate_factor"), "load": ("arrival_factor", "offered_load")}
+"""The old names of keys, each with the new one for files, and the one for models. They work for one version more."""
 
 
-def with_new_names(keys: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def with_new_names(keys: Mapping[str, Any], of_models: Iterable[bool]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The same keys without old names, and a sentence on each old name. It warns of each.
 
+    Args:
+        keys: the keys of a study.
+        of_models: whether each workload of the study is drawn from a model.
+
     Raises:
-        StudyError: a key is given by both of its names.
+        StudyError: a key is given by both of its names, or has two new names in this study.
     """
-    found, notes = dict(keys), []
-    for old, new in OLD_KEYS.items():
+    found, notes, kinds = dict(keys), [], set(of_models)
+    for old, names in OLD_KEYS.items():
         if old in found:
+            possible = {names[is_model] for is_model in kinds}
+            if len(possible) > 1:
+                first, second = sorted(possible)
+                raise StudyError(f"it means {first} for files and {second} for models: give one of these", old)
+            (new,) = possible
             if new in found:
                 raise StudyError(f"{new} and {old}, its old name, exclude one another: give {new} only", old)
             found[new] = found.pop(old)

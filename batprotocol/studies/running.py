@@ -92,7 +92,8 @@ class Study:
         timeout: the maximum real time of a run in seconds.
         memory: the maximum address space of the process of a run, in bytes or as a text such as `"2GB"`; 0: no limit.
         metrics: metrics that files define, as `FILE.py:FUNCTION` or made by `batprotocol.simulator.metric`.
-        axes: all other keys: `workload`, `platform`, `load`, `seed`... `batprotocol.studies.KEYS` has all of them.
+        axes: all other keys: `workload`, `platform`, `offered_load`, `seed`... `batprotocol.studies.KEYS` has all of
+            them.
 
     Raises:
         StudyError: the description is not valid.

@@ -28,11 +28,11 @@ __all__ = ["Description", "read_description"]
 _SETTINGS: Final = ("name", "timeout", "memory", "metrics")
 _EXAMPLE: Final = "example"
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_OF_MODELS: Final = ("jobs", "load", "offered_load", "estimates", "estimate_factor", "walltimes", "seed")
+_OF_MODELS: Final = ("jobs", "arrival_factor", "offered_load", "estimates", "estimate_factor", "walltimes", "seed")
 """The changes of a workload that is drawn from a model."""
 _DRAWN: Final = {"weeks": "weeks", "estimate_factor": "estimates"}
 """The parts of a workload that are drawn at random, by the keys that cause it."""
-_EXCLUSIVE: Final = (("estimates", "estimate_factor"), ("load", "offered_load"))
+_EXCLUSIVE: Final = (("estimates", "estimate_factor"), ("arrival_factor", "offered_load"))
 """A study has at most one key of each of these groups."""
 _SEED: Final = "{seed}"
 """The placeholder for the seed in the initialization data and in the arguments of a scheduler."""
@@ -68,7 +68,9 @@ class Description:
         self.folder = os.path.abspath(folder)
         """The folder of the files that it names."""
         try:
-            keys, self.notes = with_new_names(keys)
+            keys, self.notes = with_new_names(
+                keys, map(_is_model, values_of("workload", keys.get("workload", _EXAMPLE)))
+            )
             self._expect_keys(keys)
             self.name: str = keys.get("name", "study")
             """The name of the study."""
@@ -147,7 +149,7 @@ class Description:
         if not isinstance(text, str):
             return _Input(label, text, None, options)
         path, mark, query = text.partition("?") if key == "workload" else (text, "", "")
-        if key == "workload" and path.startswith("lublin:"):
+        if key == "workload" and _is_model(text):
             return _Input(label, text, None)
         examples = {"workload": EXAMPLE_WORKLOAD, "platform": EXAMPLE_PLATFORM}
         path = examples.get(key, path) if path == _EXAMPLE else os.path.join(self.folder, path)
@@ -421,6 +423,12 @@ def _changes(value: Mapping[str, Any], workload: _Input) -> dict[str, str]:
     return found
 
 
+def _is_model(workload: Any) -> bool:
+    """Whether a workload is drawn from a model, by its name."""
+    name = workload.get("workload") if isinstance(workload, Mapping) else workload
+    return isinstance(name, str) and name.startswith("lublin:")
+
+
 def _word(key: str) -> str:
     """The name of a key in names of workloads."""
     return key.replace("_", "-")
@@ -429,7 +437,8 @@ def _word(key: str) -> str:
 def _words(workload: _Input) -> set[str]:
     """The options in the name of a workload, by their present names."""
     words = (part.partition("=")[0] for part in str(workload.text).partition("?")[2].split("&"))
-    return {_word(OLD_KEYS.get(word, word)) for word in words}
+    old = {name: _word(new[workload.files is None]) for name, new in OLD_KEYS.items()}
+    return {old.get(word, word) for word in words}
 
 
 def _draws(value: Mapping[str, Any], workload: _Input) -> tuple[str, ...]:
@@ -453,7 +462,7 @@ def _wanted(only: Iterable[str], axes: Mapping[str, Sequence[Any]]) -> dict[str,
     found: dict[str, set[str]] = {}
     for each in only:
         axis, equals, text = each.partition("=")
-        axis = OLD_KEYS.get(axis, axis)
+        axis = next((new for new in OLD_KEYS.get(axis, ()) if new in axes), axis)
         if not equals or axis not in axes:
             raise StudyError(f"expected AXIS=VALUE with one of the axes {', '.join(axes)}, got {shown(each)}")
         known = {str(value) for value in axes[axis]}

@@ -51,7 +51,7 @@ def offered(bin: Path, line: str, folder: Path) -> list[str]:
     return [each for each in done.stdout.splitlines() if each]
 
 
-STUDY = 'scheduler = ["fcfs", "easy", "easy-sjf"]\nworkload = "example"\nload = [0.6, 0.8]\n'
+STUDY = 'scheduler = ["fcfs", "easy", "easy-sjf"]\nworkload = "example"\narrival_factor = [0.6, 0.8]\n'
 
 
 @needs_bash
@@ -73,8 +73,8 @@ STUDY = 'scheduler = ["fcfs", "easy", "easy-sjf"]\nworkload = "example"\nload = 
         ("batproto study run study.toml --only scheduler=e", ["easy", "easy-sjf"]),
         ("batproto study run study.toml --only scheduler=", ["fcfs", "easy", "easy-sjf"]),
         ("batproto study run study.toml --only scheduler=easy,f", ["easy,fcfs"]),
-        ("batproto study run study.toml --only lo", ["load=0.6", "load=0.8"]),
-        ("batproto study list study.toml --only=load=0.8", ["0.8"]),
+        ("batproto study run study.toml --only arr", ["arrival_factor=0.6", "arrival_factor=0.8"]),
+        ("batproto study list study.toml --only=arrival_factor=0.8", ["0.8"]),
         ("batproto study table study.toml --only sch", ["scheduler=fcfs", "scheduler=easy", "scheduler=easy-sjf"]),
         ("batproto study table study.toml --rows s", ["scheduler"]),
         ("batproto study table study.toml --baseline f", ["fcfs"]),
@@ -100,7 +100,10 @@ def test_tab_in_a_real_bash(bin: Path, tmp_path: Path) -> None:
     for typed, line in (
         ("batproto simulate easy-sj\t", "batproto simulate easy-sjf "),
         ("batproto simulate sjf+easy=sjf,no\t", "batproto simulate sjf+easy=sjf,no-spare "),
-        ("batproto study run study.toml --only load=0.8\t", "batproto study run study.toml --only load=0.8 "),
+        (
+            "batproto study run study.toml --only arrival_factor=0.8\t",
+            "batproto study run study.toml --only arrival_factor=0.8 ",
+        ),
         ("batproto study run study.toml --only scheduler=fc\t", "batproto study run study.toml --only scheduler=fcfs "),
     ):
         assert _line_after(typed, bin, tmp_path) == line

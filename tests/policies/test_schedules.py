@@ -48,7 +48,9 @@ WITHOUT_ENGINE = True
 
 KNOWN = DATA / "policies" / "schedules.txt"
 ORDERS = [name for name, part in PARTS.items() if part.kind == "order"]
-HOSTS = [name for name, part in PARTS.items() if part.kind not in ("order", "backfilling", "walltimes", "settings")]
+HOSTS = [
+    name for name, part in PARTS.items() if part.kind not in ("order", "backfilling", "walltimes", "settings", "replay")
+]
 NAMES = [
     *(f"{order}+easy" for order in ORDERS),
     *(f"{order}+conservative" for order in ("saf", "wfp3", "multifactor", "lcfs")),
@@ -57,7 +59,14 @@ NAMES = [
     *("none", "greedy", "greedy=saf", "greedy=laf+ljf", "easy=sjf", "easy=laf,no-spare", "easy=sjf,strict"),
     *("easy=once", "easy=strict,no-spare,once+laf", "reservations=1", "reservations=4", "reservations=3,sjf+saf"),
     *("conservative=0", "conservative=5", "conservative=20+sjf", "predicted+easy", "predicted=3+conservative+saf"),
-    *("predicted+reservations", "each+easy", "keep+easy+saf", "keep+wfp3+conservative", "resolution=1+easy"),
+    *(
+        "recorded",
+        "predicted+reservations",
+        "each+easy",
+        "keep+easy+saf",
+        "keep+wfp3+conservative",
+        "resolution=1+easy",
+    ),
     *("resolution=0+conservative", "off=0+easy", "off=600+easy+best-contiguous", "off=120+conservative"),
     *("off=60+greedy+last", "off=300+shared=2+easy", "multifactor=1,5000,0+easy", "multifactor=0,0,1+easy"),
     "multifactor=2000,-500,1000+conservative",

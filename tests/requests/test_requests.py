@@ -71,6 +71,7 @@ def test_all_keys_are_read() -> None:
         "array": "12_3%2",
         "requeue": False,
         "reservation": "r",
+        "recorded": {"start": 60, "hosts": "0-2 8"},
     }
     assert set(given) == set(JOB_KEYS) == set(request_schema()["properties"])
     request = asked(**given, mine=1)
@@ -80,6 +81,8 @@ def test_all_keys_are_read() -> None:
     assert request.begin.of(100.0) == 220.0
     assert request.array is not None
     assert (request.array.array, request.array.task, request.array.limit) == ("12", 3, 2)
+    assert request.recorded is not None
+    assert (request.recorded.start, list(request.recorded.hosts or ())) == (60.0, [0, 1, 2, 8])
     needs = needs_of(request, 4)  # two of the tasks on each host at most
     assert (needs.cores, needs.memory, str(needs.gres[0])) == (4, 4 << 30, "gpu:a100:2")
     assert set(HOST_KEYS) == set(host_schema()["properties"])
@@ -107,6 +110,14 @@ def test_all_keys_are_read() -> None:
         ({"cores": True}, "cores: expected a whole number >= 1, got True"),
         ({"exclusive": 1}, "exclusive: expected true or false, got 1"),
         ({"partition": ""}, "partition: expected names"),
+        ({"recorded": 60}, 'recorded: expected an object such as {"start": 60, "hosts": "0-3"}, got 60'),
+        ({"recorded": {"hosts": "0"}}, "recorded: expected an object such as"),
+        ({"recorded": {"start": 1, "host": "0"}}, "recorded: expected start and hosts, got the key 'host'"),
+        ({"recorded": {"start": "1"}}, "recorded.start: expected seconds, got '1'"),
+        ({"recorded": {"start": 10**400}}, "recorded.start: expected seconds, got "),
+        ({"recorded": {"start": 1, "hosts": "n0"}}, 'recorded.hosts: expected numbers of hosts such as "0-3 8"'),
+        ({"recorded": {"start": 1, "hosts": ""}}, "recorded.hosts: expected numbers of hosts"),
+        ({"recorded": {"start": 1, "hosts": [0]}}, "recorded.hosts: expected numbers of hosts"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place(data: dict[str, Any], sentence: str) -> None:

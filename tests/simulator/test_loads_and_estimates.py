@@ -10,6 +10,7 @@ from commands import run_here
 from hypothesis import given
 from hypothesis import strategies as st
 
+from batprotocol import simulator
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneousProfile
 from batprotocol.policies.names import named
@@ -73,7 +74,7 @@ def test_loads_that_are_not_known() -> None:
 
 @pytest.mark.parametrize("policy", ["sjf", "easy-sjf", "conservative"])
 def test_exact_estimates_end_no_job_and_change_no_start(policy: str) -> None:
-    workload = lublin_workload(32, 150, seed=2, load=0.9)
+    workload = lublin_workload(32, 150, seed=2, offered_load=0.9)
     found = []
     for each in (exact_walltimes(workload), estimated_walltimes(workload, 0)):
         result = simulate(platform_for([each]), each, named(policy)())
@@ -92,7 +93,7 @@ def test_the_factor_of_estimates_has_two_names() -> None:
     assert [job.walltime for _, _, job in named_workload("lublin:16?jobs=20&estimate-factor=2")] == expected
     with pytest.deprecated_call(match="the word 'badness' of workloads is deprecated: use 'estimate-factor'"):
         assert [job.walltime for _, _, job in named_workload("lublin:16?jobs=20&badness=2")] == expected
-    for words in ("estimates=exact&estimate-factor=1", "load=1&offered-load=1"):
+    for words in ("estimates=exact&estimate-factor=1", "arrival-factor=1&offered-load=1"):
         with pytest.raises(InputError, match="exclude one another"):
             named_workload(f"lublin:16?{words}")
     with pytest.deprecated_call(), pytest.raises(InputError, match=r"each once at most, got 'estimate-factor'$"):
@@ -131,6 +132,24 @@ def test_simulate_measures_a_part_and_prints_json() -> None:
 
 def test_simulate_says_where_nothing_is_steady() -> None:
     for load, said in ((0.3, False), (1.5, True)):
-        text = " ".join(run_here("simulate", "easy", "-w", f"lublin:32?jobs=300&seed=1&load={load}").out.split())
+        text = " ".join(
+            run_here("simulate", "easy", "-w", f"lublin:32?jobs=300&seed=1&offered-load={load}").out.split()
+        )
         assert ("nothing is steady there" in text) is said
         assert f"offered load {load:.1%}"[:15] in text
+
+
+def test_loads_have_new_names(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text(LINES)
+    with pytest.deprecated_call(match="the word 'load' of workloads is deprecated: use 'arrival-factor'"):
+        assert list(named_workload(f"{log}?load=2")) == list(named_workload(f"{log}?arrival-factor=2"))
+    with pytest.deprecated_call(match="the word 'load' of workloads is deprecated: use 'offered-load'"):
+        found = list(named_workload("lublin:16?jobs=20&load=0.5"))
+    assert found == list(named_workload("lublin:16?jobs=20&offered-load=0.5"))
+    with pytest.deprecated_call(match=r"the argument 'load' of lublin_workload\(\) is deprecated: use 'offered_load'"):
+        assert found == list(lublin_workload(16, 20, load=0.5))
+    with pytest.deprecated_call(match="scaled_load is deprecated: use batprotocol.simulator.scaled_arrivals"):
+        assert simulator.scaled_load is simulator.scaled_arrivals
+    faster = named_workload("lublin:16?jobs=20&arrival-factor=2")
+    assert [each.time for each in faster] == [each.time / 2 for each in named_workload("lublin:16?jobs=20")]

@@ -21,7 +21,7 @@ from batprotocol.simulator import (
     lublin_workload,
     named_workload,
     resampled_weeks,
-    scaled_load,
+    scaled_arrivals,
     scaled_walltimes,
     shuffled_weeks,
     window,
@@ -63,20 +63,20 @@ def same_else(one: Workload, other: Workload) -> None:
 
 
 @given(simulations.workloads(), FACTORS)
-def test_scaled_load(workload: Workload, factor: float) -> None:
-    scaled = scaled_load(workload, factor)
+def test_scaled_arrivals(workload: Workload, factor: float) -> None:
+    scaled = scaled_arrivals(workload, factor)
     same_else(scaled, workload)
     assert untimed(scaled) == untimed(workload)
     times, found = [each.time for each in workload], {each.id: each.time for each in scaled}
     for time, id, _ in workload:
         assert found[id] - times[0] == pytest.approx((time - times[0]) / factor, abs=1e-9)
-    assert list(scaled_load(workload, 1)) == list(workload)
+    assert list(scaled_arrivals(workload, 1)) == list(workload)
 
 
 def test_times_of_a_log_that_begins_at_0_are_divided() -> None:
     """The load, which is what is asked for over what there is in that time, grows by the factor."""
     workload = lublin_workload(64, 200, seed=4)
-    scaled = scaled_load(workload, 1.6)
+    scaled = scaled_arrivals(workload, 1.6)
     assert [each.time for each in scaled] == [each.time / 1.6 for each in workload]
 
 
@@ -211,7 +211,7 @@ def test_less_than_two_weeks_are_no_weeks(times: list[float]) -> None:
 def test_wrong_numbers_are_refused(wrong: float) -> None:
     workload = lublin_workload(8, 5)
     with pytest.raises(InputError, match="expected a factor > 0"):
-        scaled_load(workload, wrong)
+        scaled_arrivals(workload, wrong)
     with pytest.raises(InputError, match="expected a factor > 0"):
         scaled_walltimes(workload, wrong)
     with pytest.raises(InputError, match="expected a period of > 0 seconds"):
@@ -226,7 +226,7 @@ def test_wrong_numbers_are_refused(wrong: float) -> None:
 def test_numbers_stay_in_their_range() -> None:
     far = Workload([StaticJob("0", 0.0, 1, DelayProfile(1.0)), StaticJob("1", 1e300, 1, DelayProfile(1.0), 1e300)])
     with pytest.raises(InputError, match="'1' has no finite time"):
-        scaled_load(far, 1e-300)
+        scaled_arrivals(far, 1e-300)
     with pytest.raises(InputError, match="the walltime of '1' would be inf s"):
         scaled_walltimes(far, 1e300)
     with pytest.raises(InputError, match="periods of 604800 s are too many"):
@@ -243,14 +243,14 @@ def test_names_say_what_is_made_of_a_file(tmp_path: Path) -> None:
         found: list[Submission] = list(named_workload(f"{path}?{query}"))
         assert found == list(expected)
 
-    same("load=1.2", scaled_load(whole, 1.2))
+    same("arrival-factor=1.2", scaled_arrivals(whole, 1.2))
     same("weeks=shuffled&seed=3", shuffled_weeks(whole, 3))
     same("weeks=resampled", resampled_weeks(whole, 0))
     same("walltimes=2", scaled_walltimes(whole, 2))
     same("estimate-factor=4&seed=5", estimated_walltimes(whole, 4, seed=5))
     part = window(whole, first=2, last=25, shifted=True)
-    made = scaled_walltimes(scaled_load(resampled_weeks(part, 9), 0.7), 3)
-    same("walltimes=3&load=0.7&weeks=resampled&seed=9&jobs=2-25&shift=yes", made)
+    made = scaled_walltimes(scaled_arrivals(resampled_weeks(part, 9), 0.7), 3)
+    same("walltimes=3&arrival-factor=0.7&weeks=resampled&seed=9&jobs=2-25&shift=yes", made)
     drawn = named_workload("lublin:64?jobs=20&seed=3&estimate-factor=2&walltimes=1.5")
     model = scaled_walltimes(estimated_walltimes(lublin_workload(64, 20, seed=3), 2, seed=3), 1.5)
     assert list(drawn) == list(model)

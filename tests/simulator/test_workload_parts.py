@@ -76,8 +76,8 @@ def test_names(tmp_path: Path) -> None:
     assert [time for time, _, _ in named_workload(f"{path}?jobs=18-&shift=yes")] == [0.0, 10.0]
     assert [time for time, _, _ in named_workload(f"{path}?time=50-80")] == [50.0, 60.0, 70.0]
     assert named_workload(f"{path}?larger=yes")[0].job.resource_request == 2
-    drawn = named_workload("lublin:64?jobs=50&seed=3&load=0.5&estimates=no", name="w2")
-    assert list(drawn) == list(lublin_workload(64, 50, seed=3, load=0.5, estimates=False, name="w2"))
+    drawn = named_workload("lublin:64?jobs=50&seed=3&offered-load=0.5&estimates=no", name="w2")
+    assert list(drawn) == list(lublin_workload(64, 50, seed=3, offered_load=0.5, estimates=False, name="w2"))
     odd = tmp_path / "a?jobs=1-2"
     odd.write_text('{"nb_res": 1, "jobs": [], "profiles": {}}')
     assert len(named_workload(str(odd))) == 0
@@ -96,14 +96,14 @@ def test_names(tmp_path: Path) -> None:
         ("lublin:256?jobs=5&jobs=6", "each once at most, got 'jobs'"),
         ("lublin:2", "expected 4 hosts or more"),
         ("lublin:256?jobs=0", "1 to 10000000 jobs"),
-        ("lublin:256?load=0", "expected a load > 0"),
-        ("lublin:256?load=nan", "expected a load > 0"),
+        ("lublin:256?offered-load=0", "expected an offered load > 0"),
+        ("lublin:256?offered-load=nan", "expected an offered load > 0"),
         ("{}?jobs=7-3", "expected 0 <= first <= last"),
         ("{}?jobs=a-b", "'a-b' is not a value for jobs"),
         ("{}?shift=maybe", "'maybe' is not a value for shift"),
         ("{}?larger=yes", "are for logs"),
         ("{}?seed=1", "a seed is for random numbers: add weeks or estimate-factor"),
-        ("{}?load=0", "expected a factor > 0, got 0.0"),
+        ("{}?arrival-factor=0", "expected a factor > 0, got 0.0"),
         ("{}?weeks=random", "'random' is not a value for weeks"),
         ("{}?weeks=shuffled", "over at least two periods of 604800 s, got 0"),
         ("lublin:256?walltimes=inf", "expected a factor > 0, got inf"),
@@ -171,8 +171,8 @@ def distance(some: list[float], others: list[float]) -> float:
 
 @given(st.integers(4, 5000), st.integers(1, 60), st.integers(), st.sampled_from([None, 0.3, 1.2]))
 def test_drawn_workloads(hosts: int, jobs: int, seed: int, load: float | None) -> None:
-    workload = lublin_workload(hosts, jobs, seed=seed, load=load)
-    again = lublin_workload(hosts, jobs, seed=seed, load=load)
+    workload = lublin_workload(hosts, jobs, seed=seed, offered_load=load)
+    again = lublin_workload(hosts, jobs, seed=seed, offered_load=load)
     assert list(workload) == list(again)
     assert (len(workload), workload.resource_count) == (jobs, hosts)
     for number, (_, _, job) in enumerate(workload):
@@ -190,7 +190,7 @@ def test_estimates_are_as_people_make_them() -> None:
 
 
 def test_the_load_is_what_was_asked_for() -> None:
-    workload = lublin_workload(256, 5000, seed=5, load=0.9, estimates=False)
+    workload = lublin_workload(256, 5000, seed=5, offered_load=0.9, estimates=False)
     work = sum(job.resource_request * (job.walltime or 0) for _, _, job in workload)
     assert work / (256 * (workload[4999].time - workload[0].time)) == pytest.approx(0.9, rel=1e-3)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from batprotocol.errors import InputError
-from batprotocol.studies.comparing import PlainRow
-from batprotocol.studies.comparing.captions import draws_sentence, notes_of, pooled_sentence, runs_sentence
+from batprotocol.studies.comparing import PlainRow, table
+from batprotocol.studies.comparing.captions import draws_sentence, factor_note, notes_of, pooled_sentence, runs_sentence
 from batprotocol.studies.comparing.cells import DRAWS, draws_of
-from batprotocol.studies.comparing.rows import label, select_one, value_of
+from batprotocol.studies.comparing.rows import label, select, select_one, value_of
+from batprotocol.studies.loads import loads_of
 
 WITHOUT_ENGINE = True
 
@@ -137,3 +140,29 @@ def test_one_row() -> None:
         assert str(refused.value) == message
     with pytest.raises(InputError, match=r"^there are no runs$"):
         select_one([], {})
+
+
+def test_arrival_factors_have_their_offered_loads() -> None:
+    def row(factor: float, load: float | None, workload: str = "a") -> PlainRow:
+        return PlainRow(
+            {"workload": workload, "arrival_factor": factor}, {} if load is None else {"offered_load": load}
+        )
+
+    rows = [row(1.2, 0.9), row(1.2, 1.05, "b"), row(1, 0.75), row(1, 0.75, "b"), row(2, None), row(3, math.nan)]
+    sentence = "offered load: 0.75 at factor 1, 0.9 to 1.05 at factor 1.2"
+    assert factor_note(rows, ("workload", "arrival_factor")) == sentence
+    assert factor_note(rows, ("workload", None)) == factor_note(rows[-1:], ("arrival_factor",)) == ""
+    assert [str(each) for each in loads_of(rows)] == [
+        "workload=a arrival_factor=1.2: offered load 0.9",
+        "workload=b arrival_factor=1.2: offered load 1.05",
+        "workload=a arrival_factor=1: offered load 0.75",
+        "workload=b arrival_factor=1: offered load 0.75",
+    ]
+    measured = [PlainRow({**each.axes, "scheduler": "x"}, {**each.metrics, "makespan": 5.0}) for each in rows[:4]]
+    found = table(measured, columns="arrival_factor", metric="makespan", resamples=99)
+    assert sentence in found.caption
+    assert found.head == "scheduler \\ arrival factor"
+    with pytest.deprecated_call(match="the axis load is deprecated: use arrival_factor instead"):
+        assert table(measured, columns="load", metric="makespan", resamples=99) == found
+    with pytest.deprecated_call():
+        assert len(select(measured, {"load": ["1.2"]})) == 2

@@ -178,7 +178,7 @@ def test_files_that_batsim_reads(tmp_path: Path) -> None:
     ):
         found, *_ = words(tmp_path, *command, platform=platform, workload=workload, workload_path=workload)
         assert found == [EXAMPLE_PLATFORM, expected]
-    changed: list[dict[str, Any]] = [{"changes": {"load": "2"}}, {"workload": "w.json?jobs=0-1"}]
+    changed: list[dict[str, Any]] = [{"changes": {"arrival-factor": "2"}}, {"workload": "w.json?jobs=0-1"}]
     for keys in changed:
         assert words(tmp_path, *command, workload_path="w.json", **keys)[0][1] == "HERE/workload.json"
 

@@ -46,22 +46,22 @@ def hosts_and_loads(folder: Path, **keys: Any) -> list[tuple[int, float]]:
 
 
 def test_machines_and_the_loads_on_them(tmp_path: Path) -> None:
-    assert hosts_and_loads(tmp_path, load=[0.5, 0.9]) == [(16, 0.5), (16, 0.9)]
+    assert hosts_and_loads(tmp_path, offered_load=[0.5, 0.9]) == [(16, 0.5), (16, 0.9)]
     assert hosts_and_loads(tmp_path, offered_load=0.7) == [(16, 0.7)]
     assert hosts_and_loads(tmp_path, offered_load=0.7, platform=[16, 32]) == [(16, 0.7), (32, 0.7)]
     assert hosts_and_loads(tmp_path, offered_load=0.7, platform=32, mmax=20) == [(20, 0.7)]
     assert hosts_and_loads(tmp_path, offered_load=0.7, mmax=20) == [(16, 0.875)]  # no more than the workload has
-    assert hosts_and_loads(tmp_path, load=0.8, platform=32) == [(32, 0.4)]
+    assert hosts_and_loads(tmp_path, offered_load=0.8, platform=32, mmax=16) == [(16, 0.8)]
     (tmp_path / "log.swf").write_text(LOG)
     assert hosts_and_loads(tmp_path, workload="log.swf") == [(8, 0.6)]
-    assert hosts_and_loads(tmp_path, workload="log.swf", load=2) == [(8, 1.2)]
+    assert hosts_and_loads(tmp_path, workload="log.swf", arrival_factor=2) == [(8, 1.2)]
     assert hosts_and_loads(tmp_path, workload="log.swf", offered_load=0.9, shift=True) == [(8, 0.9)]
     assert hosts_and_loads(tmp_path, workload="log.swf?jobs=0-3", mmax=4) == [(4, 1.333)]
 
 
 def test_inputs_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "log.swf").write_text(LOG)
-    runs, files = described(tmp_path, scheduler=["fcfs", "easy"], workload="log.swf", load=[1, 2]).runs()
+    runs, files = described(tmp_path, scheduler=["fcfs", "easy"], workload="log.swf", arrival_factor=[1, 2]).runs()
     inputs = Inputs(str(tmp_path / "files"))
     workloads = [inputs.workload(run.task, files) for run in runs]
     assert workloads[0] is workloads[1]
@@ -79,7 +79,7 @@ def test_inputs_are_read_once(tmp_path: Path) -> None:
 def test_advice_on_workloads(tmp_path: Path) -> None:
     (tmp_path / "log.swf").write_text(LOG)
     workload = {"workload": "log.swf", "name": "LOG"}
-    runs, files = described(tmp_path, workload=workload, load=[1, 2], scheduler=["fcfs", "easy"]).runs()
+    runs, files = described(tmp_path, workload=workload, arrival_factor=[1, 2], scheduler=["fcfs", "easy"]).runs()
     (note,) = checked(runs, files)
     assert note.startswith("LOG: ")
     assert "3 of 6 jobs" in note

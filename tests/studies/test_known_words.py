@@ -35,10 +35,14 @@ NAN, INF = math.nan, math.inf
         (["platform"], ["a.xml", 4], [0, -1, 1.5, True]),
         (["mmax", "wide"], [1, 10], [0, -1, 1.5, True, "1"]),
         (["jobs", "time"], ["0-9", "7", "5-", "0.5-1.5"], ["-9", "a-b", "0-9 ", "", 9, "0-9-"]),
-        (["shift", "larger", "runtime_limits", "energy", "corrected"], [True, False], [0, 1, "yes", None]),
+        (
+            ["shift", "larger", "runtime_limits", "recorded", "partitions", "energy", "corrected"],
+            [True, False],
+            [0, 1, "yes", None],
+        ),
         (["weeks"], ["shuffled", "resampled"], ["other", True, ""]),
         (
-            ["period", "load", "offered_load", "walltimes", "tau", "long"],
+            ["period", "arrival_factor", "offered_load", "walltimes", "tau", "long"],
             [1, 0.001, 1e9],
             [0, 0.0, -1, True, "1", NAN, INF, None],
         ),
@@ -63,14 +67,26 @@ def test_every_key_has_a_kind() -> None:
         "input": ["workload", "platform", "events", "scheduler"],
         "machine": ["master", "mmax"],
         "change": [
-            *("jobs", "time", "shift", "larger", "runtime_limits", "weeks", "period", "load", "offered_load"),
+            *(
+                "jobs",
+                "time",
+                "shift",
+                "larger",
+                "runtime_limits",
+                "recorded",
+                "partitions",
+                "weeks",
+                "period",
+                "arrival_factor",
+                "offered_load",
+            ),
             *("estimates", "estimate_factor", "walltimes", "seed"),
         ],
         "option": ["init", "energy", "corrected", "rules"],
         "metrics": ["warm_up", "cool_down", "tau", "wide", "long"],
     }
     assert list(KEYS)[-1] == "scheduler"
-    assert KEYS["load"].meaning.endswith("; of a model, the load itself.")
+    assert KEYS["arrival_factor"].meaning.endswith("with 1.2, jobs arrive 1.2 times as fast.")
     assert all(key.meaning.endswith(".") and not key.meaning.endswith("..") for key in KEYS.values())
 
 
@@ -79,8 +95,8 @@ def test_values_that_are_given_in_one_word_or_many() -> None:
 
     assert values_of("seed", "3-5") == [3, 4, 5]
     assert values_of("seed", "7-7") == [7]
-    assert values_of("load", np.array([0.5, 1.0])) == values_of("load", (0.5, 1.0)) == [0.5, 1.0]
-    assert values_of("load", np.float64(0.5)) == [0.5]
+    assert values_of("offered_load", np.array([0.5, 1.0])) == values_of("offered_load", (0.5, 1.0)) == [0.5, 1.0]
+    assert values_of("offered_load", np.float64(0.5)) == [0.5]
     assert values_of("jobs", "0-9") == ["0-9"]
     assert values_of("seed", range(2)) == [0, 1]
     assert sorted(values_of("seed", {1, 2})) == sorted(values_of("seed", frozenset([2, 1]))) == [1, 2]
@@ -89,8 +105,8 @@ def test_values_that_are_given_in_one_word_or_many() -> None:
             values_of("seed", given)
         assert str(refused.value) == f"seed: expected integers, or an interval such as \"0-9\", got '{given}'"
     with pytest.raises(StudyError) as refused:
-        values_of("load", ())
-    assert str(refused.value) == "load: an axis has at least one value: write one, or leave out the key"
+        values_of("offered_load", ())
+    assert str(refused.value) == "offered_load: an axis has at least one value: write one, or leave out the key"
 
 
 @pytest.mark.parametrize(
@@ -120,23 +136,23 @@ def test_what_is_not_a_number_of_bytes(given: Any) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"lod": 1}, "lod: there is no such key; did you mean load?"),
+        ({"offered_lod": 1}, "offered_lod: there is no such key; did you mean offered_load?"),
         ({"timeout": 0}, "timeout: expected a number of seconds > 0, got 0"),
         ({"timeout": True}, "timeout: expected a number of seconds > 0, got True"),
         ({"timeout": "1"}, "timeout: expected a number of seconds > 0, got '1'"),
         ({"name": ""}, "name: expected a text that can be the name of a file, got ''"),
         ({"name": "a/b"}, "name: expected a text that can be the name of a file, got 'a/b'"),
         ({"name": 7}, "name: expected a text that can be the name of a file, got 7"),
-        ({"load": [0.5, 0]}, "load[1]: expected a number > 0, got 0"),
-        ({"load": [0]}, "load: expected a number > 0, got 0"),
-        ({"load": [0.5, 0.5]}, "load: 0.5 is named twice; remove one of them"),
+        ({"offered_load": [0.5, 0]}, "offered_load[1]: expected a number > 0, got 0"),
+        ({"offered_load": [0]}, "offered_load: expected a number > 0, got 0"),
+        ({"offered_load": [0.5, 0.5]}, "offered_load: 0.5 is named twice; remove one of them"),
         ({"platform": [4, 4]}, "platform: 4 is named twice; give one of them a name"),
         ({"workload": [SMALL, SMALL]}, f"workload: '{SMALL}' is named twice; give one of them a name"),
         ({"scheduler": ["easy", "easy"]}, "scheduler: 'easy' is named twice; give one of them a name"),
         ({"energy": True}, "platform: energy can only be measured on a platform whose file defines watts: name such a"),
         (
-            {"load": 1, "workload": "lublin:16?load=1"},
-            "load: the workload 'lublin:16?load=1' has it in its name already",
+            {"offered_load": 1, "workload": "lublin:16?offered-load=1"},
+            "offered_load: the workload 'lublin:16?offered-load=1' has it in its name already",
         ),
         ({"shift": True}, f"shift: the workload '{SMALL}' is drawn from a model, and this key is for files only"),
         ({"platform": {"platform": 4, "mmax": 0}}, "platform.mmax: expected a number of hosts > 0, got 0"),
@@ -168,17 +184,20 @@ def test_a_study_without_a_scheduler(tmp_path: Path) -> None:
 
 
 def test_some_of_the_runs() -> None:
-    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, load=[0.5, 1], seed="0-2")
+    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, offered_load=[0.5, 1], seed="0-2")
     assert (study.name, study.count()) == ("study", 12)
     assert study.place().endswith("study.runs")
     assert study.place("here") == "here"
-    assert [str(run) for run in study.runs(["load=0.5", "seed=0,2", "scheduler=easy"])] == [
-        f"workload={SMALL} load=0.5 seed={seed} scheduler=easy" for seed in (0, 2)
+    assert [str(run) for run in study.runs(["offered_load=0.5", "seed=0,2", "scheduler=easy"])] == [
+        f"workload={SMALL} offered_load=0.5 seed={seed} scheduler=easy" for seed in (0, 2)
     ]
     for only, message in (
-        ("load", "expected AXIS=VALUE with one of the axes workload, load, seed, scheduler, got 'load'"),
-        ("tau=3", "expected AXIS=VALUE with one of the axes workload, load, seed, scheduler, got 'tau=3'"),
-        ("load=0.5,3,2", "load has no value '2'; it has 0.5, 1"),
+        (
+            "offered_load",
+            "expected AXIS=VALUE with one of the axes workload, offered_load, seed, scheduler, got 'offered_load'",
+        ),
+        ("tau=3", "expected AXIS=VALUE with one of the axes workload, offered_load, seed, scheduler, got 'tau=3'"),
+        ("offered_load=0.5,3,2", "offered_load has no value '2'; it has 0.5, 1"),
     ):
         with pytest.raises(StudyError) as refused:
             study.runs([only])
@@ -190,7 +209,9 @@ def test_some_of_the_runs() -> None:
 
 def test_what_a_run_is_named_by(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_VERSION", ["1.2"])
-    study = Study(scheduler="easy", workload=SMALL, load=0.5, seed=3, platform=8, mmax=4, init="{seed}!", warm_up=0.1)
+    study = Study(
+        scheduler="easy", workload=SMALL, offered_load=0.5, seed=3, platform=8, mmax=4, init="{seed}!", warm_up=0.1
+    )
     (run,) = study.runs()
     task = {
         "scheduler": "easy",
@@ -198,7 +219,7 @@ def test_what_a_run_is_named_by(monkeypatch: pytest.MonkeyPatch) -> None:
         "source": "",
         "workload": SMALL,
         "workload_files": "",
-        "changes": {"load": "0.5", "seed": "3"},
+        "changes": {"offered-load": "0.5", "seed": "3"},
         "platform": 8,
         "platform_files": "",
         "master": "",
@@ -219,7 +240,14 @@ def test_what_a_run_is_named_by(monkeypatch: pytest.MonkeyPatch) -> None:
     measure = json.dumps([2, {"warm_up": 0.1}, []])
     assert run.measure.key == hashlib.sha256(measure.encode()).hexdigest()[:16]
     assert (run.drawn, run.is_model, run.shared) == (("workload", "scheduler"), True, ())
-    assert run.axes == {"workload": SMALL, "platform": 8, "mmax": 4, "load": 0.5, "seed": 3, "init": "{seed}!"} | {
+    assert run.axes == {
+        "workload": SMALL,
+        "platform": 8,
+        "mmax": 4,
+        "offered_load": 0.5,
+        "seed": 3,
+        "init": "{seed}!",
+    } | {
         "warm_up": 0.1,
         "scheduler": "easy",
     }
@@ -237,7 +265,7 @@ def test_what_decides_nothing_names_nothing() -> None:
         {"workload": {"workload": SMALL, "name": "a name"}},
     ]
     other: list[dict[str, Any]] = [
-        *({"seed": 1}, {"load": 1}, {"platform": 16}, {"mmax": 16}, {"init": "x"}, {"corrected": True}),
+        *({"seed": 1}, {"offered_load": 1}, {"platform": 16}, {"mmax": 16}, {"init": "x"}, {"corrected": True}),
         *({"walltimes": 2}, {"scheduler": "fcfs"}, {"estimate_factor": 1}),
     ]
     assert {key(**keys) for keys in same} == {usual}
@@ -379,3 +407,25 @@ def test_modules_of_two_folders_with_the_same_names(tmp_path: Path) -> None:
     shelf._turn_to("")
     assert "beside_it" not in sys.modules
     assert not set(roots) & set(sys.path)
+
+
+# Old names
+
+
+def test_the_load_of_a_study_has_new_names(tmp_path: Path) -> None:
+    """It was a load for models, and a factor for files."""
+    (tmp_path / "log.swf").write_text("1 0 -1 50 1 -1 -1 1 60 -1 1 1 1 1 1 1 -1 -1\n")
+    with pytest.deprecated_call(match="the key load is deprecated: use offered_load instead"):
+        model = Study(scheduler="easy", workload=SMALL, load=[0.5, 1])
+    assert model.axes["offered_load"] == (0.5, 1)
+    assert [run.task.changes for run in model.runs(["load=0.5"])] == [{"offered-load": "0.5"}]
+    named = {"workload": "log.swf", "name": "log"}
+    with pytest.deprecated_call(match="the key load is deprecated: use arrival_factor instead"):
+        log = Study(scheduler="easy", workload=["log.swf", named], load=2, folder=tmp_path)
+    assert [run.task.changes for run in log.runs()] == [{"arrival-factor": "2"}] * 2
+    with pytest.raises(StudyError, match="load: it means arrival_factor for files and offered_load for models"):
+        Study(scheduler="easy", workload=["log.swf", SMALL], load=2, folder=tmp_path)
+    with pytest.raises(StudyError, match="arrival_factor and load, its old name, exclude one another"):
+        Study(scheduler="easy", workload="log.swf", load=2, arrival_factor=2, folder=tmp_path)
+    with pytest.raises(StudyError, match="has it in its name already"):
+        Study(scheduler="easy", workload=f"{SMALL}&load=1", offered_load=2)

@@ -119,7 +119,7 @@ def test_sources_and_inputs_travel(dask: DaskProcesses, tmp_path: Path) -> None:
     (tmp_path / "here" / "own.py").write_text("from helper import Base\nclass Own(Base):\n    pass\n")
     (tmp_path / "here" / "helper.py").write_text("from batprotocol.policies import Policy as Base\n")
     workload(tmp_path / "here" / "jobs.json", 10)
-    study = Study(scheduler="own.py:Own", workload="jobs.json", folder=tmp_path / "here", load=[1, 2])
+    study = Study(scheduler="own.py:Own", workload="jobs.json", folder=tmp_path / "here", arrival_factor=[1, 2])
     description = study._description
     runs, files = description.runs()
     packed = {digest: each.packed() for digest, each in files.items()}

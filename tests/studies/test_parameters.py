@@ -28,7 +28,7 @@ MINE = """
 from batprotocol.policies import Policy
 
 class Patient(Policy):
-    def __init__(self, hosts_an_hour=1, load=0, depths=()):
+    def __init__(self, hosts_an_hour=1, offered_load=0, depths=()):
         super().__init__()
 """
 
@@ -46,12 +46,12 @@ def patient(**arguments: object) -> dict[str, object]:
 
 
 def test_an_argument_with_several_values_is_an_axis(folder: Path) -> None:
-    study = Study(scheduler=["easy", patient(hosts_an_hour=[1, 4, 8], load=2)], workload=SMALL, folder=folder)
+    study = Study(scheduler=["easy", patient(hosts_an_hour=[1, 4, 8], offered_load=2)], workload=SMALL, folder=folder)
     assert study.axes["scheduler"] == ("easy", "patient")
     assert study.axes["hosts_an_hour"] == (1, 4, 8)
     runs = study.runs()
     assert [run.axes.get("hosts_an_hour") for run in runs] == [None, 1, 4, 8]
-    assert [run.task.arguments for run in runs[1:]] == [{"hosts_an_hour": n, "load": 2} for n in (1, 4, 8)]
+    assert [run.task.arguments for run in runs[1:]] == [{"hosts_an_hour": n, "offered_load": 2} for n in (1, 4, 8)]
     assert [run.axes["hosts_an_hour"] for run in study.runs(["hosts_an_hour=4,8"])] == [4, 8]
     assert study.count(["hosts_an_hour=4,8"]) == 2
 
@@ -64,8 +64,8 @@ def test_tables_have_such_axes(folder: Path) -> None:
 
 
 def test_an_argument_that_is_called_as_a_key_has_an_axis_of_its_own(folder: Path) -> None:
-    study = Study(scheduler=patient(load=[1, 2]), workload=SMALL, load=[0.5, 0.9], folder=folder)
-    assert (study.axes["load"], study.axes["scheduler.load"]) == ((0.5, 0.9), (1, 2))
+    study = Study(scheduler=patient(offered_load=[1, 2]), workload=SMALL, offered_load=[0.5, 0.9], folder=folder)
+    assert (study.axes["offered_load"], study.axes["scheduler.offered_load"]) == ((0.5, 0.9), (1, 2))
     assert study.count() == 4
 
 
@@ -159,7 +159,7 @@ def test_what_cannot_run_is_refused_before_the_first_run(folder: Path, keys: dic
         ({"platform": {"platform": 4, "cores": 2}}, "a table has the keys platform, name, master, mmax, roles"),
         ({"platform": {"platform": 4, "roles": 2}}, r"platform.roles: expected a table of hosts and their roles"),
         ({"badness": 1, "estimate_factor": 1}, "estimate_factor and badness, its old name, exclude one another"),
-        ({"load": 1, "offered_load": 1}, "load and offered_load exclude one another"),
+        ({"arrival_factor": 1, "offered_load": 1}, "arrival_factor and offered_load exclude one another"),
         ({"estimates": "exact", "estimate_factor": 1}, "estimates and estimate_factor exclude one another"),
         ({"estimates": "rough"}, 'expected "exact", got'),
         ({"workload": "lublin:16?seed=3", "seed": [1, 2]}, "nothing is drawn at random"),
@@ -175,12 +175,12 @@ def test_a_billion_runs_are_counted_and_not_listed() -> None:
         scheduler=["fcfs", "easy"],
         workload=SMALL,
         seed=range(1000),
-        load=[n / 1000 for n in range(1, 1001)],
+        offered_load=[n / 1000 for n in range(1, 1001)],
         walltimes=[n / 100 for n in range(1, 501)],
     )
     assert study.count() == 1_000_000_000
-    assert study.count(["seed=1,2", "scheduler=easy", "load=0.5"]) == 1000
-    assert len(study.runs(["seed=1", "load=0.5", "scheduler=easy"])) == 500
+    assert study.count(["seed=1,2", "scheduler=easy", "offered_load=0.5"]) == 1000
+    assert len(study.runs(["seed=1", "offered_load=0.5", "scheduler=easy"])) == 500
     with pytest.raises(StudyError, match="it has 1,000,000,000 runs, and 10,000,000 is the maximum"):
         study.runs()
 

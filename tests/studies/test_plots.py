@@ -176,7 +176,7 @@ def test_the_realised_load_is_an_axis() -> None:
     assert list(axes.get_lines()[0].get_xdata()) == pytest.approx([0.415, 0.815, 1.615])
     assert axes.get_xlabel() == "offered load"
     alone = [PlainRow({"scheduler": "a", "seed": row.axes["seed"]}, row.metrics) for row in rows]
-    with pytest.raises(InputError, match=r"offered_load is a metric, .* it needs an axis such as load"):
+    with pytest.raises(InputError, match=r"offered_load is a metric, .* it needs an axis such as arrival_factor"):
         plot_lines(alone, x="offered_load", metric="mean_waiting_time")
     with pytest.raises(InputError, match="there is no axis 'lode'"):
         plot_lines(rows, x="lode", metric="mean_waiting_time")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import run_here
 
-from batprotocol.simulator import METRICS
+from batprotocol.simulator import METRICS, OF_WORKFLOWS
 from batprotocol.studies import Rows, Study
 from batprotocol.studies.comparing import table
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
     folder = tmp_path_factory.mktemp("study")
     (folder / "small.toml").write_text(
-        'scheduler = ["fcfs", "easy"]\nworkload = "lublin:32?jobs=30"\nload = [0.8, 1.4]\nseed = [1, 2, 3]\n'
+        'scheduler = ["fcfs", "easy"]\nworkload = "lublin:32?jobs=30"\noffered_load = [0.8, 1.4]\nseed = [1, 2, 3]\n'
     )
     rows = Study.read(folder / "small.toml").run(folder / "small.runs", processes=1)
     return folder / "small.runs", rows
@@ -30,11 +30,15 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
 
 def test_table(study: tuple[Path, Rows]) -> None:
     store, rows = study
-    expected = table(rows, columns="load")
-    assert run_here("study", "table", store, "--columns", "load").out.rstrip("\n") == str(expected)
-    records = list(csv.DictReader(io.StringIO(run_here("study", "table", store, "--columns", "load", "--csv").out)))
+    expected = table(rows, columns="offered_load")
+    assert run_here("study", "table", store, "--columns", "offered_load").out.rstrip("\n") == str(expected)
+    records = list(
+        csv.DictReader(io.StringIO(run_here("study", "table", store, "--columns", "offered_load", "--csv").out))
+    )
     assert [float(record["mean"]) for record in records] == [cell.mean for cells in expected.cells for cell in cells]
-    told = json.loads(run_here("study", "table", store, "--json", "--baseline", "FCFS", "--only", "load=1.40").out)
+    told = json.loads(
+        run_here("study", "table", store, "--json", "--baseline", "FCFS", "--only", "offered_load=1.40").out
+    )
     assert told["baseline"] == "fcfs"
     assert told["over"] == {"seed": 3}
     several = run_here("study", "table", store, "--metric", "utilisation", "--metric", "makespan", "--markdown").out
@@ -44,11 +48,11 @@ def test_table(study: tuple[Path, Rows]) -> None:
 
 def test_the_ending_of_a_file_selects_the_form_of_a_table(study: tuple[Path, Rows], tmp_path: Path) -> None:
     store, rows = study
-    found = table(rows, columns="load")
+    found = table(rows, columns="offered_load")
     forms = {"csv": found.csv, "md": found.markdown, "tex": found.latex, "json": found.json, "txt": found.text}
     for ending, form in forms.items():
         path = tmp_path / f"table.{ending}"
-        done = run_here("study", "table", store, "--columns", "load", "-o", path)
+        done = run_here("study", "table", store, "--columns", "offered_load", "-o", path)
         assert (done.status, done.out, done.err) == (0, "", "")
         assert path.read_text("utf-8").rstrip("\n") == form().rstrip("\n")
     for name, option, reason in (
@@ -69,9 +73,9 @@ def test_the_runs_of_a_file(study: tuple[Path, Rows], monkeypatch: pytest.Monkey
 
 def test_two_runs(study: tuple[Path, Rows]) -> None:
     store, rows = study
-    first, second = (f"{store}?scheduler={name}&load=1.40&seed=2" for name in ("FCFS", "easy"))
+    first, second = (f"{store}?scheduler={name}&offered_load=1.40&seed=2" for name in ("FCFS", "easy"))
     told = json.loads(run_here("compare", "--json", first, second).out)
-    (row,) = rows.where(scheduler="easy", load=1.4, seed=2)
+    (row,) = rows.where(scheduler="easy", offered_load=1.4, seed=2)
     assert told["names"] == ["scheduler=FCFS", "scheduler=easy"]
     assert told["metrics"]["mean_waiting_time"]["other"] == pytest.approx(row.metrics["mean_waiting_time"], rel=1e-4)
     assert "the schedules are the same" in run_here("compare", row.folder, second).out
@@ -80,9 +84,9 @@ def test_two_runs(study: tuple[Path, Rows]) -> None:
 def test_plots(study: tuple[Path, Rows], tmp_path: Path) -> None:
     store, _ = study
     for name, *options in (
-        ("lines.svg", "--x", "load"),
+        ("lines.svg", "--x", "offered_load"),
         ("boxes.png", "--log"),
-        ("waits.pdf", "--kind", "ecdf", "--only", "load=0.8,1.4"),
+        ("waits.pdf", "--kind", "ecdf", "--only", "offered_load=0.8,1.4"),
     ):
         done = run_here("study", "plot", store, "-o", tmp_path / name, *options)
         assert done.status == 0
@@ -99,7 +103,7 @@ def test_plots(study: tuple[Path, Rows], tmp_path: Path) -> None:
         (["table", "{}", "--metric", "mean_slow"], "there is no metric 'mean_slow'; did you mean mean_slowdown"),
         (["table", "{}", "--metric", "consumed_joules"], "no run has consumed_joules"),
         (["table", "{}", "--only", "load"], "expected AXIS=VALUE or AXIS=VALUE,VALUE, got 'load'"),
-        (["table", "{}", "--only", "load=7"], "there is no load '7'; there are 0.8, 1.4"),
+        (["table", "{}", "--only", "offered_load=7"], "there is no offered_load '7'; there are 0.8, 1.4"),
         (["table", "{}", "--baseline", "sjf"], "there is no scheduler 'sjf'; there are"),
         (["table", "{}", "--confidence", "1"], "1.0 is not in the range 0<x<1"),
         (["compare", "{}?scheduler=easy", "{}"], "6 runs have this name: name one, such as"),
@@ -120,6 +124,6 @@ def test_what_is_wrong_is_told(study: tuple[Path, Rows], arguments: list[str], m
 
 def test_metrics_are_listed() -> None:
     shown = run_here("study", "metrics").out
-    assert all(f"\n{name} " in f"\n{shown}" for name in METRICS)
+    assert all(f"\n{name} " in f"\n{shown}" for name in [*METRICS, *OF_WORKFLOWS])
     told = json.loads(run_here("study", "metrics", "--json").out)
-    assert [each["name"] for each in told] == list(METRICS)
+    assert [each["name"] for each in told] == [*METRICS, *OF_WORKFLOWS]

@@ -85,12 +85,12 @@ def contents(folder: str) -> dict[str, bytes]:
 
 
 def test_a_study_is_all_combinations_and_equals_bare_simulations(tmp_path: Path) -> None:
-    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, seed=range(2), load=[0.5, 0.9])
+    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, seed=range(2), offered_load=[0.5, 0.9])
     rows = study.run(tmp_path / "store", processes=1)
     assert [(row.state, row.kind, row.error) for row in rows] == [("done", "", "")] * 8
     assert rows.axes["scheduler"] == ("fcfs", "easy")
     for row in rows:
-        workload = lublin_workload(16, 15, seed=row.axes["seed"], load=row.axes["load"])
+        workload = lublin_workload(16, 15, seed=row.axes["seed"], offered_load=row.axes["offered_load"])
         bare = simulate(platform_for([workload]), workload, named(row.axes["scheduler"])())
         metrics = {name: value for name, value in bare.metrics().flat().items() if value == value}
         assert row.metrics == pytest.approx(metrics, abs=1e-6)  # files have six decimals
@@ -174,7 +174,7 @@ TOML = """
     ]
     workload = "lublin:16?jobs=40"
     seed = "0-1"
-    load = 2.0
+    offered_load = 2.0
 """
 
 FAILING = """
@@ -259,8 +259,8 @@ def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
         ({"scheduler": ["fcfs", "fcfs"]}, "scheduler: 'fcfs' is named twice"),
         ({"scheduler": "fcsf"}, "'fcsf' is not a policy"),
         ({"scheduler": "nowhere.py:Own"}, "there is no file"),
-        ({"scheduler": "fcfs", "load": -1}, "load: expected a number > 0, got -1"),
-        ({"scheduler": "fcfs", "load": [1, "x"]}, "load[1]: expected a number > 0"),
+        ({"scheduler": "fcfs", "arrival_factor": -1}, "arrival_factor: expected a number > 0, got -1"),
+        ({"scheduler": "fcfs", "arrival_factor": [1, "x"]}, "arrival_factor[1]: expected a number > 0"),
         ({"scheduler": "fcfs", "seed": "9-1"}, "seed: expected integers"),
         ({"scheduler": "fcfs", "seed": "0-1"}, "seed: nothing is drawn at random"),
         ({"scheduler": "fcfs", "energy": True, "workload": SMALL}, "platform: energy can only be measured"),
@@ -313,7 +313,9 @@ def test_two_programs_on_one_store(tmp_path: Path) -> None:
     programs = [subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [program.communicate(timeout=PATIENCE)[0] for program in programs]
     assert [program.returncode for program in programs] == [0, 0]
-    counts = [re.fullmatch(r"10 runs: (\d+) done, 0 failed.*\n", each) for each in said]
+    counts = [
+        re.fullmatch(r"10 runs: (\d+) done, 0 failed.*\nworkload=.*: offered load (?:.*\n)+", each) for each in said
+    ]
     assert all(counts)
     with Store(tmp_path / "store") as store:
         assert len(store.rows(all=True)) == len(store.rows()) == 10

@@ -173,7 +173,7 @@ def test_a_store_that_is_read_only(study: Path) -> None:
 def test_the_example_has_150_runs_and_one_of_them_runs(tmp_path: Path) -> None:
     study = Study.read(ROOT / "examples" / "study.toml")
     assert len(study.runs()) == 150
-    rows = study.run(tmp_path / "runs", only=["scheduler=easy", "load=1.0", "seed=3"], processes=1)
+    rows = study.run(tmp_path / "runs", only=["scheduler=easy", "offered_load=1.0", "seed=3"], processes=1)
     assert [row.state for row in rows] == ["done"]
 
 
@@ -216,10 +216,13 @@ def test_a_log_says_how_far_a_study_is(study: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_dry_run_of_very_many_runs_prints_their_number(study: Path) -> None:
-    study.write_text(STUDY.replace("0-2", "0-999999") + f"load = {[n / 1000 for n in range(1, 501)]}")
+    study.write_text(STUDY.replace("0-2", "0-999999") + f"offered_load = {[n / 1000 for n in range(1, 501)]}")
     dry = run_here("study", "run", str(study), "--dry-run")
     assert dry.out == "1,000,000,000 runs: too many to list; --only AXIS=VALUE lists some\n"
-    assert run_here("study", "run", str(study), "-n", "--only", "seed=7", "--only", "load=0.5").out.count("\n") == 2
+    assert (
+        run_here("study", "run", str(study), "-n", "--only", "seed=7", "--only", "offered_load=0.5").out.count("\n")
+        == 2
+    )
     refused = run_here("study", "run", str(study))
     assert refused.status == 1
     assert "it has 1,000,000,000 runs, and 10,000,000 is the maximum" in refused.err

@@ -404,7 +404,7 @@ def test_what_is_not_steady_is_warned_of() -> None:
 
 def test_the_load_of_a_log_is_a_factor() -> None:
     log, model = (table(kept((what,)), rows="load", resamples=99) for what in ("weeks", "workload"))
-    assert str(log).startswith("load (compression of arrivals)  ")
+    assert str(log).startswith("arrival factor  ")  # of an older store
     assert str(model).startswith("load  ")
     assert log.row_axis == "load"
 

@@ -45,7 +45,7 @@ def test_a_study_runs_unchanged_with_a_program_in_the_place_of_batsim(tmp_path: 
     study = Study(
         scheduler=["easy-sjf", {"scheduler": "own.py:Own", "name": "own", "arguments": {"backfills": True}}],
         workload="lublin:16?jobs=15",
-        load=1.4,
+        offered_load=1.4,
         seed=1,
         folder=tmp_path,
     )

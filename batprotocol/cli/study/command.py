@@ -37,7 +37,7 @@ def study() -> None:
     A study of 150 runs:
       scheduler = ["fcfs", "easy", "easy-sjf"]
       workload = "lublin:64?jobs=250"
-      load = [0.5, 0.6, 0.7, 0.8, 0.9]
+      offered_load = [0.5, 0.6, 0.7, 0.8, 0.9]
       seed = "0-9"
 
     \b
@@ -46,7 +46,7 @@ def study() -> None:
       batproto study run study.toml --only scheduler=easy --dry-run
       batproto study run study.toml --dask tcp://cluster:8786
       batproto study list study.toml --failed
-      batproto study table study.toml --rows scheduler --columns load
+      batproto study table study.toml --rows scheduler --columns offered_load
     """
 
 

@@ -134,14 +134,18 @@ def table(**options: Any) -> None:
     better than each other mean of its column by more than chance. A difference is in bold if it is better than the
     baseline.
 
+    The axes partition, qos, account, size, user and workflow group the jobs of each run: the table has the metrics of
+    the jobs of each group. One of them can be given as --rows, --columns or in --only.
+
     If you give the file of a study, the table has the runs of the file as it is now, from NAME.runs.
 
     \b
     Examples:
-      batproto study table study.runs --columns load
-      batproto study table study.toml --columns load --baseline FCFS -o table.tex
+      batproto study table study.runs --columns offered_load
+      batproto study table study.toml --columns offered_load --baseline FCFS -o table.tex
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
-      batproto study table study.runs --rows load --columns seed --only scheduler=easy
+      batproto study table study.runs --rows offered_load --columns seed --only scheduler=easy
+      batproto study table study.runs --rows partition --columns scheduler --metric mean_waiting_time
     """
     from batprotocol.cli.study import tables
 
@@ -205,15 +209,15 @@ def plot(**options: Any) -> None:
 
     Other kinds of plots are boxes over runs, distributions of means and, with --kind ecdf, the share of jobs that have
     waited for at most each time. The command resamples whole seeds. It averages other axes within each seed first, and
-    a line below the plot names them.
+    a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
 
     \b
     Examples:
-      batproto study plot study.runs --x load -o slowdown.pdf
+      batproto study plot study.runs --x arrival_factor -o slowdown.pdf
       batproto study plot study.runs --x offered_load --baseline easy --panels workload -o differences.pdf
       batproto study plot study.runs --kind means --metric consumed_joules --unit kWh -o energy.svg
-      batproto study plot study.runs --kind boxes --x load --log -o boxes.svg
-      batproto study plot study.runs --kind ecdf --only load=1.2 -o waiting.png
+      batproto study plot study.runs --kind boxes --x arrival_factor --log -o boxes.svg
+      batproto study plot study.runs --kind ecdf --only offered_load=0.9 -o waiting.png
     """
     from batprotocol.cli.study import plotting
 

@@ -10,9 +10,11 @@ import click
 
 from batprotocol.cli.study.listing import print_runs
 from batprotocol.cli.terminal.output import Output, ProgressBar
+from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import StudyError
 from batprotocol.signals import Interrupts
-from batprotocol.studies import Progress, Store, Study
+from batprotocol.studies import Progress, Rows, Store, Study, loads_of
+from batprotocol.studies.comparing.captions import load_note
 
 __all__ = ["run"]
 
@@ -20,6 +22,8 @@ _MOST_LISTED = 100_000
 """The maximum number of runs that a dry run lists. For more, it prints the number only."""
 _BETWEEN_SECONDS = 60.0
 """The time between two lines on the progress, if the output is not a terminal."""
+_MOST_LOADS = 20
+"""The maximum number of offered loads that are printed."""
 _MOST_REASONS = 10
 """The maximum number of reasons for failures that are printed. The store has all of them."""
 
@@ -73,7 +77,7 @@ def run(
                     reporter(progress)
                     interrupts.check()  # for an interrupt where Python ignores exceptions, such as in a destructor
 
-                study.run(
+                rows = study.run(
                     place,
                     only=only,
                     retry_failed=retry_failed,
@@ -90,7 +94,23 @@ def run(
                 f"interrupted; {done:,} of {reporter.last.total:,} runs are in the store, and the same command goes on",
             )
             raise
-    return reporter.conclude()
+    status = reporter.conclude()
+    _print_loads(output, rows)
+    return status
+
+
+def _print_loads(output: Output, rows: Rows) -> None:
+    """Print the offered load of each workload, and warn of those for which results depend on its length."""
+    loads = loads_of(rows)
+    for load in loads[:_MOST_LOADS]:
+        output.line(("", printable(str(load))))
+    if len(loads) > _MOST_LOADS:
+        output.line(
+            ("", f"and {len(loads) - _MOST_LOADS:,} more: batproto study table --metric offered_load prints them")
+        )
+    note = load_note(rows)
+    if note:
+        output.line(("detail", note))
 
 
 def _states(place: str) -> dict[str, str]:

@@ -1,1 +1,2 @@
-"""`batproto workload`: `command` has its parameters, and each command has a module: `workflows`, `measure`."""
+"""`batproto workload`: `command` has its parameters, and each command has a module: `info`, `workflows`,
+`measure`."""

@@ -11,6 +11,9 @@ from batprotocol.cli.families import Family
 __all__ = ["workload"]
 
 _OVERVIEW = {
+    "Workloads": {
+        "info": "Print jobs, users, times, and the offered load by week.",
+    },
     "Workflows": {
         "workflows": "Make a workload of workflows in WfCommons' WfFormat.",
         "measure": "Print makespan, stretch and efficiency of each workflow of a run.",
@@ -20,7 +23,33 @@ _OVERVIEW = {
 
 @click.group(cls=Family, overview=_OVERVIEW)
 def workload() -> None:
-    """Make workloads of other formats, and measure workflows."""
+    """Describe workloads, make workloads of other formats, and measure workflows."""
+
+
+@workload.command("info")
+@click.argument("name", metavar="LOG", type=click.Path(readable=False, path_type=str))
+@click.option(
+    "--hosts",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The number of hosts that loads are relative to. By default, the number that the workload is made for.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(**options: Any) -> None:
+    """Print a description of a workload: jobs, users, sizes, times, estimates, gaps, the offered load by week.
+
+    LOG is the name of a workload, as for `-w` of `simulate`: a file in Batsim's JSON, .swf or .swf.gz, a part of one,
+    or a model. The offered load is the work that is submitted in a time (hosts x run times), relative to the hosts in
+    this time. The last lines are about properties that look wrong.
+
+    \b
+    Examples:
+      batproto workload info log.swf.gz
+      batproto workload info "log.swf.gz?time=0-2592000" --hosts 128 --json
+    """
+    from batprotocol.cli.workload import info as work
+
+    work.show(**options)
 
 
 @workload.command("workflows")

@@ -19,7 +19,7 @@ from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Lives
 from batprotocol.policies.site.membership import (
@@ -165,7 +165,7 @@ class Site:
         self._timeline.take(members, self._state.now, adopted.end, kind.amount)
         self._usage.runs(job, 1)
         self._starts = max(self._starts, running.place + 1)
-        self.allocated.append(self._allocated(adopted, job, entry))
+        self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
     def _unknown(self, job_id: str, time: float, why: str) -> None:
         self._dependencies.submitted(job_id, read_request(None), time)
@@ -190,6 +190,9 @@ class Site:
         refusal = self._refusal_of_names(request)
         if refusal is not None:
             return refusal
+        longest = self._qos_time(request)
+        if longest < job.walltime < math.inf:
+            return f"its walltime is {job.walltime:g} s, and QOS {request.qos} allows {longest:g} s"
         names = request.partition or self._default
         for name in names:
             if name not in self._members:
@@ -274,12 +277,16 @@ class Site:
             return False
         del self._held[job.id]
         job.eligible = since
+        self._join(job)
+        return True
+
+    def _join(self, job: SiteJob) -> None:
+        """A job joins the queue, until its deadline at the latest."""
         self.queue.add(job)
         deadline = job.request.deadline
         if deadline is not None:
             latest = deadline.of(job.submitted) - (0.0 if math.isinf(job.walltime) else job.walltime)
             heappush(self._times, (latest, job.number, job.id))
-        return True
 
     def _see(self, job_ids: Iterable[str]) -> None:
         """The dependencies of these jobs may have changed."""
@@ -365,16 +372,17 @@ class Site:
         mode = self._preempting.mode_of(job)
         if mode == "cancel" or waited.request.requeue is False:
             return False
+        if self._refusal_of_deadline(waited, self._state.now) is not None:
+            return False
         life = self._lives.next(waited, progress if mode == "checkpoint" else None)
         self._actions.register(life.id, life.job, life.new_profile)
         again = SiteJob(life.id, life.job, waited.number, waited.submitted, waited.request)
         again.first_id, again.profile = waited.first_id, life.profile
         again.eligible = self._state.now
         again.lost = waited.lost + (0.0 if life.new_profile else self._state.now - job.started)
-        if self._prepare(again) is not None:  # it fitted before
-            return False
+        self._prepare(again)  # it fitted before
         self._usage.waits(again, 1)
-        self.queue.add(again)
+        self._join(again)
         return True
 
     def _extend_the_late(self) -> bool:
@@ -442,24 +450,9 @@ class Site:
         self._usage.runs(job, 1)
         if self.priorities is not None:
             self.priorities.started(running, state.now)
-        self.allocated.append(self._allocated(running, job, entry))
+        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
         started(running)
         self._see(self._dependencies.started(job.first_id, state.now))
-
-    def _allocated(self, running: SiteRunning, job: SiteJob, entry: Entry) -> Allocated:
-        _, cores, memory, *_ = entry.kind.amount
-        whole = cores == 0
-        return Allocated(
-            job_id=job.id,
-            first_id=job.first_id,
-            starting_time=running.started,
-            partition=entry.partition,
-            hosts=running.hosts.text,
-            cores=cores,
-            memory=memory,
-            gres=() if whole else needs_of(job.request, job.size).gres,
-            whole=whole,
-        )
 
     def _claim(self, entry: Entry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""

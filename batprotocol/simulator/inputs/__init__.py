@@ -12,7 +12,8 @@ before the simulation, with the place of the mistake:
   (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
   does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
   workloads. `lublin` draws random jobs, `windows` selects parts, and `changes` changes loads, weeks and walltimes.
-  `workflows` makes jobs that wait for one another. `advice` warns of properties of a workload that affect its results.
+  `workflows` makes jobs that wait for one another. `info` describes workloads, and `advice` warns of properties of a
+  workload that affect its results.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
 - `workload_json`, `platform_xml`: `writing` writes workloads and platforms to files.
 """
@@ -24,7 +25,7 @@ from batprotocol.simulator.inputs.changes import (
     exact_walltimes,
     offered_load,
     resampled_weeks,
-    scaled_load,
+    scaled_arrivals,
     scaled_walltimes,
     shuffled_weeks,
     with_offered_load,
@@ -33,9 +34,10 @@ from batprotocol.simulator.inputs.described import described_platform
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
+from batprotocol.simulator.inputs.info import WorkloadInfo, WorkloadRemark, WorkloadShare, WorkloadWeek, workload_info
 from batprotocol.simulator.inputs.lublin import lublin_workload
 from batprotocol.simulator.inputs.machines import HOST_LIMIT, platform_for
-from batprotocol.simulator.inputs.names import named_workload
+from batprotocol.simulator.inputs.names import named_workload, with_recordings
 from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
@@ -69,7 +71,11 @@ __all__ = [
     "Workflow",
     "WorkflowTask",
     "Workload",
+    "WorkloadInfo",
     "WorkloadProfile",
+    "WorkloadRemark",
+    "WorkloadShare",
+    "WorkloadWeek",
     "advice_on",
     "described_platform",
     "estimated_walltimes",
@@ -86,11 +92,13 @@ __all__ = [
     "read_workflow",
     "read_workload",
     "resampled_weeks",
-    "scaled_load",
+    "scaled_arrivals",
     "scaled_walltimes",
     "shuffled_weeks",
     "window",
     "with_offered_load",
+    "with_recordings",
     "workflow_workload",
+    "workload_info",
     "workload_json",
 ]

@@ -1,4 +1,4 @@
-"""Changes of workloads: another load, other weeks, other walltimes.
+"""Changes of workloads: faster or slower arrivals, another offered load, other weeks, other walltimes.
 
 Each function takes a workload and returns another one with the same profiles. It changes only the property in its name,
 so you can combine these functions, also with `window`. Random numbers come from a seed, and are the same on every
@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-from batprotocol.deprecation import old_arguments
+from batprotocol.deprecation import old_arguments, old_names
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.simulator.inputs.columns import JobColumns, JobRecord
@@ -24,20 +24,24 @@ __all__ = [
     "exact_walltimes",
     "offered_load",
     "resampled_weeks",
-    "scaled_load",
+    "scaled_arrivals",
     "scaled_walltimes",
     "shuffled_weeks",
     "with_offered_load",
 ]
 
+__getattr__ = old_names(__name__, {"scaled_load": "scaled_arrivals"})
+
 WEEK: Final = 604_800.0
 """Seconds."""
+UNSTEADY: Final = "nothing is steady there, and results depend on the length of the workload"
+"""The end of a sentence about an offered load above 1."""
 _MOST_PERIODS: Final = 1_000_000
 _LONGER: Final = 1e-6
 """Seconds. A walltime that equals the run time ends the job. A microsecond more does not change any decision."""
 
 
-def scaled_load(workload: Workload, factor: float) -> Workload:
+def scaled_arrivals(workload: Workload, factor: float) -> Workload:
     """The same jobs, faster or slower: the time between two submissions is divided by a factor.
 
     The first submission keeps its time. So if a log begins at 0, its times are divided by the factor. The factor is not
@@ -53,7 +57,7 @@ def scaled_load(workload: Workload, factor: float) -> Workload:
 
     >>> from batprotocol.simulator import StaticJob, Workload
     >>> whole = Workload([StaticJob(str(n), 10.0 * n, 1, DelayProfile(5.0)) for n in range(3)])
-    >>> [submission.time for submission in scaled_load(whole, 1.25)]
+    >>> [submission.time for submission in scaled_arrivals(whole, 1.25)]
     [0.0, 8.0, 16.0]
     """
     _expect_factor(factor)
@@ -65,7 +69,7 @@ def scaled_load(workload: Workload, factor: float) -> Workload:
         time = start + (job.time - start) / factor
         if not math.isfinite(time):
             raise InputError(f"with the factor {shown(factor)}, job {shown(job.id)} has no finite time: use one near 1")
-        return job._replace(time=time)
+        return job.at(time)
 
     return _changed(workload, scaled)
 
@@ -84,7 +88,7 @@ def offered_load(workload: Workload, hosts: int | None = None) -> float | None:
         The load. None if all jobs come at once, or if the run time of a job is not known before it runs.
 
     >>> from batprotocol.simulator import lublin_workload
-    >>> round(offered_load(lublin_workload(64, 1000, load=0.7)), 3)
+    >>> round(offered_load(lublin_workload(64, 1000, offered_load=0.7)), 3)
     0.7
     """
     machine = workload.resource_count if hosts is None else hosts
@@ -121,7 +125,7 @@ def with_offered_load(workload: Workload, load: float, *, hosts: int | None = No
         raise InputError(
             "the workload has no offered load to scale: use jobs with different submission times and DelayProfiles"
         )
-    return scaled_load(workload, load / now)
+    return scaled_arrivals(workload, load / now)
 
 
 def scaled_walltimes(workload: Workload, factor: float) -> Workload:
@@ -286,7 +290,7 @@ class _Periods:
             mark = f"#{copies[number]}" if copies[number] > 1 else ""
             for row in self.parts[number]:
                 job = self._workload.record(row)
-                jobs.append(*job._replace(id=job.id + mark, time=job.time + moved))
+                jobs.append(*job._replace(id=job.id + mark).at(job.time + moved))
         return self._workload.with_jobs(jobs)
 
 

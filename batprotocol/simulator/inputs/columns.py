@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
+from batprotocol.requests import moved_recording
 
 __all__ = ["DuplicateId", "Hashes", "JobColumns", "JobRecord", "JobTable", "first_duplicate"]
 
@@ -28,6 +29,10 @@ class JobRecord(NamedTuple):
     profile: str
     walltime: float | None
     extra_data: str | None
+
+    def at(self, time: float) -> JobRecord:
+        """The same job, submitted at another time. The start in a recording of it moves along."""
+        return self._replace(time=time, extra_data=moved_recording(self.extra_data, time - self.time))
 
 
 class DuplicateId(InputError):

@@ -18,6 +18,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from batprotocol.deprecation import old_arguments
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.simulator.inputs.columns import JobColumns
@@ -63,12 +64,13 @@ class _Drawn(NamedTuple):
     runtime: float
 
 
+@old_arguments(load="offered_load")
 def lublin_workload(
     hosts: int,
     jobs: int,
     *,
     seed: int = 0,
-    load: float | None = None,
+    offered_load: float | None = None,
     estimates: bool = True,
     name: str = "w0",
 ) -> Workload:
@@ -78,28 +80,28 @@ def lublin_workload(
         hosts: the number of hosts of the machine, >= 4; a job requests 1 to all of them.
         jobs: the number of jobs, >= 1.
         seed: the seed of the random numbers.
-        load: the offered load between the first and the last submission: submission times are scaled to it; None: the
-            load of the model.
+        offered_load: the offered load between the first and the last submission: submission times are scaled to it, and
+            rounded to seconds; None: the load of the model.
         estimates: whether walltimes are drawn from a model of users' estimates; else they are the run times.
         name: the workload's name.
 
     Raises:
         InputError: an argument is out of its range.
 
-    >>> workload = lublin_workload(256, 1000, seed=1, load=0.7)
+    >>> workload = lublin_workload(256, 1000, seed=1, offered_load=0.7)
     >>> len(workload), workload.resource_count
     (1000, 256)
     """
     if not 4 <= hosts < 2**31 or not 1 <= jobs <= _MOST_JOBS:
         raise InputError(f"expected 4 hosts or more and 1 to {_MOST_JOBS} jobs, got {shown((hosts, jobs))}")
-    if load is not None and not 0 < load < math.inf:
-        raise InputError(f"expected a load > 0, got {shown(load)}")
+    if offered_load is not None and not 0 < offered_load < math.inf:
+        raise InputError(f"expected an offered load > 0, got {shown(offered_load)}")
     chance = random.Random(seed)
     drawn = list(_drawn(chance, hosts, jobs))
     factor = 1.0
     span = drawn[-1].time - drawn[0].time
-    if load is not None and span > 0:
-        factor = sum(job.hosts * job.runtime for job in drawn) / (hosts * span * load)
+    if offered_load is not None and span > 0:
+        factor = sum(job.hosts * job.runtime for job in drawn) / (hosts * span * offered_load)
     limits = _estimates(chance, [job.runtime for job in drawn]) if estimates else [job.runtime for job in drawn]
     columns = JobColumns()
     profiles: dict[str, WorkloadProfile] = {}

@@ -1,6 +1,7 @@
 """The names of workloads, on the command line and elsewhere.
 
-A name is a file, a file with changes (`log.swf.gz?jobs=1981-3004&load=1.2`), or a model (`lublin:256?jobs=10000`).
+A name is a file, a file with changes (`log.swf.gz?jobs=1981-3004&offered-load=0.9`), or a model
+(`lublin:256?jobs=10000`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from batprotocol.simulator.inputs.changes import (
     estimated_walltimes,
     exact_walltimes,
     resampled_weeks,
-    scaled_load,
+    scaled_arrivals,
     scaled_walltimes,
     shuffled_weeks,
     with_offered_load,
@@ -31,7 +32,7 @@ from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.windows import window
 from batprotocol.simulator.inputs.workload import Workload
 
-__all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload"]
+__all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload", "with_recordings"]
 
 
 class Word(NamedTuple):
@@ -69,13 +70,13 @@ def named_workload(
 
             - a file, as `read_workload` reads it;
             - `FILE?jobs=FIRST-LAST`, `FILE?time=BEGIN-END` (seconds): a part of a file, see `window`. `&shift=yes`
-              counts times from its first job. For a log, `&larger=yes` and `&runtime-limits=yes` are options of
-              `read_swf`;
-            - `lublin:HOSTS?jobs=N`, with `&seed=N`, `&load=X` and `&estimates=no`: see `lublin_workload`.
+              counts times from its first job. For a log, `&larger=yes`, `&runtime-limits=yes`, `&recorded=yes` and
+              `&partitions=yes` are options of `read_swf`;
+            - `lublin:HOSTS?jobs=N`, with `&seed=N` and `&estimates=no`: see `lublin_workload`.
 
             Further words change the workload, in this order: `weeks=shuffled` or `weeks=resampled` (`shuffled_weeks`,
-            `resampled_weeks`), with `period=SECONDS`; `load=FACTOR` (`scaled_load`) or `offered-load=X`
-            (`with_offered_load`); `estimates=exact` (`exact_walltimes`) or `estimate-factor=F`
+            `resampled_weeks`), with `period=SECONDS`; `arrival-factor=FACTOR` (`scaled_arrivals`) or
+            `offered-load=X` (`with_offered_load`); `estimates=exact` (`exact_walltimes`) or `estimate-factor=F`
             (`estimated_walltimes`); and `walltimes=FACTOR` (`scaled_walltimes`). Models take all of these except
             `weeks`. `seed=N` is the seed of all random numbers, by default 0.
         name: the workload's name.
@@ -97,6 +98,8 @@ def named_workload(
         if given.get("estimates") == _EXACT:
             changes["estimates"] = given.pop("estimates")
         size = _converted(text, "hosts", path.partition(":")[2], int)
+        if hosts in (None, size) and "offered-load" in changes:
+            given["offered_load"] = changes.pop("offered-load")  # the model itself has whole seconds
         drawn = lublin_workload(size, given.pop("jobs", 1000), name=name, **given)
         return _changed(drawn, {**changes, "seed": given.get("seed", 0)}, hosts)
     if not mark or os.path.exists(text):
@@ -122,6 +125,22 @@ def named_workload(
     return _changed(_part(whole, given), given, hosts)
 
 
+def with_recordings(text: str) -> str:
+    """The name of a log with its recorded starts and partitions, which descriptions use; other names as they are.
+
+    >>> with_recordings("log.swf?jobs=0-9"), with_recordings("w.json")
+    ('log.swf?jobs=0-9&recorded=yes&partitions=yes', 'w.json')
+    """
+    path, mark, query = text.partition("?")
+    if os.path.exists(text) and mark:
+        path, query = text, ""
+    if not is_log(path):
+        return text
+    given = {word for word, _ in parse_qsl(query, keep_blank_values=True)}
+    added = [f"{word}=yes" for word in ("recorded", "partitions") if word not in given]
+    return f"{path}?{'&'.join([*filter(None, [query]), *added])}"
+
+
 def _part(whole: Workload, given: Mapping[str, Any]) -> Workload:
     """The part of a workload that its name selects; the workload itself if it selects all."""
     if not {"jobs", "time", "shift"} & given.keys():
@@ -143,8 +162,8 @@ def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) ->
     seed = given.get("seed", 0)
     if "weeks" in given:
         workload = given["weeks"](workload, seed, period=given.get("period", WEEK))
-    if "load" in given:
-        workload = scaled_load(workload, given["load"])
+    if "arrival-factor" in given:
+        workload = scaled_arrivals(workload, given["arrival-factor"])
     if "offered-load" in given:
         workload = with_offered_load(workload, given["offered-load"], hosts=hosts)
     if "estimates" in given:
@@ -155,7 +174,7 @@ def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) ->
 
 
 def _expect_one_of_each(text: str, given: Mapping[str, Any]) -> None:
-    for words in (("load", "offered-load"), ("estimates", "estimate-factor")):
+    for words in (("arrival-factor", "offered-load"), ("estimates", "estimate-factor")):
         found = [word for word in words if word in given]
         if len(found) > 1:
             raise InputError(f"{shown(text)}: {' and '.join(found)} exclude one another: use one of them")
@@ -184,13 +203,19 @@ def _weeks(text: str) -> Callable[..., Workload]:
 
 
 _EXACT: Final = "exact"
-_OLD: Final = {"badness": "estimate-factor"}
-"""Old words, each with the new one."""
-_OF_MODELS: Final = ("offered-load", "estimate-factor", "walltimes")
+_OLD: Final = {"badness": ("estimate-factor", "estimate-factor"), "load": ("arrival-factor", "offered-load")}
+"""Old words, each with the new one for files, and the one for models."""
+_OF_MODELS: Final = ("arrival-factor", "offered-load", "estimate-factor", "walltimes")
 """The changes to the workload of a model."""
 _CHANCE: Final = Word("N", int, "The seed of all random numbers, by default 0.")
 _OFFERED: Final = Word(
     "X", float, "Arrivals are compressed by the factor that leads to this offered load.", "with_offered_load"
+)
+_FACTOR: Final = Word(
+    "FACTOR",
+    float,
+    "The factor by which arrivals are compressed: with 1.2, jobs arrive 1.2 times as fast.",
+    "scaled_arrivals",
 )
 _WALLTIMES: Final[Mapping[str, Word]] = {
     "estimate-factor": Word(
@@ -228,6 +253,18 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
         "For a log: take the run time as the walltime where no time was requested.",
         "read_swf",
     ),
+    "recorded": Word(
+        "yes",
+        _yes,
+        "For a log: take the start of each job, for the policy recorded.",
+        "read_swf",
+    ),
+    "partitions": Word(
+        "yes",
+        _yes,
+        "For a log: take the partition of each job.",
+        "read_swf",
+    ),
     "weeks": Word(
         "shuffled, resampled",
         _weeks,
@@ -237,12 +274,7 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
     ),
     "period": Word("SECONDS", float, "The length of a week, for weeks; by default 604800."),
     "seed": _CHANCE,
-    "load": Word(
-        "FACTOR",
-        float,
-        "The factor by which arrivals are compressed (for the load itself, use offered-load).",
-        "scaled_load",
-    ),
+    "arrival-factor": _FACTOR,
     "offered-load": _OFFERED,
     "estimates": Word(
         "exact",
@@ -256,7 +288,7 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
 MODEL_WORDS: Final[Mapping[str, Word]] = {
     "jobs": Word("N", int, "The number of jobs, by default 1000.", "lublin_workload"),
     "seed": _CHANCE,
-    "load": Word("X", float, "The offered load to which submission times are scaled.", "lublin_workload"),
+    "arrival-factor": _FACTOR,
     "offered-load": _OFFERED,
     "estimates": Word(
         "no, exact",
@@ -270,13 +302,13 @@ MODEL_WORDS: Final[Mapping[str, Word]] = {
 }
 """The words for the model of U. Lublin and D. G. Feitelson (JPDC 2003), `lublin:HOSTS`."""
 
-_SWF: Final = {"larger": "larger", "runtime-limits": "runtime_limits"}
+_SWF: Final = {word: word.replace("-", "_") for word in ("larger", "runtime-limits", "recorded", "partitions")}
 
 
 def _options(text: str, query: str, known: Mapping[str, Word]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in parse_qsl(query, keep_blank_values=True):
-        key = _OLD.get(given, given)
+        key = _OLD[given][known is MODEL_WORDS] if given in _OLD else given
         word = known.get(key)
         if word is None or key in found:
             near = get_close_matches(key, known, 1) if word is None else []

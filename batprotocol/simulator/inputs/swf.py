@@ -4,12 +4,15 @@ The fields have these uses (-1 stands for unknown everywhere):
 
 - 1, job number: the job's id.
 - 2, submit time: the submission time, in seconds.
+- 3, wait time: with the option `recorded`, when the job started: the extra data `{"recorded":{"start":2}}` have the sum
+  of the fields 2 and 3, if the wait time is known.
 - 4, run time: a `DelayProfile` of this number of seconds. Jobs with an unknown run time, or with 0 seconds, are
   skipped, and counted (`Workload.skipped`).
 - 8, requested number of processors, or, if unknown, 5, the allocated number: the resources that the job requests, one
   host each. Jobs with neither number, or with 0, are skipped.
 - 9, requested time: the walltime; the job has no walltime if it is unknown or 0.
 - 12, user, and 13, group: the extra data `{"user":12,"group":3}`, if known.
+- 16, partition: with the option `partitions`, the extra data `{"partition":"16"}`, if it is known.
 - 17, preceding job, and 18, think time: not followed, but jobs with one of them are counted (`Workload.dependent`).
 
 The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. The header comments
@@ -37,7 +40,7 @@ __all__ = ["read_swf"]
 
 _FIELDS = 18
 _USED = 9  # fields at least: a line may end after the requested time
-_USER, _GROUP = 12, 13
+_WAIT, _USER, _GROUP, _PARTITION = 3, 12, 13, 16
 _PRECEDING, _THINK_TIME = 17, 18
 _LONGEST_LINE = 1 << 16
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,15})?")
@@ -52,6 +55,8 @@ def read_swf(
     lazy: bool = False,
     larger: bool = False,
     runtime_limits: bool = False,
+    recorded: bool = False,
+    partitions: bool = False,
 ) -> Workload:
     """Read a file in the Standard Workload Format, compressed by gzip or not; see above for the use of its fields.
 
@@ -61,13 +66,16 @@ def read_swf(
         lazy: whether jobs stay in the file, and are read again when they are needed; they must be sorted for this.
         larger: whether jobs request the larger number of the fields 5 and 8, as in some published tables.
         runtime_limits: whether the run time is the walltime of jobs without a requested time, and ends them.
+        recorded: whether the extra data have the recorded start of each job, for the policy `recorded`.
+        partitions: whether the extra data have the partition of each job. Policies other than `recorded` reject jobs of
+            partitions that neither the platform nor the rules of a site have.
 
     Raises:
         InputError: a line is not a job; the error names file, line and field.
         OSError: the file cannot be read.
     """
     filename = os.path.abspath(path)
-    reading = _Reading(larger, runtime_limits)
+    reading = _Reading(larger, runtime_limits, recorded, partitions)
     jobs = JobFile(_Rows(filename, reading)) if lazy else JobColumns()
     profiles: dict[str, WorkloadProfile] = {}
     header: dict[str, int] = {}
@@ -113,6 +121,8 @@ class _Reading(NamedTuple):
 
     larger: bool
     runtime_limits: bool
+    recorded: bool
+    partitions: bool
 
 
 class _Rows(Rows):
@@ -179,7 +189,7 @@ def _job(words: list[str], reading: _Reading) -> JobRecord | None:
         return None
     time = 0.0 if submitted == _UNKNOWN else submitted
     limit = walltime if walltime > 0 else runtime if reading.runtime_limits else None
-    return JobRecord(str(int(job)), time, int(processors), f"delay{words[3]}", limit, _people(words))
+    return JobRecord(str(int(job)), time, int(processors), f"delay{words[3]}", limit, _extra(words, time, reading))
 
 
 def _is_dependent(words: list[str]) -> bool:
@@ -189,14 +199,28 @@ def _is_dependent(words: list[str]) -> bool:
     )
 
 
-def _people(words: list[str]) -> str | None:
-    """The user and group of a job, as JSON; None if they are not known."""
+def _extra(words: list[str], submitted: float, reading: _Reading) -> str | None:
+    """All else that is known of a job, as JSON; None if nothing is."""
     known = []
     for number, what in ((_USER, "user"), (_GROUP, "group")):
-        who = _field(words, number, what) if len(words) >= number else _UNKNOWN
-        if who >= 0:
+        who = _known(words, number, what)
+        if who is not None:
             known.append(f'"{what}":{int(who)}')
+    if reading.partitions:
+        partition = _known(words, _PARTITION, "partition")
+        if partition is not None:
+            known.append(f'"partition":"{int(partition)}"')
+    if reading.recorded:
+        wait = _field(words, _WAIT, "wait time")
+        if wait != _UNKNOWN:
+            known.append(f'"recorded":{{"start":{submitted + wait!r}}}')
     return "{" + ",".join(known) + "}" if known else None
+
+
+def _known(words: list[str], number: int, meaning: str) -> float | None:
+    """A field that is not negative; None if it is, or is missing."""
+    value = _field(words, number, meaning) if len(words) >= number else _UNKNOWN
+    return value if value >= 0 else None
 
 
 def _field(words: list[str], number: int, meaning: str) -> float:

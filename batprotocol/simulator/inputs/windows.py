@@ -51,5 +51,5 @@ def window(
             break
         if start is None:
             start = job.time if shifted else 0.0
-        jobs.append(*job._replace(time=job.time - start))
+        jobs.append(*job.at(job.time - start))
     return workload.with_jobs(jobs)

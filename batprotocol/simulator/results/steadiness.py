@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol.simulator.inputs.changes import UNSTEADY
+
 __all__ = ["CONSEQUENCE", "WAITING", "grows", "unsteady_sentence"]
 
 WAITING: Final = 0.1
 """If a larger share of the jobs waits at the last submission, the queue counts as growing to the end."""
 _WAITING_JOBS: Final = 10
 """The minimum number of waiting jobs: a few waiting jobs at the end of a short workload mean nothing."""
-CONSEQUENCE: Final = "nothing is steady there, and results depend on the length of the workload"
+CONSEQUENCE: Final = UNSTEADY
+"""The consequence of a queue that grows to the end."""
 
 
 def grows(waiting: float, jobs: float) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
-from batprotocol.studies.comparing.rows import ResultRow, label
+from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 
-__all__ = ["draws_sentence", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
+__all__ = ["draws_sentence", "factor_note", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
 
+FACTOR: Final = "arrival_factor"
 _ROUGH: Final = 5
 """Up to this number of draws, intervals are rough."""
 _SEEDS: Final = {
@@ -27,7 +28,11 @@ _SEEDS: Final = {
     ("weeks", "estimates", "scheduler"): "{} of the weeks, the estimates and the scheduler's random numbers, {log}",
 }
 """A description of the draws, by the parts that the seeds of the rows draw."""
-_PLURALS: Final = ("load", "log", "platform", "scheduler", "seed", "workload")
+_PLURALS: Final = {
+    **{axis: f"{axis}s" for axis in ("load", "log", "platform", "scheduler", "seed", "workload")},
+    "arrival_factor": "arrival factors",
+    "offered_load": "offered loads",
+}
 _NOT_REDRAWN: Final = ({"estimates"}, {"scheduler"}, {"estimates", "scheduler"})
 
 
@@ -56,7 +61,7 @@ def pooled_sentence(over: Mapping[str, int]) -> str:
 
 def _times(over: Mapping[str, int]) -> str:
     """`3 loads x 2 values of off`."""
-    many = [f"{count:,} {axis}s" if axis in _PLURALS else f"{count:,} values of {axis}" for axis, count in over.items()]
+    many = [f"{count:,} {_PLURALS.get(axis, f'values of {axis}')}" for axis, count in over.items()]
     return " x ".join(many)
 
 
@@ -81,6 +86,31 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
         notes.append("the seeds do not redraw the workload: intervals do not cover other workloads")
     note = load_note(rows)
     return [*notes, note] if note else notes
+
+
+def factor_note(rows: Sequence[ResultRow], shown: Iterable[str | None]) -> str:
+    """The offered loads that belong to the arrival factors of a table, or "" if it does not show factors.
+
+    Args:
+        rows: the rows of the table.
+        shown: the axes of its rows and columns.
+    """
+    if FACTOR not in set(shown):
+        return ""
+    loads: dict[str, list[float]] = {}
+    for row in rows:
+        load = row.metrics.get("offered_load")
+        if load is not None and load == load and FACTOR in row.axes:
+            loads.setdefault(label(row.axes[FACTOR]), []).append(load)
+    factors = axes_of(rows).get(FACTOR, [])
+    parts = [f"{_between(loads[factor])} at factor {factor}" for factor in factors if factor in loads]
+    return f"offered load: {', '.join(parts)}" if parts else ""
+
+
+def _between(loads: Sequence[float]) -> str:
+    """`0.84`, or `0.79 to 0.91`."""
+    least, most = f"{min(loads):.3g}", f"{max(loads):.3g}"
+    return least if least == most else f"{least} to {most}"
 
 
 def load_note(rows: Iterable[ResultRow]) -> str:

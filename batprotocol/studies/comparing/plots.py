@@ -60,7 +60,7 @@ FORMATS: Final = ("png", "svg", "pdf")
 
 _USUAL: Final = Look()
 _DOTS: Final = 200
-_LOADS: Final = ("load", "offered_load")
+_LOADS: Final = ("arrival_factor", "offered_load", "load")
 """The axes that change the offered load."""
 
 
@@ -135,12 +135,15 @@ def _axis_to_the_right(
     try:
         told = expect_metric(rows, x)
     except InputError:
-        expect_axis(axes, x)
-        raise
+        return expect_axis(axes, x), None
     varying = [axis for axis, labels in axes.items() if len(labels) > 1 and axis not in (*taken, *DRAWS)]
     found = [axis for axis in _LOADS if axis in varying] or varying
     if len(found) != 1:
-        hint = f"select one value of all of {', '.join(found)} except one" if found else "it needs an axis such as load"
+        hint = (
+            f"select one value of all of {', '.join(found)} except one"
+            if found
+            else "it needs an axis such as arrival_factor"
+        )
         raise InputError(f"{x} is a metric, whose means are drawn for each value of one axis: {hint}")
     return found[0], told
 

@@ -5,6 +5,7 @@ It must not know their source: a study's store, a file, or your own loop (`Plain
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Protocol, TypeVar
@@ -28,7 +29,9 @@ __all__ = [
     "value_of",
 ]
 
-_FACTOR: Final = "load (compression of arrivals)"
+_OLD_AXES: Final = {"load": ("arrival_factor", "offered_load")}
+"""The old names of axes, each with the new ones."""
+_LABELS: Final = {"arrival_factor": "arrival factor", "offered_load": "offered load"}
 ABSENT: Final = "-"
 """The label for a row that has no value on an axis."""
 
@@ -38,7 +41,7 @@ class ResultRow(Protocol):
 
     @property
     def axes(self) -> Mapping[str, Any]:
-        """The values of the run on the axes: `{"scheduler": "fcfs", "load": 1.2, "seed": 3}`."""
+        """The values of the run on the axes: `{"scheduler": "fcfs", "arrival_factor": 1.2, "seed": 3}`."""
 
     @property
     def metrics(self) -> Mapping[str, float]:
@@ -108,6 +111,10 @@ def expect_axis(axes: Mapping[str, Sequence[str]], name: str) -> str:
     """
     if name in axes:
         return name
+    for new in _OLD_AXES.get(name, ()):
+        if new in axes:
+            warnings.warn(f"the axis {name} is deprecated: use {new} instead", DeprecationWarning, stacklevel=3)
+            return new
     if not axes:
         raise InputError(f"there is no axis {shown(name)}: the rows have no axes")
     near = get_close_matches(name, axes, n=1, cutoff=0.6)
@@ -123,7 +130,7 @@ def value_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> str
 
     >>> value_of({"scheduler": ["my.py:EASY", "fcfs"]}, "scheduler", "FCFS")
     'fcfs'
-    >>> value_of({"load": ["0.5", "1"]}, "load", "1.0")
+    >>> value_of({"offered_load": ["0.5", "1"]}, "offered_load", "1.0")
     '1'
     """
     labels, wanted = axes[expect_axis(axes, axis)], label(given)
@@ -162,6 +169,7 @@ def select(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> list[
     kept = list(rows)
     axes = axes_of(kept)
     for axis, values in where.items():
+        axis = expect_axis(axes, axis)  # it may have an old name
         wanted = {each for value in values for each in _values_of(axes, axis, value)}
         kept = [row for row in kept if label(row.axes.get(axis)) in wanted]
     return kept
@@ -208,7 +216,6 @@ def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
 
 
 def axis_label(rows: Iterable[ResultRow], axis: str) -> str:
-    """The label of an axis in tables and plots. The load of a log is the factor that compresses its arrivals."""
-    if axis == "load" and all(getattr(row, "is_model", None) is False for row in rows):
-        return _FACTOR
-    return axis
+    """The label of an axis in tables and plots. In older stores, the load of a log is the factor of its arrivals."""
+    of_files = axis == "load" and all(getattr(row, "is_model", None) is False for row in rows)
+    return _LABELS["arrival_factor"] if of_files else _LABELS.get(axis, axis)

@@ -18,7 +18,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing import formats
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, p_value
-from batprotocol.studies.comparing.captions import draws_sentence, notes_of, pooled_sentence
+from batprotocol.studies.comparing.captions import draws_sentence, factor_note, notes_of, pooled_sentence
 from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, draws_of
 from batprotocol.studies.comparing.digits import cell_decimals, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid
@@ -310,8 +310,9 @@ def table(
     if not given or (columns is not None and len(given) != 1):
         raise InputError("expected one metric; for several metrics, leave out the axis of the columns")
     axes = axes_of(kept)
-    expect_axis(axes, rows)
-    if columns is not None and expect_axis(axes, columns) == rows:
+    rows = expect_axis(axes, rows)
+    columns = None if columns is None else expect_axis(axes, columns)
+    if columns == rows:
         raise InputError(f"the axis {rows} cannot be both in the rows and in the columns: choose another one")
     compared = None if baseline is None else value_of(axes, rows, baseline)
     metrics = [expect_metric(kept, each) for each in given]
@@ -350,7 +351,11 @@ def table(
         correction=correction,
         sentence=draws_sentence(kept, found_draws, counts) + pooled_sentence(pooled),
         unit=unit,
-        notes=(*notes_of(kept, found_draws, counts), *_equal_rows(groups, labels, named, metrics)),
+        notes=(
+            *filter(None, [factor_note(kept, (rows, columns))]),
+            *notes_of(kept, found_draws, counts),
+            *_equal_rows(groups, labels, named, metrics),
+        ),
     )
 
 

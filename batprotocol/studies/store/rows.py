@@ -32,7 +32,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         key: its name, a hash of everything that decides its result.
-        axes: its value on each axis of its study: scheduler, workload, load, seed...
+        axes: its value on each axis of its study: scheduler, workload, offered_load, seed...
         state: `done` or `failed`.
         kind: the kind of its failure (`exception`, `rule`, `deadlock`, `stopped`, `time`, `memory`, `died`,
             `scheduler`, `input`, `batsim`), or "".
