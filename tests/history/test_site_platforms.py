@@ -111,8 +111,8 @@ def test_a_real_cluster() -> None:
         ("NodeName=n[0-1 CPUs=4", ":1: "),
         ("NodeName=n0\nPartitionName=p Nodes=n[0", ":2: partition p: "),
         (
-            "NodeName=n0\n" + "PartitionName=p Nodes=n[0-99999]\n" * 11,
-            ":11: partition p: the lines of the file stand for more",
+            "NodeName=n[0-99999]\n" + "PartitionName=p Nodes=ALL\n" * 11,
+            ":10: partition p: the lines of the file stand for more",
         ),
         ("\nNodeName=n0 CPUs=x", ":2: cpus: expected a whole number"),
         ("NodeName=n0 CPUTot=8 Gres=1!", "node n0: gres: expected NAME"),
