@@ -42,7 +42,7 @@ def explanations(workload: Workload, platform: Platform, policies: Iterable[str]
     >>> from batprotocol.simulator import StaticJob
     >>> data = '{"recorded": {"start": 30}}'
     >>> workload = Workload([StaticJob("1", 0.0, 1, DelayProfile(60.0), extra_data=data)])
-    >>> [found.mean_difference for found in explanations(workload, Platform.homogeneous(1), ["easy"])]
+    >>> [round(found.mean_difference, 3) for found in explanations(workload, Platform.homogeneous(1), ["easy"])]
     [30.0]
     """
     classes = [(name, named(name)) for name in policies]  # all names are checked before the first simulation
