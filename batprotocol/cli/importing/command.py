@@ -121,6 +121,8 @@ def import_logs(**options: Any) -> None:
       helios         Helios: SenseTime's GPU clusters, cluster_log.csv
       alibaba-2020   Alibaba's cluster-trace-gpu-v2020, pai_task_table.csv
       alibaba-2023   Alibaba's cluster-trace-gpu-v2023, openb_pod_list
+      opendc         OpenDC's workloads, tasks.parquet
+      elastisim      ElastiSim's workloads, the jobs
 
     \b
     Examples:
