@@ -93,6 +93,11 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "batprotocol.history.elastisim:read_elastisim",
         (r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:type|submit_time|num_nodes(?:_min)?|application_model)"\s*:',),
     ),
+    "pbs": LogFormat(
+        "the accounting records of PBS Pro, OpenPBS or Torque",
+        "batprotocol.history.pbs:read_pbs",
+        (r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2};[A-Za-z]{1,2};",),
+    ),
     "sacct-json": LogFormat(
         "Slurm's sacct with --json",
         "batprotocol.history.slurm.records:read_sacct_json",

@@ -115,6 +115,7 @@ def import_logs(**options: Any) -> None:
       sacct          Slurm's sacct, with --parsable or columns
       sacct-json     Slurm's sacct, with --json
       jobcomp        Slurm's completion plugin jobcomp/filetxt
+      pbs            the accounting of PBS Pro, OpenPBS and Torque
       pm100          PM100: CINECA's Marconi100
       fugaku         F-DATA: RIKEN's Fugaku
       philly         Philly: Microsoft's GPU clusters, cluster_job_log
