@@ -163,6 +163,23 @@ def test_a_job_that_waits_until_its_deadline_is_rejected() -> None:
     assert [row.job_id for row in env.rows()] == ["long", "next"]
 
 
+def test_a_backfilled_job_gets_hosts_on_which_it_delays_nobody() -> None:
+    """The second host has a free core now, but the first job needs all of that host in 20 s."""
+    jobs = [
+        asking("short", 0.0, cores=3, constraint="ib"),
+        asking("long", 0.0, 1, 30.0, 40.0, cores=4, constraint="ib"),
+        asking("first", 1.0, cores=4, constraint="ib"),
+        asking("other", 2.0, 1, 90.0, 100.0, cores=1),
+    ]
+    env = made(Workload(jobs, {}), "backfill")
+    _, info = env.reset(seed=0)
+    assert (env.world.queue.tolist(), env.world.now) == ([2, 3], 2)
+    assert info["action_mask"].tolist() == [0, 1, *[0] * 6, 1]
+    env.step(1)
+    assert env.world.hosts_of(3) == parse_hosts("2")
+    assert (env.world.hosts_of(2), env.world.starts[2]) == (parse_hosts("1"), 10)
+
+
 def test_jobs_before_an_episode_have_succeeded() -> None:
     jobs = [
         asking("1", 0.0),
