@@ -528,9 +528,10 @@ class Check:
             if "deadline" in job.asks and not ends:  # there may be no time for another life
                 deadline = self.moment(job.asks["deadline"], job)
                 ends = victim.end + (0.0 if job.walltime == math.inf else job.walltime) > deadline
-            assert (ends or job.is_rejected) == (victim is job.runs[-1]), (
-                f"{job.id} was killed and should {'not ' * ends}run again"
-            )
+            if victim is job.runs[-1]:
+                assert ends or job.is_rejected, f"{job.id} was killed and should run again"
+            else:
+                assert not ends, f"{job.id} was killed and should not run again"
 
     # Rejections
 
