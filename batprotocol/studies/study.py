@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl
 
 import msgspec
 
 from batprotocol.errors import StudyError, shown
 from batprotocol.files import naming
+from batprotocol.policies.names import PolicyNameError, named
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, OLD_KEYS, values_of, with_new_names
@@ -32,7 +34,11 @@ _OF_MODELS: Final = ("jobs", "arrival_factor", "offered_load", "estimates", "est
 """The changes of a workload that is drawn from a model."""
 _DRAWN: Final = {"weeks": "weeks", "estimate_factor": "estimates"}
 """The parts of a workload that are drawn at random, by the keys that cause it."""
-_EXCLUSIVE: Final = (("estimates", "estimate_factor"), ("arrival_factor", "offered_load"))
+_PREDICTED: Final = "predicted"
+_EXCLUSIVE: Final = (
+    *(("estimates", "estimate_factor"), ("arrival_factor", "offered_load")),
+    *(("window", other) for other in ("jobs", "time", "shift", "weeks", "offered_load", "warm_up", "cool_down")),
+)
 """A study has at most one key of each of these groups."""
 _SEED: Final = "{seed}"
 """The placeholder for the seed in the initialization data and in the arguments of a scheduler."""
@@ -91,6 +97,8 @@ class Description:
             self._expect_changes()
             self._expect_chance()
             self._expect_watts()
+            self._expect_only()
+            self._expect_policies()
         except StudyError as error:
             raise StudyError(error.reason, error.path, file=error.file or file) from None
 
@@ -218,6 +226,27 @@ class Description:
         if "master" in self._values and without:
             raise StudyError("a platform without a file has its own master: name a platform file", "platform")
 
+    def _expect_only(self) -> None:
+        """Check that the values with which schedulers run are values of this study."""
+        for each in self._schedulers:
+            for axis, values in each.only.items():
+                known = list(map(str, self.axes.get(axis, ())))
+                missing = [value for value in values if str(value) not in known]
+                if missing:
+                    found = f"it has {', '.join(known)}" if known else f"there is no axis {shown(axis)}"
+                    raise StudyError(f"{each.name} runs with {axis} {shown(missing[0])} only, but {found}", "scheduler")
+
+    def _expect_policies(self) -> None:
+        """Check that all schedulers can predict if the study has predicted estimates."""
+        for each in self._schedulers if _PREDICTED in self._values.get("estimates", ()) else ():
+            if _PREDICTED in map(str, each.only.get("estimates", (_PREDICTED,))):
+                if each.files is not None:
+                    raise StudyError(f"{each.name} is not a policy, and policies alone can predict", "estimates")
+                try:
+                    named(_predicting(each.target))
+                except PolicyNameError as error:
+                    raise StudyError(f"{each.name} cannot predict: {error}", "estimates") from None
+
     # The runs
 
     def count(self, only: Iterable[str] = ()) -> int:
@@ -227,7 +256,9 @@ class Description:
             StudyError: there is no such axis, or no such value on it.
         """
         choices = self._choices(only)
-        return math.prod(map(len, choices.values()))
+        if not any(each.only for each in self._schedulers):
+            return math.prod(map(len, choices.values()))
+        return sum(math.prod(map(len, each.values())) for each in self._boxes(choices))
 
     def runs(
         self, only: Iterable[str] = (), *, batsim: Sequence[str] = (), in_process: bool = False
@@ -276,6 +307,18 @@ class Description:
         ]
         return found
 
+    def _boxes(
+        self, choices: Mapping[str, Sequence[tuple[Any, Any]]]
+    ) -> Iterator[Mapping[str, Sequence[tuple[Any, Any]]]]:
+        """The choices for each scheduler, with the values with which it runs."""
+        for label, scheduler in choices["scheduler"]:
+            own = {
+                key: [each for each in found if scheduler.runs_with_value(key, each[0])]
+                for key, found in choices.items()
+                if key != "scheduler"
+            }
+            yield {**own, "scheduler": [(label, scheduler)]}
+
     def _all(
         self, only: Iterable[str], files: dict[str, Files], batsim: tuple[str, ...], program: str, in_process: bool
     ) -> Iterator[Run]:
@@ -296,11 +339,13 @@ class Description:
             axes = {key: label for key, (label, _) in zip(choices, chosen_values, strict=True) if key in self.axes}
             workload, platform, events = (value[key] for key in ("workload", "platform", "events"))
             scheduler: Chosen = value["scheduler"]
+            if not all(scheduler.runs_with_value(key, label) for key, label in axes.items()):
+                continue
             axes.update(_parameters(scheduler))
             seed = value.get("seed", 0)
             init = value.get("init", "")
             task = Task(
-                scheduler=scheduler.target,
+                scheduler=_predicting(scheduler.target) if value.get("estimates") == _PREDICTED else scheduler.target,
                 arguments={name: seed if each == _SEED else each for name, each in scheduler.arguments.items()},
                 source=sources[id(scheduler)],
                 workload=workload.text,
@@ -322,7 +367,8 @@ class Description:
                 in_process=in_process,
             )
             settings = {key: value[key] for key in value if KEYS[key].kind == "metrics"}
-            measure = measures.setdefault(tuple(settings.values()), Measure(settings, self._metrics))
+            settings.update(_counted(task))
+            measure = measures.setdefault(tuple(settings.items()), Measure(settings, self._metrics))
             yield Run.of(axes, task, measure, _drawn(value, workload, scheduler, init), workload.files is None)
 
 
@@ -419,6 +465,8 @@ def _changes(value: Mapping[str, Any], workload: _Input) -> dict[str, str]:
     for key, given in value.items():
         if KEYS[key].kind != "change" or _word(key) in own or (key == "seed" and not _draws(value, workload)):
             continue
+        if key == "estimates" and given != "exact":
+            continue  # the walltimes of the workload as it is
         found[_word(key)] = ("yes" if given else "no") if isinstance(given, bool) else str(given)
     return found
 
@@ -427,6 +475,25 @@ def _is_model(workload: Any) -> bool:
     """Whether a workload is drawn from a model, by its name."""
     name = workload.get("workload") if isinstance(workload, Mapping) else workload
     return isinstance(name, str) and name.startswith("lublin:")
+
+
+def _counted(task: Task) -> dict[str, float]:
+    """The time that counts, if the workload of a run is a window with margins, as settings of its measure."""
+    words = {**dict(parse_qsl(task.workload.partition("?")[2])), **task.changes}
+    if "window" not in words:
+        return {}
+    try:
+        begin, end = (float(each) for each in words["window"].split("-"))
+        before, factor = float(words.get("before", 0)), float(words.get("arrival-factor", words.get("load", 1)))
+    except ValueError:
+        raise StudyError(f"expected an interval such as 0-604800, got {shown(words['window'])}", "window") from None
+    # jobs.csv has six decimals, and so has the time of a job that is submitted when the window begins
+    return {"begin": round(before / factor, 6), "end": round((before + end - begin) / factor, 6)}
+
+
+def _predicting(policy: str) -> str:
+    """A policy that predicts the run times of jobs."""
+    return f"{policy}+{_PREDICTED}"
 
 
 def _word(key: str) -> str:

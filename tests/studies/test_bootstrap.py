@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.studies.comparing import bootstrap, resampling, student, holm, interval, means_of, p_value
+from batprotocol.studies.comparing import bootstrap, holm, interval, means_of, p_value, resampling, student
 
 WITHOUT_ENGINE = True
 

@@ -43,7 +43,7 @@ def show(
     kept, names = with_named(select(read_rows(source), where), metrics)
     found = table(
         kept,
-        rows=rows,
+        rows=rows.split(",") if "," in rows else rows,
         columns=columns,
         metric=names,
         baseline=baseline,

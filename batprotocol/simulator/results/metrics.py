@@ -207,6 +207,8 @@ def measured(
     long: float | None = None,
     warm_up: float = 0.0,
     cool_down: float = 0.0,
+    begin: float | None = None,
+    end: float | None = None,
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
@@ -231,6 +233,8 @@ def measured(
         warm_up: the share of the time between the first and the last submission that is left out at its beginning, in
             [0, 1).
         cool_down: the share that is left out at its end; both together are less than 1.
+        begin: in place of a warm-up, the time in seconds at which the measured time begins.
+        end: in place of a cool-down, the time at which it ends; a job that is submitted then does not count.
         own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
 
     Raises:
@@ -242,6 +246,10 @@ def measured(
         )
     if not (warm_up >= 0 and cool_down >= 0 and warm_up + cool_down < 1):
         raise InputError(f"expected a warm-up and cool-down >= 0, below 1 together, got {shown((warm_up, cool_down))}")
+    if (begin is not None and warm_up) or (end is not None and cool_down):
+        raise InputError("begin is in place of a warm-up, and end in place of a cool-down: give one of both")
+    if begin is not None and end is not None and not begin < end:
+        raise InputError(f"expected a measured time that begins before it ends, got {shown((begin, end))}")
     chosen = own_metrics(own)
     every = list(rows) if chosen else []
     jobs: list[JobTimes] = []
@@ -252,7 +260,7 @@ def measured(
             rejected.append(row.submission_time)
         else:
             jobs.append(job)
-    time = _Time.between(jobs, rejected, warm_up, cool_down)
+    time = _Time.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
@@ -317,6 +325,11 @@ class _Time(NamedTuple):
         first, last = min(submissions), max(submissions)
         span = last - first
         return cls(first + warm_up * span if warm_up else None, last - cool_down * span if cool_down else None)
+
+    def within(self, begin: float | None, end: float | None) -> _Time:
+        """The same time, from `begin` on and until shortly before `end`."""
+        last = self.end if end is None else math.nextafter(end, -math.inf)
+        return _Time(self.begin if begin is None else begin, last)
 
     @property
     def is_whole(self) -> bool:

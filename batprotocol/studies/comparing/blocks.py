@@ -3,21 +3,23 @@
 A week with a long queue is often followed by another one. Such values are not independent, and an interval for
 independent values is too narrow. So whole blocks of consecutive values are resampled: H. R. Künsch, "The jackknife and
 the bootstrap for general stationary observations", Annals of Statistics 17, 1989. Blocks are circular, so that each
-value is in equally many: D. N. Politis and J. P. Romano, "A circular block-resampling procedure for stationary data", in
-"Exploring the limits of bootstrap", Wiley, 1992.
+value is in equally many: D. N. Politis and J. P. Romano, "A circular block-resampling procedure for stationary data",
+in "Exploring the limits of bootstrap", Wiley, 1992.
 
 The length of blocks is that of D. N. Politis and H. White, "Automatic block-length selection for the dependent
 bootstrap", Econometric Reviews 23, 2004, for a series with the autocorrelation of the values: 1 for independent values,
 and at most a third of the values. The standard error is prewhitened: D. W. K. Andrews and J. C. Monahan, "An improved
 heteroskedasticity and autocorrelation consistent covariance matrix estimator", Econometrica 60, 1992. The
-autocorrelation of few values is too small on average, and is corrected: F. H. C. Marriott and J. A. Pope, Biometrika 41,
-1954. A negative one counts as 0, so that intervals are never narrower than for independent values.
+autocorrelation of few values is too small on average, and is corrected: F. H. C. Marriott and J. A. Pope, "Bias in the
+estimation of autocorrelations", Biometrika 41, 1954. A negative one
+counts as 0. The standard error is never smaller than that of independent values.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from batprotocol.studies.comparing.resampling import draws, numpy_or_none
@@ -68,13 +70,14 @@ def series_of(values: Sequence[float]) -> Series:
     scale = max(abs(value - mean) for value in values)
     apart = [(value - mean) / scale for value in values]
     squares = math.fsum(each * each for each in apart)
-    alike = math.fsum(one * other for one, other in zip(apart, apart[1:], strict=False)) / squares
+    alike = math.fsum(one * other for one, other in pairwise(apart)) / squares
     alike = min(max(alike + (1 + 3 * alike) / count, 0.0), _MOST_ALIKE)
     if not alike:
         return Series(mean, scale * math.sqrt(squares / (count * (count - 1))), count - 1, 0.0, 1)
-    news = [other - alike * one for one, other in zip(apart, apart[1:], strict=False)]
+    news = [other - alike * one for one, other in pairwise(apart)]
     variance = math.fsum(each * each for each in news) / (count - 2)
-    error = scale * math.sqrt(variance / count) / (1 - alike)
+    alone = math.sqrt(squares / (count * (count - 1)))
+    error = scale * max(math.sqrt(variance / count) / (1 - alike), alone)
     independent = count * (1 - alike) / (1 + alike)
     ideal = (1.5 * count * (2 * alike / (1 - alike * alike)) ** 2) ** (1 / 3)
     length = min(max(round(ideal), 1), max(count // 3, 1))

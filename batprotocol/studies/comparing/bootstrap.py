@@ -1,10 +1,12 @@
 """Confidence intervals of means by the bootstrap, their p-values, and Holm's correction.
 
-The values are independent draws, one number for each seed, or (`blocks`) windows of a log in their order. Intervals are those of the studentized bootstrap
+The values are independent draws, one number for each seed. Intervals are those of the studentized bootstrap
 (bootstrap-t): P. Hall, "Theoretical comparison of bootstrap confidence intervals", Annals of Statistics 16, 1988. They
 are never narrower than those of Student's t. With ten draws of a skewed metric and a confidence of 95 %, the BCa
 bootstrap (B. Efron, "Better bootstrap confidence intervals", JASA 82, 1987) covers the mean in 80 to 90 % of all cases.
 The intervals here cover it in 93 to 96 % (`tools/coverage.py`).
+
+For windows of a log, which follow one another, `blocks` has the standard error and the resamples.
 
 Random numbers come from a seed: equal values have equal intervals on every machine, with or without numpy. numpy only
 makes it faster.
