@@ -309,7 +309,7 @@ def table(
         raise InputError("there are no results to make a table of")
     if not isinstance(rows, str):
         rows, kept = joined(kept, rows)
-        baseline = ", ".join(part.strip() for part in str(baseline).split(",")) if baseline is not None else None
+        baseline = None if baseline is None else _of_joined(axes_of(kept)[rows], baseline)
     given = [metric] if isinstance(metric, str | Metric) else list(metric)
     if not given or (columns is not None and len(given) != 1):
         raise InputError("expected one metric; for several metrics, leave out the axis of the columns")
@@ -361,6 +361,12 @@ def table(
             *_equal_rows(groups, labels, named, metrics),
         ),
     )
+
+
+def _of_joined(labels: Sequence[str], given: object) -> object:
+    """The label of several values with commas between them, with or without spaces."""
+    wanted = str(given).replace(", ", ",")
+    return next((each for each in labels if each.replace(", ", ",") == wanted), given)
 
 
 def _labels(rows: Iterable[ResultRow], axes: Mapping[str, list[str]], axis: str) -> list[str]:
