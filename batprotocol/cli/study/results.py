@@ -110,6 +110,9 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_only
 @_confidence
 @_unit
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=0, help="The seed of the resampling for intervals."
+)
 @click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
 @click.option(
     "-o",

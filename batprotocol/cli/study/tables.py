@@ -30,6 +30,7 @@ def show(
     where: Mapping[str, Sequence[str]],
     confidence: float,
     unit: str,
+    seed: int,
     holm: bool,
     form: str | None,
     output: str | None,
@@ -49,6 +50,7 @@ def show(
         baseline=baseline,
         confidence=confidence,
         unit=unit,
+        seed=seed,
         correction="holm" if holm else None,
     )
     printer = Output()

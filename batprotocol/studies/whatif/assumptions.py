@@ -113,7 +113,7 @@ def _of_intervals(plan: Plan) -> Iterator[str]:
     yield (
         "Intervals contain the true mean difference in 95 of 100 cases. Windows that follow one another may be alike, "
         "so whole blocks of windows are resampled, 9,999 times from a fixed seed (Künsch, Annals of Statistics 17, "
-        "1989; Politis and Romano, 1992). The length of blocks follows from the autocorrelation of the differences (Politis "
+        "1989; Politis and Romano, 1992). Their length follows from the autocorrelation of the differences (Politis "
         "and White, Econometric Reviews 23, 2004), with at most a third of the windows."
     )
     yield "Intervals are not corrected for the number of comparisons: of 20, one leaves out 0 by chance alone."

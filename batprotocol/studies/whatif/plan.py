@@ -84,7 +84,7 @@ def plan_for(log: str, question: Question, *, platform: str = "") -> Plan:
     machine, has_watts = _machine(platform)
     hosts = workload.resource_count if machine is None else machine
     counts = _numbers(question.nodes, hosts, platform)
-    arrivals = _with(1, [int(each) if each == int(each) else each for each in question.arrivals])
+    arrivals = _with(1, list(map(_plain, question.arrivals)))
     estimates = _with("asked", question.estimates)
     first = RECORDED if has_starts else question.policies[0]
     policies: list[Any] = list(question.policies)
@@ -99,8 +99,8 @@ def plan_for(log: str, question: Question, *, platform: str = "") -> Plan:
         "workload": _for_runs(log, has_starts),
         "platform": machines,
         "window": [each.label for each in windows],
-        "before": question.warm_up,
-        "after": question.cool_down,
+        "before": _plain(question.warm_up),
+        "after": _plain(question.cool_down),
         ARRIVALS: arrivals,
         "estimates": estimates,
         "scheduler": policies,
@@ -155,6 +155,11 @@ def _numbers(nodes: Sequence[str], hosts: int, platform: str) -> list[int]:
             f"other numbers of hosts are those of equal hosts: leave out {os.path.basename(platform)}, or the numbers"
         )
     return _with(hosts, [parse_nodes(each, hosts) for each in nodes])
+
+
+def _plain(value: float) -> int | float:
+    """The number as a file of a study has it: whole numbers are integers, and so runs have the same names."""
+    return int(value) if value == int(value) else value
 
 
 def _with(value: Any, values: Sequence[Any]) -> list[Any]:
