@@ -130,7 +130,7 @@ class Policy(Scheduler):
 
         A job that ended before the first one that shares hosts is not in it: it had its hosts for itself.
         """
-        return self._driver.site.allocated if isinstance(self._driver, SiteDriver) else ()
+        return () if self._driver is None else self._driver.site.allocated
 
     def _prepare(self, state: State) -> None:
         self._driver: SiteDriver | Replay | None = None

@@ -69,7 +69,7 @@ def test_the_baseline_is_the_first_policy_on_the_machine_of_the_log(tmp_path: Pa
     question = msgspec.structs.replace(QUESTION, arrivals=(1.1,), nodes=("+25%",), estimates=("exact", "predicted"))
     plan = plan_for(log, question)
     assert (plan.hosts, plan.has_starts, len(plan.windows)) == (HOSTS, False, 8)
-    assert plan.axes == ("scheduler", "load", "platform", "estimates")
+    assert plan.axes == ("scheduler", "arrival_factor", "platform", "estimates")
     assert plan.baseline == "fcfs, 1, 16, asked"
     study = Study(**plan.keys)
     assert study.count() == len(study.runs()) == 8 * 2 * 2 * 2 * 3

@@ -18,8 +18,8 @@ def study_toml(keys: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
         keys: the keys of the study: texts, numbers, truth values, tables of these, and lists.
         comments: sentences before the first key.
 
-    >>> print(study_toml({"scheduler": ["fcfs", {"scheduler": "easy", "only": {"arrival_factor": 1}}], "energy": True}), end="")
-    scheduler = ["fcfs", { scheduler = "easy", only = { arrival_factor = 1 } }]
+    >>> print(study_toml({"scheduler": ["fcfs", {"scheduler": "easy", "only": {"seed": 1}}], "energy": True}), end="")
+    scheduler = ["fcfs", { scheduler = "easy", only = { seed = 1 } }]
     energy = true
     """
     lines = [f"# {' '.join(each.split())}" for each in comments]
