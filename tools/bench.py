@@ -22,6 +22,7 @@ from benchmark import (
     environments,
     hosts,
     in_process,
+    logs,
     mqtt,
     policies,
     queues,
@@ -83,6 +84,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--gym", action="store_true", help="also measure steps of environments to learn in")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--fast", action="store_true", help="also measure tasks of FaST over an MQTT broker")
+    parser.add_argument("--logs", action="store_true", help="also measure reading ten million rows of sacct")
     parser.add_argument("--captures", action="store_true", help="also measure recording, a large capture, and a tap")
     parser.add_argument(
         "--check",
@@ -119,6 +121,7 @@ def main() -> int:
         simulation: given.simulation,
         mqtt: given.fast,
         captures: given.captures,
+        logs: given.logs,
     }
     for extra, wanted in extras.items():
         if wanted:

@@ -16,6 +16,7 @@ __all__ = [
     "complete_age",
     "complete_any_rule_set",
     "complete_file",
+    "complete_log_format",
     "complete_old_protocol",
     "complete_rule",
     "complete_rule_set",
@@ -70,6 +71,13 @@ def complete_old_protocol(context: click.Context, parameter: click.Parameter, st
     from batprotocol.legacy import VERSIONS
 
     return completions((*VERSIONS, *(f"text-{number}" for number in range(4))), start)
+
+
+def complete_log_format(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """The formats of logs, and files of columns."""
+    from batprotocol.history.formats import FORMATS
+
+    return [*completions(tuple(FORMATS), start), CompletionItem(start, type="file")]
 
 
 def complete_scheduler(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:

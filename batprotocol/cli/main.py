@@ -23,6 +23,7 @@ from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
 from batprotocol.cli.fast.command import fast
 from batprotocol.cli.grid.command import grid
+from batprotocol.cli.importing.command import import_logs
 from batprotocol.cli.messages.command import check, convert, dump, validate
 from batprotocol.cli.new.command import new
 from batprotocol.cli.reference.command import policies, rules, schema
@@ -60,6 +61,7 @@ _OVERVIEW = {
         "new": "Write a scheduler to start from, and its test.",
         "policies": "List the built-in policies, and the parts of their names.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
+        "import": "Make a workload of the log of a resource manager.",
         "workload": "Describe workloads, and make workloads of other formats.",
         "compare": "Compare the results of two simulations, job by job.",
         "study": "Run many simulations, and make tables and plots of them.",
@@ -154,6 +156,7 @@ for _command in (
     *(at, stats, diff, replay, timeline, tap, export),
     *(schema, rules, policies),
     *(run, library, simulate, compare, study, whatif, conformance, bridge, new, workload),
+    import_logs,
     *(fast, grid),
 ):
     batproto.add_command(_command)

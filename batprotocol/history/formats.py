@@ -55,5 +55,51 @@ class LogFormat(NamedTuple):
         return found
 
 
-FORMATS: Final[dict[str, LogFormat]] = {}
+_READY: Final = "batprotocol.history.columns.ready"
+
+FORMATS: Final[dict[str, LogFormat]] = {
+    "table": LogFormat(
+        "a table that batproto import wrote, as Parquet or CSV",
+        "batprotocol.history.tables:read_table",
+        (r"(?:PAR1 )?id,(?:attempt,)?submitted,",),
+    ),
+    "pm100": LogFormat(
+        "PM100: jobs of CINECA's Marconi100, as Parquet",
+        f"{_READY}:read_pm100",
+        (r"PAR1 [^\n]*num_cores_alloc",),
+    ),
+    "fugaku": LogFormat("F-DATA: jobs of Fugaku, as Parquet", f"{_READY}:read_fugaku", (r"PAR1 [^\n]*cnumat",)),
+    "philly": LogFormat(
+        "Philly: cluster_job_log of Microsoft's GPU clusters, as JSON",
+        f"{_READY}:read_philly",
+        (r'\s*\[?\s*\{\s*"status"\s*:\s*"[^"]*"\s*,\s*"vc"',),
+    ),
+    "helios": LogFormat(
+        "Helios: cluster_log.csv of SenseTime's GPU clusters", f"{_READY}:read_helios", (r"job_id,user,vc,",)
+    ),
+    "alibaba-2020": LogFormat("Alibaba's cluster-trace-gpu-v2020: pai_task_table.csv", f"{_READY}:read_alibaba_2020"),
+    "alibaba-2023": LogFormat(
+        "Alibaba's cluster-trace-gpu-v2023: openb_pod_list_default.csv",
+        f"{_READY}:read_alibaba_2023",
+        (r"name,cpu_milli,memory_mib,",),
+    ),
+    "sacct-json": LogFormat(
+        "Slurm's sacct with --json",
+        "batprotocol.history.slurm.records:read_sacct_json",
+        (
+            r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugins?|client|command|slurm|Slurm)"\s*:',
+            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
+        ),
+    ),
+    "jobcomp": LogFormat(
+        "Slurm's completion plugin jobcomp/filetxt",
+        "batprotocol.history.slurm.completions:read_jobcomp",
+        (r"JobId=[0-9]+ UserId=",),
+    ),
+    "sacct": LogFormat(
+        "Slurm's sacct, with --parsable or with columns of a fixed width",
+        "batprotocol.history.slurm.text:read_sacct",
+        (r"\s*(?:[A-Za-z][A-Za-z0-9]*[^A-Za-z0-9\r\n]+)*JobID(?:Raw)?(?![A-Za-z0-9=])",),
+    ),
+}
 """The formats by their names, in the order in which a file is compared with them."""

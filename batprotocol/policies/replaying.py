@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -17,12 +17,12 @@ from batprotocol.errors import InputError, RuleViolation
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, Host, JobSubmittedEvent, KillProgress
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.policies.jobs import State
-from batprotocol.policies.site.jobs import SiteJob
+from batprotocol.policies.jobs import RunningJob, State
+from batprotocol.policies.site.jobs import SiteJob, allocated_by
 from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.pool import Pool, fits
+from batprotocol.requests import Allocated, read_request
 from batprotocol.requests import Site as Machine
-from batprotocol.requests import read_request
 from batprotocol.requests.fitting import needs_of
 
 __all__ = ["Conflict"]
@@ -111,12 +111,19 @@ class Replay:
         self._sharing: dict[int, int] = {}  # how many jobs share a host, where any do
         self._later: list[_Place] = []
         self._due: list[_Place] = []
-        self._running: dict[str, tuple[_Job, FrozenHosts]] = {}
+        self._running: dict[str, RunningJob] = {}
         self._ends: list[str] = []
         self._changed = self._has_recordings = False
         self._count = 0
         self.conflicts: list[Conflict] = []
         """The jobs that could not start when and where the log says, in the order of their starts."""
+        self._allocated: list[Allocated] = []
+        self._has_shared = False
+
+    @property
+    def allocated(self) -> Sequence[Allocated]:
+        """The amounts that each started job took of its hosts, in the order of starts; empty until jobs share hosts."""
+        return self._allocated if self._has_shared else ()
 
     # Events
 
@@ -265,7 +272,10 @@ class Replay:
         except RuleViolation as violation:  # Batsim would abort
             self._reject(job.id, violation)
             return
-        self._running[job.id] = job, hosts
+        running = RunningJob(job, hosts, self._state.now)
+        self._running[job.id] = running
+        self._has_shared |= not job.is_whole
+        self._allocated.append(allocated_by(running, job, job.amount, ",".join(job.request.partition)))
         if job.is_whole:
             self._idle.take_these(hosts)
         else:
@@ -287,7 +297,8 @@ class Replay:
         found = self._running.pop(job_id, None)
         if found is None:
             return
-        job, hosts = found
+        job, hosts = found.waited, found.hosts
+        assert isinstance(job, _Job)
         self._changed = True
         if job.is_whole:
             self._idle.give_back(hosts)

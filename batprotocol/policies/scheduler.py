@@ -130,7 +130,8 @@ class Policy(Scheduler):
 
         A job that ended before the first one that shares hosts is not in it: it had its hosts for itself.
         """
-        return () if self._driver is None else self._driver.site.allocated
+        driver = self._driver
+        return () if driver is None else driver.allocated if isinstance(driver, Replay) else driver.site.allocated
 
     def _prepare(self, state: State) -> None:
         self._driver: SiteDriver | Replay | None = None

@@ -22,7 +22,7 @@ from batprotocol.requests.features import Constraint
 from batprotocol.requests.fitting import Site
 from batprotocol.requests.offer import Offer, read_offer
 from batprotocol.requests.paths import longest_paths
-from batprotocol.requests.ranges import expanded_names
+from batprotocol.requests.ranges import expanded_names, folded_names
 from batprotocol.requests.recordings import Recording, moved_recording, with_recording
 from batprotocol.requests.request import ArrayTask, Request, read_request
 from batprotocol.requests.schema import host_schema, request_schema
@@ -44,6 +44,7 @@ __all__ = [
     "Verdict",
     "check_requests",
     "expanded_names",
+    "folded_names",
     "host_schema",
     "longest_paths",
     "moved_recording",

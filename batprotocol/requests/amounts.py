@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["Gres", "Moment", "parse_count", "parse_gres", "parse_memory", "parse_moment"]
+__all__ = ["Gres", "Moment", "memory_text", "parse_count", "parse_gres", "parse_memory", "parse_moment"]
 
 _LARGEST: Final = 2**53
 """No amount is larger, so that amounts are exact as doubles, too."""
@@ -92,6 +92,20 @@ def parse_memory(value: Any) -> int:
     if amount > _LARGEST:
         raise InputError(f"expected memory >= 0, in MiB or with a unit K, M, G or T such as '4G', got {shown(value)}")
     return amount
+
+
+def memory_text(amount: int) -> str:
+    """The text of an amount of memory in bytes, in the largest unit that has a whole number of them.
+
+    Less than a kibibyte is rounded up.
+
+    >>> memory_text(4 * 2**30), memory_text(512 * 2**20), memory_text(100)
+    ('4G', '512M', '1K')
+    """
+    for unit, size in (("T", 2**40), ("G", 2**30), ("M", 2**20)):
+        if amount % size == 0:
+            return f"{amount // size}{unit}"
+    return f"{-(-amount // 1024)}K"
 
 
 def parse_gres(value: Any) -> tuple[Gres, ...]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["expanded_names"]
+__all__ = ["expanded_names", "folded_names"]
 
 _MOST: Final = 100_000
+_DIGITS: Final = frozenset("0123456789")
+_LONGEST: Final = 9
 _PIECE = re.compile(r"[^\[\],\s]+|\[[^\[\]]*\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 
@@ -41,6 +43,61 @@ def expanded_names(text: str, limit: int = _MOST) -> list[str]:
             pieces.append(values)
         names.extend("".join(choice) for choice in itertools.product(*pieces))
     return names
+
+
+class _Numbers(NamedTuple):
+    """Names that differ in one number: what is before and behind it, and ranges (first, last, as they are written)."""
+
+    before: str
+    behind: str
+    ranges: list[tuple[str, int]]
+
+    def __str__(self) -> str:
+        texts = [first if int(first) == last else f"{first}-{last:0{_width(first)}}" for first, last in self.ranges]
+        inside = texts[0] if len(texts) == 1 and "-" not in texts[0] else f"[{','.join(texts)}]"
+        return f"{self.before}{inside}{self.behind}"
+
+
+def folded_names(names: Iterable[str]) -> str:
+    """The text that stands for names, in their order: the opposite of `expanded_names`.
+
+    Args:
+        names: the names, without brackets, commas and spaces in them.
+
+    >>> folded_names(["n08", "n09", "n10", "n12", "login"])
+    'n[08-10,12],login'
+    """
+    parts: list[_Numbers | str] = []
+    for name in names:
+        before, number, behind = _divided(name)
+        if not number:
+            parts.append(name)
+            continue
+        last = parts[-1] if parts else ""
+        if not isinstance(last, _Numbers) or (last.before, last.behind) != (before, behind):
+            parts.append(_Numbers(before, behind, [(number, int(number))]))
+            continue
+        first, end = last.ranges[-1]
+        if number == f"{end + 1:0{_width(first)}}":
+            last.ranges[-1] = (first, end + 1)
+        else:
+            last.ranges.append((number, int(number)))
+    return ",".join(map(str, parts))
+
+
+def _divided(name: str) -> tuple[str, str, str]:
+    """The last number of a name, with what is before and behind it; no number if it has none, or a very long one."""
+    end = len(name)
+    while end and name[end - 1] not in _DIGITS:
+        end -= 1
+    begin = end
+    while begin and name[begin - 1] in _DIGITS:
+        begin -= 1
+    return (name[:begin], name[begin:end], name[end:]) if end - begin <= _LONGEST else (name, "", "")
+
+
+def _width(first: str) -> int:
+    return len(first) if first.startswith("0") else 0
 
 
 def _parts(text: str) -> Iterator[str]:

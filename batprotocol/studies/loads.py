@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from batprotocol.studies.comparing.rows import ResultRow, label
+from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 from batprotocol.studies.keys import KEYS
 
 __all__ = ["WorkloadLoad", "loads_of"]
@@ -22,7 +22,7 @@ class WorkloadLoad(NamedTuple):
     """The offered load of a workload on a platform.
 
     Attributes:
-        name: the values that the workload and the platform have on the axes of the study, as `workload=log.swf`.
+        name: the workload, and its values on the axes of the study with several values: `workload=log.swf jobs=0-99`.
         least: the smallest offered load of its runs.
         most: the largest one, of another seed.
     """
@@ -50,9 +50,12 @@ def loads_of(rows: Iterable[ResultRow]) -> list[WorkloadLoad]:
     ['workload=w: offered load 0.5 to 0.7']
     """
     found: dict[str, list[float]] = {}
+    rows = list(rows)
+    axes = axes_of(rows)
+    shown = [axis for axis in _AXES if axis == "workload" or len(axes.get(axis, ())) > 1]
     for row in rows:
         load = row.metrics.get("offered_load")
         if load is not None and load == load:
-            name = " ".join(f"{axis}={label(row.axes[axis])}" for axis in _AXES if axis in row.axes)
+            name = " ".join(f"{axis}={label(row.axes[axis])}" for axis in shown if axis in row.axes)
             found.setdefault(name or "workload", []).append(load)
     return [WorkloadLoad(name, min(loads), max(loads)) for name, loads in found.items()]

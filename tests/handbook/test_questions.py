@@ -34,7 +34,7 @@ QUESTIONS = (
     Question("run my scheduler on Batsim", ("start", "Run it on Batsim"), "start/run-on-batsim", "batproto run"),
     Question("find why Batsim aborted", ("debug a conversation",), "howto/debug-a-conversation", "rule"),
     Question("compare two policies", ("start", "Compare policies"), "start/compare-policies", "batproto study table"),
-    Question("know what load means", ("glossary", "Load"), "howto/run-studies", "jobs arrive 0.9 times as fast"),
+    Question("know what load means", ("glossary", "Load"), "howto/run-studies", "jobs arrive 1.2 times as fast"),
     Question("make a timeline", ("how to", "Keep captures of runs"), "howto/keep-captures", "batproto timeline"),
     Question("turn idle hosts off", ("how to", "Save energy"), "howto/save-energy", "off="),
     Question("kill a job", ("each event", "KillJobsEvent"), "reference/events/KillJobsEvent", "add_kill_jobs"),

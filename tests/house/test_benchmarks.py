@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from benchmark import environments, round_trip, turns
+from benchmark import environments, logs, round_trip, turns
 
 WITHOUT_ENGINE = True
 
@@ -39,3 +40,14 @@ def test_steps_of_environments_are_measured_beside_cartpole() -> None:
     assert environments.CARTPOLE in found
     assert len(found) == 1 + 2 * len(environments.KINDS)
     assert all(each.microseconds > 0 for each in found.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [0, 2])
+def test_reading_logs_is_measured(steps: int) -> None:
+    log = io.StringIO()
+    rows = logs.write_log(log, 3000, steps)
+    ids = {line.partition("|")[0] for line in log.getvalue().splitlines()[1:]}
+    found = logs.measure(3000, steps)
+    assert found[:2] == (rows, len([id for id in ids if "." not in id]))
+    assert found.seconds > 0 < found.megabytes

@@ -146,6 +146,7 @@ CLI = {
     "compare": 4,
     "fast": 4,
     "grid": 4,
+    "importing": 4,
     "new": 4,
     "reference": 4,
     "study": 4,

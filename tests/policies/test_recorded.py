@@ -140,6 +140,17 @@ def test_hosts_that_the_log_does_not_have_are_the_lowest_free_ones() -> None:
     assert conflicts == ()
 
 
+def test_the_amounts_of_jobs_that_share_hosts_are_kept() -> None:
+    plain, shared = named("recorded")(), named("recorded")()
+    simulate(MACHINE, Workload([job("a", 0, 2, 5, 1)], {}), plain)
+    simulate(MACHINE, Workload([job("a", 0, 2, 5, 1), job("b", 0, 1, 5, 2, cores=2, partition="p")], {}), shared)
+    assert plain.allocated == ()
+    assert [(each.job_id, each.hosts, each.cores, each.whole, each.partition) for each in shared.allocated] == [
+        ("w0!a", "0-1", 0, True, ""),
+        ("w0!b", "2", 2, False, "p"),
+    ]
+
+
 def test_jobs_without_a_recording_do_not_disturb_those_with_one() -> None:
     jobs = [job("big", 0, 4, 5, None), *(job(str(number), 0, 3, 10, 10.0 * number, "0-2") for number in range(4))]
     rows, conflicts = replayed([*jobs, job("small", 0, 1, 3, None)])

@@ -19,7 +19,7 @@ from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Lives
 from batprotocol.policies.site.membership import (
@@ -165,7 +165,7 @@ class Site:
         self._timeline.take(members, self._state.now, adopted.end, kind.amount)
         self._usage.runs(job, 1)
         self._starts = max(self._starts, running.place + 1)
-        self.allocated.append(self._allocated(adopted, job, entry))
+        self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
     def _unknown(self, job_id: str, time: float, why: str) -> None:
         self._dependencies.submitted(job_id, read_request(None), time)
@@ -442,24 +442,9 @@ class Site:
         self._usage.runs(job, 1)
         if self.priorities is not None:
             self.priorities.started(running, state.now)
-        self.allocated.append(self._allocated(running, job, entry))
+        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
         started(running)
         self._see(self._dependencies.started(job.first_id, state.now))
-
-    def _allocated(self, running: SiteRunning, job: SiteJob, entry: Entry) -> Allocated:
-        _, cores, memory, *_ = entry.kind.amount
-        whole = cores == 0
-        return Allocated(
-            job_id=job.id,
-            first_id=job.first_id,
-            starting_time=running.started,
-            partition=entry.partition,
-            hosts=running.hosts.text,
-            cores=cores,
-            memory=memory,
-            gres=() if whole else needs_of(job.request, job.size).gres,
-            whole=whole,
-        )
 
     def _claim(self, entry: Entry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""

@@ -10,10 +10,11 @@ from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
 from batprotocol.policies.jobs import RunningJob, WaitingJob
 from batprotocol.policies.site.pool import Amount
-from batprotocol.requests import Request
+from batprotocol.requests import Allocated, Request
 from batprotocol.requests.dependencies import in_workload_of
+from batprotocol.requests.fitting import needs_of
 
-__all__ = ["Entry", "Kind", "Ranked", "Ranking", "SiteJob", "SiteRunning"]
+__all__ = ["Entry", "Kind", "Ranked", "Ranking", "SiteJob", "SiteRunning", "allocated_by"]
 
 
 class SiteJob(WaitingJob):
@@ -152,3 +153,27 @@ class SiteRunning(RunningJob):
         self.is_giving_way = False
         self.priority: float = entry.job.request.priority or 0
         self.end = started + entry.expected
+
+
+def allocated_by(running: RunningJob, job: SiteJob, amount: Amount, partition: str) -> Allocated:
+    """The amounts that a started job takes of its hosts.
+
+    Args:
+        running: the job with its hosts.
+        job: the same job before its start.
+        amount: what it takes of each host.
+        partition: the partition that it runs in; "" without partitions.
+    """
+    _, cores, memory, *_ = amount
+    whole = cores == 0
+    return Allocated(
+        job_id=job.id,
+        first_id=job.first_id,
+        starting_time=running.started,
+        partition=partition,
+        hosts=running.hosts.text,
+        cores=cores,
+        memory=memory,
+        gres=() if whole else needs_of(job.request, job.size).gres,
+        whole=whole,
+    )

@@ -244,6 +244,13 @@ class Hashes:
         """The hashes that more than one name has."""
         return {one for bucket in self._buckets for one, other in pairwise(sorted(bucket)) if one == other}
 
+    def known(self, names: Iterable[str]) -> set[str]:
+        """The names among these whose hashes were added."""
+        wanted = {hash(name): name for name in names}
+        if not wanted:
+            return set()
+        return {wanted[hashed] for bucket in self._buckets for hashed in bucket if hashed in wanted}
+
 
 def first_duplicate(hashes: Hashes, names: Iterable[str]) -> tuple[int, int, str] | None:
     """The first name that equals an earlier one, see `JobTable.duplicate`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -47,8 +48,8 @@ def described_platform(lines: str | Iterable[str], *, limit: int = _MOST) -> Pla
             except InputError as error:
                 raise InputError(error.reason, error.path, line=number) from None
     names = [host.name for host in hosts]
-    for name in {"master_host", *names}:
-        if names.count(name) > (name != "master_host"):
+    for name, count in Counter(["master_host", *names]).items():
+        if count > 1:
             raise InputError(f"expected names that differ, got {shown(name)} twice")
     zone = ClusterZone("cluster")
     members = {name: zone.add(name) for name in ("master_host", *names)}

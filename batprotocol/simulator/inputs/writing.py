@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, Final
 
@@ -55,14 +55,14 @@ _ENDLESS: Final = Link("", sys.float_info.max, 0.0)
 
 
 def platform_xml(platform: Platform) -> str:
-    """A platform of `Platform.homogeneous` as SimGrid's XML.
+    """A platform of `Platform.homogeneous` or `described_platform` as SimGrid's XML, with the properties of hosts.
 
     Raises:
-        InputError: its hosts are not equal, or it was read from a file; use that file instead.
+        InputError: its hosts have different speeds, or it was read from a file; use that file instead.
     """
     hosts = platform.hosts
     if not hosts or platform.filename or any(host.speeds != hosts[0].speeds for host in hosts):
-        reason = "only platforms of equal hosts can be written; use the file of this platform"
+        reason = "only platforms of hosts with equal speeds can be written; use the file of this platform"
         raise InputError(reason, file=platform.filename)
     lines = []
     for host in (platform.master, *hosts):
@@ -71,7 +71,7 @@ def platform_xml(platform: Platform) -> str:
         link = links[0] if links else _ENDLESS
         amounts = f'bandwidth="{link.bandwidth!r}Bps" latency="{link.latency!r}s"'
         lines += [
-            f'<host id="{name}" speed="{speeds}" core="{host.cores}"/>',
+            f'<host id="{name}" speed="{speeds}" core="{host.cores}"' + _properties(host.properties),
             f'<link id="{name}_link" {amounts} sharing_policy="SPLITDUPLEX"/>',
             f'<host_link id="{name}" up="{name}_link_UP" down="{name}_link_DOWN"/>',
         ]
@@ -81,6 +81,12 @@ def platform_xml(platform: Platform) -> str:
         '<platform version="4.1">\n'
         f'  <zone id="cluster" routing="Cluster">\n    {inside}\n  </zone>\n</platform>\n'
     )
+
+
+def _properties(properties: Iterable[tuple[str, str]]) -> str:
+    """The end of the element of a host, with its properties in it."""
+    lines = [f'<prop id="{escape(key)}" value="{escape(value)}"/>' for key, value in properties]
+    return f">{''.join(lines)}</host>" if lines else "/>"
 
 
 def _text(value: Any) -> str:

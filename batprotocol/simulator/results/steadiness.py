@@ -13,7 +13,7 @@ WAITING: Final = 0.1
 _WAITING_JOBS: Final = 10
 """The minimum number of waiting jobs: a few waiting jobs at the end of a short workload mean nothing."""
 CONSEQUENCE: Final = UNSTEADY
-"""What follows from a queue that grows to the end."""
+"""The consequence of a queue that grows to the end."""
 
 
 def grows(waiting: float, jobs: float) -> bool:

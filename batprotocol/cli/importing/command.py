@@ -1,0 +1,124 @@
+"""`batproto import`: its parameters. The modules beside it do the work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from batprotocol.cli.completing import complete_log_format
+from batprotocol.cli.parameters import file_with_ending
+
+__all__ = ["import_logs"]
+
+_FILE = click.Path(readable=False, path_type=str)
+
+
+@click.command("import")
+@click.argument(
+    "logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(readable=False, allow_dash=True, path_type=str)
+)
+@click.option(
+    "-f",
+    "--format",
+    metavar="FORMAT",
+    shell_complete=complete_log_format,
+    help="The format of LOG: a name in the list below, or a file of columns, .toml. By default, its content shows it.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_FILE,
+    callback=file_with_ending(".json", ".parquet", ".csv"),
+    help="Write a workload for Batsim (.json), or all that is known of the jobs as a table (.parquet, .csv).",
+)
+@click.option(
+    "-p",
+    "--platform",
+    metavar="FILE",
+    type=_FILE,
+    callback=file_with_ending(".txt", ".xml"),
+    help="Write the machine: as lines for --hosts of batproto simulate (.txt), or for SimGrid and Batsim (.xml).",
+)
+@click.option(
+    "--nodes",
+    metavar="FILE",
+    type=_FILE,
+    help="The nodes of the site: the output of scontrol show node (also --json), slurm.conf, or the output of pbsnodes "
+    "-a -F json. By default, the machine is the smallest one that the log fits on.",
+)
+@click.option("--zone", metavar="ZONE", help="The zone of times that have none, such as Europe/Paris.  [default: UTC]")
+@click.option("--from", "begin", metavar="TIME", help="Take only jobs that were submitted at this time or later.")
+@click.option("--to", "end", metavar="TIME", help="Take only jobs that were submitted before this time.")
+@click.option(
+    "--attempts",
+    type=click.Choice(["last", "all"]),
+    default="last",
+    show_default=True,
+    help="Which attempts of a job that ran several times become jobs of the workload.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["hosts", "shares", "cores"]),
+    help="The unit that jobs ask for: whole hosts; shares of hosts by cores, memory and GPUs; or cores, each as a "
+    "host. By default, the log decides.",
+)
+@click.option("--priority", is_flag=True, help="Keep the priority of each job in place of the policy's own.")
+@click.option(
+    "--reservations",
+    is_flag=True,
+    help="Keep the reservation of each job. A policy rejects the job unless its site=FILE has the reservation.",
+)
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Replace users, groups, accounts and names of jobs, always in the same way for one key.",
+)
+@click.option(
+    "--key",
+    metavar="FILE",
+    type=_FILE,
+    help="The file with the key for --anonymous. By default, a new key is made, and printed once.",
+)
+@click.option(
+    "--anonymous-also",
+    "others",
+    multiple=True,
+    type=click.Choice(["partition", "qos", "reservation"]),
+    help="Replace these names, too.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def import_logs(**options: Any) -> None:
+    """Make a workload and a platform of the log of a resource manager.
+
+    LOG is a file, compressed by gzip or xz or not, or - for standard input. Several files are one log. The command
+    prints the jobs that were taken, and counts by reason what was left out, with the first lines of each reason.
+
+    The times of the workload count from the first submission. The extra data of each job have its recorded start and
+    hosts.
+
+    \b
+    Formats:
+      table          a table that this command wrote, .parquet or .csv
+      sacct          Slurm's sacct, with --parsable or columns
+      sacct-json     Slurm's sacct, with --json
+      jobcomp        Slurm's completion plugin jobcomp/filetxt
+      pm100          PM100: CINECA's Marconi100
+      fugaku         F-DATA: RIKEN's Fugaku
+      philly         Philly: Microsoft's GPU clusters, cluster_job_log
+      helios         Helios: SenseTime's GPU clusters, cluster_log.csv
+      alibaba-2020   Alibaba's cluster-trace-gpu-v2020, pai_task_table.csv
+      alibaba-2023   Alibaba's cluster-trace-gpu-v2023, openb_pod_list
+
+    \b
+    Examples:
+      sacct -a -P -S 2026-01-01 --format=ALL > log.txt
+      batproto import log.txt
+      batproto import log.txt --nodes slurm.conf -o log.json -p hosts.txt
+      batproto simulate easy --hosts "$(cat hosts.txt)" -w log.json
+      batproto import log.txt --anonymous --key key.txt -o log.parquet
+    """
+    from batprotocol.cli.importing import logs as work
+
+    work.show(**options)

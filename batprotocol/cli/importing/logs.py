@@ -1,0 +1,120 @@
+"""`batproto import`: opens logs, and writes what is made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from math import inf
+
+from batprotocol.cli.importing.report import Report, as_json, lines
+from batprotocol.cli.inputs.texts import read_text
+from batprotocol.cli.terminal.output import Output, ProgressBar
+from batprotocol.cli.terminal.text import printable
+from batprotocol.errors import InputError
+from batprotocol.history.anonymous import Anonymizer, random_key
+from batprotocol.history.asking import Unit
+from batprotocol.history.choosing import Chosen, moment
+from batprotocol.history.imports import OUTPUTS, Import
+from batprotocol.history.jobs import LoggedJob
+from batprotocol.history.left_out import LeftOut
+from batprotocol.history.opening import read_log
+from batprotocol.history.runs import Attempts
+from batprotocol.writing import by_ending, whole
+
+__all__ = ["show"]
+
+
+def show(
+    logs: Sequence[str],
+    *,
+    format: str | None,
+    output: str | None,
+    platform: str | None,
+    nodes: str | None,
+    zone: str | None,
+    begin: str | None,
+    end: str | None,
+    attempts: Attempts,
+    unit: Unit | None,
+    priority: bool,
+    reservations: bool,
+    anonymous: bool,
+    key: str | None,
+    others: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Import logs, and print what was taken and left out."""
+    screen = Output()
+    with ExitStack() as stack, screen.progress("jobs") as bar:
+        opened = [stack.enter_context(read_log(path, format, zone)) for path in logs]
+        period = LeftOut()
+        anonymizer = _anonymizer(screen, anonymous, key, others)
+        chosen = Chosen(
+            opened,
+            begin=-inf if begin is None else moment(begin, zone),
+            end=inf if end is None else moment(end, zone),
+            anonymizer=anonymizer,
+            left_out=period,
+        )
+        made = Import(
+            _Watched(chosen, bar),
+            nodes=nodes,
+            attempts=attempts,
+            unit=unit,
+            priority=priority,
+            reservations=reservations,
+            anonymizer=anonymizer,
+        )
+        written = [path for path in (output, platform) if path is not None]
+        text = None if platform is None else made.platform_text(platform)
+        count = _write(made, output)
+        if platform is not None and text is not None:
+            with whole(platform) as file:
+                file.write(text.encode())
+        left_out = [*((log.name, log.left_out) for log in opened), ("", period), ("", made.left_out)]
+        report = Report(made, [(log.name, log.format) for log in opened], count, left_out, written, zone)
+    _print(screen, report, is_json=as_json)
+
+
+def _print(screen: Output, report: Report, *, is_json: bool) -> None:
+    if is_json:
+        screen.json(as_json(report))
+    else:
+        screen.lines([[(style, printable(text)) for style, text in line] for line in lines(report)])
+
+
+def _write(made: Import, output: str | None) -> int:
+    """Write the jobs, and return their number. Without a file, they are only counted."""
+    if output is None:
+        with open(os.devnull, "wb") as nowhere:
+            return made.write(nowhere, "workload")
+    with whole(output) as file:
+        return made.write(file, by_ending(output, OUTPUTS))
+
+
+def _anonymizer(screen: Output, wanted: bool, key: str | None, others: Sequence[str]) -> Anonymizer | None:
+    if not (wanted or key or others):
+        return None
+    if key is not None:
+        try:
+            return Anonymizer(read_text(key).strip(), others)
+        except InputError as error:
+            raise InputError(error.reason, error.path, file=key, line=error.line) from None
+    made = random_key()
+    screen.remark("key", f"{made}; keep it in a file, and use --key FILE to get the same names again")
+    return Anonymizer(made, others)
+
+
+class _Watched:
+    """Jobs that move a progress bar."""
+
+    def __init__(self, jobs: Iterable[LoggedJob], bar: ProgressBar) -> None:
+        self._jobs = jobs
+        self._bar = bar
+
+    def __iter__(self) -> Iterator[LoggedJob]:
+        at = self._bar.at
+        for job in self._jobs:
+            at(0.0)
+            yield job

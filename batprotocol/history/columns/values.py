@@ -1,0 +1,204 @@
+"""Values of tables by their kinds: times, durations, counts, memory, names of hosts, states."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, tzinfo
+from typing import Any, Final
+
+from batprotocol.errors import InputError, shown
+from batprotocol.history.columns.mapping import UNITS, Column
+from batprotocol.history.columns.places import getter
+from batprotocol.history.jobs import JobState
+from batprotocol.history.slurm.times import Clock
+from batprotocol.requests import expanded_names
+
+__all__ = ["NOTHING", "reader"]
+
+NOTHING: Final = frozenset({"", "nan", "NaN", "None", "null", "NULL", "NaT", "N/A"})
+"""The texts that mean that there is no value."""
+
+_LARGEST: Final = 2.0**62
+_LATEST: Final = 1e12
+_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]+")
+
+Read = Callable[[Mapping[str, Any]], Any]
+"""Reads a value of a row; None: there is none. It raises a ValueError if the value is not of its kind."""
+
+
+def reader(column: Column, kind: str, zone: tzinfo) -> Read:
+    """A function that reads the value of a column.
+
+    Args:
+        column: the column.
+        kind: the kind of the value.
+        zone: the zone of times that have none.
+    """
+    find = getter(column.column)
+    convert = _KINDS[kind](column, zone)
+    missing = NOTHING | {str(each) for each in column.missing}
+    values = column.values
+
+    def read(row: Mapping[str, Any]) -> Any:
+        value = find(row)
+        if value is None or value != value:  # a missing number of Parquet may be NaN
+            return None
+        if isinstance(value, str):
+            value = value.strip()
+        if not isinstance(value, list | dict) and (missing and str(value) in missing):
+            return None
+        if values and not isinstance(value, list | dict):
+            value = values.get(str(value), value)
+        return convert(value, row)
+
+    return read
+
+
+def _time(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+    factor = UNITS["time"][column.unit or "s"]
+    clock = Clock(zone)
+    added = reader(Column(column.plus), "duration", zone) if column.plus else None
+
+    def convert(value: Any, row: Mapping[str, Any]) -> float | None:
+        moment: float | None
+        if isinstance(value, datetime):
+            moment = (value if value.tzinfo else value.replace(tzinfo=zone)).timestamp()
+        elif isinstance(value, str) and not _is_number(value):
+            moment = clock.at(value)
+        else:
+            moment = _number(value) * factor
+        if moment is None or added is None:
+            return moment
+        if not abs(moment) < _LATEST:
+            raise ValueError(value)
+        more = added(row)
+        return None if more is None else moment + more
+
+    return convert
+
+
+def _duration(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+    factor = UNITS["duration"][column.unit or "s"]
+
+    def convert(value: Any, row: Mapping[str, Any]) -> float:
+        return _number(value) * factor
+
+    return convert
+
+
+def _amount(kind: str) -> Callable[[Column, tzinfo], Callable[[Any, Mapping[str, Any]], Any]]:
+    def make(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+        units = UNITS[kind]
+        factor = units[column.unit or next(iter(units))]
+        by = reader(Column(column.times), "number", zone) if column.times else None
+
+        def convert(value: Any, row: Mapping[str, Any]) -> int | None:
+            if column.length:
+                if not isinstance(value, list):
+                    raise ValueError(value)
+                return len(value)
+            number: float = value if type(value) is int and factor == 1.0 else _number(value) * factor
+            if by is not None:
+                times = by(row)
+                if times is None:
+                    return None
+                number *= times
+            if not 0 <= number < _LARGEST:
+                raise ValueError(value)
+            return math.ceil(round(number, 6))
+
+        return convert
+
+    return make
+
+
+def _plain_number(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+    return lambda value, row: _number(value)
+
+
+def _text(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+    others = [reader(Column(each), "text", zone) for each in column.also]
+
+    def convert(value: Any, row: Mapping[str, Any]) -> str:
+        if isinstance(value, list | dict):
+            raise ValueError(value)
+        if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST:
+            value = int(value)  # a column of whole numbers with a missing one is read as doubles by some programs
+        return ".".join([str(value), *(str(found) for other in others if (found := other(row)) is not None)])
+
+    return convert
+
+
+def _names(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+    def convert(value: Any, row: Mapping[str, Any]) -> tuple[str, ...]:
+        if isinstance(value, list):
+            return tuple(dict.fromkeys(str(each) for each in value if each is not None))
+        text = str(value)
+        if "[" in text and not text.startswith("["):
+            try:
+                return tuple(expanded_names(text))
+            except InputError:
+                raise ValueError(value) from None
+        return tuple(dict.fromkeys(_NAME.findall(text)))
+
+    return convert
+
+
+def _state(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+    def convert(value: Any, row: Mapping[str, Any]) -> JobState:
+        try:
+            return JobState(str(value).upper().partition(" ")[0])
+        except ValueError:
+            return JobState.UNKNOWN
+
+    return convert
+
+
+_TRUTHS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+
+
+def _truth(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
+    def convert(value: Any, row: Mapping[str, Any]) -> bool:
+        found = _TRUTHS.get(str(value).lower())
+        if found is None:
+            raise ValueError(value)
+        return found
+
+    return convert
+
+
+_KINDS: Final = {
+    "time": _time,
+    "duration": _duration,
+    "count": _amount("count"),
+    "memory": _amount("memory"),
+    "number": _plain_number,
+    "text": _text,
+    "names": _names,
+    "state": _state,
+    "truth": _truth,
+}
+"""For each kind, the function that makes the conversion of a column."""
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").replace(".", "", 1).isdecimal()
+
+
+def _number(value: Any) -> float:
+    """A finite number.
+
+    Raises:
+        ValueError: the value is not a number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(shown(value))
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(shown(value)) from None
+    if not math.isfinite(number):
+        raise ValueError(shown(value))
+    return number

@@ -1,0 +1,137 @@
+"""An import: the jobs of logs, the machine that they ran on, and the files that are made of both.
+
+It must not know formats, nor how results are shown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import BinaryIO, Final
+
+import msgspec
+
+from batprotocol.errors import InputError
+from batprotocol.history.anonymous import Anonymizer
+from batprotocol.history.asking import Unit, unit_for
+from batprotocol.history.jobs import LoggedJob
+from batprotocol.history.left_out import LeftOut
+from batprotocol.history.platforms import SiteHost, platform_lines, read_hosts, smallest_hosts
+from batprotocol.history.runs import Attempts
+from batprotocol.history.surveys import Survey, survey_of
+from batprotocol.history.tables import write_table
+from batprotocol.history.workloads import write_logged_workload
+from batprotocol.simulator import Platform, described_platform, platform_xml
+from batprotocol.writing import by_ending
+
+__all__ = ["OUTPUTS", "PLATFORMS", "Import"]
+
+OUTPUTS: Final = {".json": "workload", ".parquet": "parquet", ".csv": "csv"}
+"""The endings of files of jobs, with what is in such a file."""
+
+_MOST_HOSTS: Final = 1_000_000
+
+PLATFORMS: Final = {".txt": "lines", ".xml": "xml"}
+"""The endings of files of platforms, with what is in such a file."""
+
+
+class Import:
+    """The import of logs.
+
+    Args:
+        jobs: the jobs, which can be read more than once.
+        nodes: a file with the nodes of the site, as `read_hosts` reads it; None: the smallest machine is made.
+        attempts: which attempts of a job become jobs.
+        unit: what jobs ask for; None: the log decides.
+        priority: whether jobs keep the priority of the log.
+        reservations: whether jobs keep the reservation of the log.
+        anonymizer: the one that the jobs have passed, for the partitions of hosts.
+
+    Attributes:
+        left_out: the jobs and values that the workload does not have, once it was written.
+
+    Raises:
+        InputError: the jobs or the nodes cannot be read.
+        OSError: a file cannot be read.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[LoggedJob],
+        *,
+        nodes: str | os.PathLike[str] | None = None,
+        attempts: Attempts = "last",
+        unit: Unit | None = None,
+        priority: bool = False,
+        reservations: bool = False,
+        anonymizer: Anonymizer | None = None,
+    ) -> None:
+        self._jobs = jobs
+        self._attempts = attempts
+        self._priority, self._reservations = priority, reservations
+        self.left_out = LeftOut()
+        given = None if nodes is None else read_hosts(nodes)
+        self.survey: Survey = survey_of(jobs, attempts=attempts)
+        self.has_nodes = given is not None
+        self.unit: Unit = unit or unit_for(self.survey, None if given is None else _platform(given))
+        self.hosts: Sequence[SiteHost] = smallest_hosts(self.survey, self.unit) if given is None else given
+        if anonymizer is not None:
+            self.hosts = [
+                msgspec.structs.replace(host, partitions=anonymizer.partitions(host.partitions)) for host in self.hosts
+            ]
+
+    @cached_property
+    def platform(self) -> Platform:
+        """The platform of the hosts."""
+        return _platform(self.hosts)
+
+    def write(self, file: BinaryIO, kind: str) -> int:
+        """Write the jobs.
+
+        Args:
+            file: the file.
+            kind: a value of `OUTPUTS`. Only a workload leaves out jobs that did not run.
+
+        Returns:
+            the number of jobs.
+
+        Raises:
+            PackageMissing: the package for Parquet is missing.
+            OSError: the file cannot be written.
+        """
+        if kind != "workload":
+            return write_table(file, self._jobs, kind)
+        return write_logged_workload(
+            file,
+            self._jobs,
+            platform=self.platform,
+            survey=self.survey,
+            unit=self.unit,
+            attempts=self._attempts,
+            priority=self._priority,
+            reservations=self._reservations,
+            left_out=self.left_out,
+        )
+
+    def platform_text(self, path: str) -> str:
+        """The text of a file with the platform, by the ending of its name.
+
+        Raises:
+            InputError: the name has another ending, or there are no hosts.
+        """
+        kind = by_ending(path, PLATFORMS)
+        if not self.hosts:
+            raise InputError("there is no platform without hosts: no job of the log ran")
+        return platform_xml(self.platform) if kind == "xml" else "".join(f"{line}\n" for line in self.lines)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of `described_platform`."""
+        return platform_lines(self.hosts)
+
+
+def _platform(hosts: Sequence[SiteHost]) -> Platform:
+    if len(hosts) > _MOST_HOSTS:
+        raise InputError(f"the machine has {len(hosts):,} hosts, and the limit is {_MOST_HOSTS:,}")
+    return described_platform(platform_lines(hosts), limit=_MOST_HOSTS)

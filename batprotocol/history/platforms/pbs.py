@@ -1,0 +1,55 @@
+"""The nodes of a PBS cluster: the output of `pbsnodes -a -F json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from batprotocol.errors import InputError, shown
+from batprotocol.history.platforms.hosts import SiteHost
+from batprotocol.requests.amounts import parse_count
+
+__all__ = ["hosts_of_pbs"]
+
+_SIZE: Final = re.compile(r"([0-9]{1,18})([kmgtp]?)([bw]?)", re.IGNORECASE | re.ASCII)
+_UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
+_WORD: Final = 8
+
+
+def hosts_of_pbs(nodes: Mapping[str, Any]) -> Iterator[SiteHost]:
+    """The nodes of the output of `pbsnodes -F json`: its object `nodes`.
+
+    Raises:
+        InputError: a node has a value that it cannot have; with its place.
+    """
+    for name, node in nodes.items():
+        offer = node.get("resources_available") if isinstance(node, dict) else None
+        if not isinstance(offer, dict):
+            raise InputError(f"expected a node with resources_available, got {shown(node)}", f"nodes.{name}")
+        try:
+            queue = node.get("queue")
+            yield SiteHost(
+                name=name,
+                cores=max(_count(offer, "ncpus"), 1),
+                memory=_memory(offer.get("mem", 0)),
+                gres=(("gpu", gpus),) if (gpus := _count(offer, "ngpus")) else (),
+                partitions=(queue,) if isinstance(queue, str) and queue else (),
+            )
+        except InputError as error:
+            raise InputError(error.reason, f"nodes.{name}.resources_available.{error.path}") from None
+
+
+def _count(offer: Mapping[str, Any], key: str) -> int:
+    try:
+        return parse_count(offer.get(key, 0))
+    except InputError as error:
+        raise InputError(error.reason, key) from None
+
+
+def _memory(value: Any) -> int:
+    """An amount of memory in bytes, as PBS writes it: `131900072kb`."""
+    found = _SIZE.fullmatch(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else None
+    if found is None:
+        raise InputError(f"expected memory such as '64gb', got {shown(value)}", "mem")
+    return int(found[1]) * _UNITS[found[2].lower()] * (_WORD if found[3].lower() == "w" else 1)

@@ -1,0 +1,96 @@
+"""Rows of one job become its attempts. A job that was requeued has a row for each time that it waited and ran."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from batprotocol.history.jobs import Attempt, LoggedJob
+from batprotocol.history.left_out import LeftOut
+
+__all__ = ["Held", "merged"]
+
+
+class Held:
+    """Jobs whose rows have not all come.
+
+    Args:
+        rows: the ids that have several rows, with the number of their rows.
+        left_out: where it counts rows that say the same again.
+    """
+
+    def __init__(self, rows: dict[str, int], left_out: LeftOut) -> None:
+        self._rows = rows
+        self._left_out = left_out
+        self._jobs: dict[str, list[LoggedJob]] = {}
+        self._come: dict[str, int] = {}
+
+    def add(self, key: str, jobs: Sequence[LoggedJob]) -> Sequence[LoggedJob]:
+        """Take the jobs of a row with this id. It returns jobs whose rows have all come, if this row is the last."""
+        waiting = self._jobs.setdefault(key, [])
+        waiting.extend(jobs)
+        self._come[key] = come = self._come.get(key, 0) + 1
+        if come < self._rows[key]:
+            return ()
+        del self._jobs[key], self._come[key]
+        return merged(waiting, self._left_out)
+
+    def rest(self) -> Iterator[LoggedJob]:
+        """The jobs of which rows were expected that did not come."""
+        while self._jobs:
+            yield from merged(self._jobs.pop(next(iter(self._jobs))), self._left_out)
+
+
+def merged(jobs: Sequence[LoggedJob], left_out: LeftOut) -> list[LoggedJob]:
+    """The jobs of rows with one id: one with all attempts, or several, as Slurm begins to count again some day."""
+    found: list[LoggedJob] = []
+    kinds: dict[tuple[str, str | None, str | None], list[LoggedJob]] = {}
+    for job in jobs:
+        kinds.setdefault((job.id, job.user, job.name), []).append(job)
+    ids: dict[str, int] = {}
+    for (id, _, _), rows in kinds.items():
+        ids[id] = ids.get(id, 0) + 1
+        job = _one(rows, left_out)
+        if ids[id] > 1:
+            left_out.value("another job has the same JobID: the id of this one was extended by its number", job.line)
+            job = replace(job, id=f"{id}~{ids[id]}")
+        found.append(job)
+    return found
+
+
+def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
+    if len(rows) == 1:
+        return rows[0]
+    rows.sort(key=lambda job: _order(job.first))
+    attempts: list[Attempt] = []
+    for before, job in zip([None, *rows], rows, strict=False):
+        if before is not None and _is_same(before.first, job.first):
+            left_out.row("the row says the same again, or less: the log has it twice", min(job.line, before.line))
+            attempts.pop()
+        attempts.append(job.first)
+    last = rows[-1]
+    ran = next((job for job in reversed(rows) if job.first.started is not None), last)
+    return replace(
+        last,
+        attempts=tuple(attempts),
+        line=min(job.line for job in rows),
+        host_count=ran.host_count,
+        cores=ran.cores,
+        memory=ran.memory,
+        gres=ran.gres,
+    )
+
+
+def _order(attempt: Attempt) -> tuple[float, bool, float, bool, float]:
+    """Attempts in order; of two rows for one attempt, the one that was written later is the second."""
+    start = math.inf if attempt.started is None else attempt.started
+    return attempt.submitted, attempt.started is not None, start, attempt.ended is not None, attempt.ended or 0.0
+
+
+def _is_same(one: Attempt, two: Attempt) -> bool:
+    """Whether two rows are of one attempt: the first may have been written while it waited or ran."""
+    if one.submitted != two.submitted:
+        return False
+    return one.started == two.started or (one.started is None and one.ended is None)

@@ -1,0 +1,112 @@
+"""The elements of a long array in a JSON file, as bytes, one by one. One damaged element does not end the reading.
+
+It is made for files of gigabytes: an array that is written with a line for each value is divided at its lines, which
+takes no look at the values. It must not know what the elements mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from batprotocol.errors import InputError
+from batprotocol.history.lines import Source
+
+__all__ = ["elements_of"]
+
+_HEAD: Final = 1 << 20
+_LONGEST: Final = 1 << 27
+_BEGIN: Final = 3  # bytes that show whether an object has a line for each value
+_SPACE: Final = re.compile(rb"[ \t\r\n,]*")
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
+
+
+class _Buffer:
+    """The bytes that were read, and a place in them."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self.data = bytearray()
+        self.place = 0
+        self._blocks = blocks
+
+    def more(self) -> bool:
+        """Read another block, and drop what is before the place; False at the end, or when too much is kept."""
+        block = next(self._blocks, b"")
+        if self.place > len(self.data) // 2:
+            del self.data[: self.place]
+            self.place = 0
+        self.data += block
+        return bool(block) and len(self.data) - self.place <= _LONGEST
+
+    def next(self) -> bytes:
+        """The next byte that is neither a space nor a comma; b"" at the end."""
+        while True:
+            found = _SPACE.match(self.data, self.place)
+            assert found is not None
+            self.place = found.end()
+            if self.place < len(self.data):
+                return bytes(self.data[self.place : self.place + 1])
+            if not self.more():
+                return b""
+
+
+def elements_of(source: Source, key: str) -> Iterator[bytes | None]:
+    """The objects in the array of a key, as bytes; at last None, if the file ends, or is damaged, within the array.
+
+    Raises:
+        InputError: the file has no such array at its begin.
+    """
+    buffer = _Buffer(source.blocks())
+    opening = re.compile(rb'"%b"[ \t\r\n]*:[ \t\r\n]*\[' % re.escape(key.encode()))
+    while (found := opening.search(buffer.data)) is None:
+        if len(buffer.data) > _HEAD or not buffer.more():
+            raise InputError(f'expected a JSON object with an array "{key}"', file=source.name, line=1)
+    buffer.place = found.end()
+    while (first := buffer.next()) == b"{":
+        end = _end(buffer)
+        if end is None:
+            yield None
+            return
+        yield bytes(buffer.data[buffer.place : end])
+        buffer.place = end
+    if first != b"]":
+        yield None
+
+
+def _end(buffer: _Buffer) -> int | None:
+    """The place behind the object that begins at the place of the buffer; None if there is no end."""
+    line = buffer.data.rfind(b"\n", 0, buffer.place)
+    indent = bytes(buffer.data[line + 1 : buffer.place])
+    if len(buffer.data) - buffer.place < _BEGIN:
+        buffer.more()
+    is_open = buffer.data[buffer.place + 1 : buffer.place + _BEGIN].lstrip(b"\r").startswith(b"\n")
+    if line >= 0 and is_open and indent and not indent.strip():
+        return _end_by_lines(buffer, b"\n" + indent + b"}")
+    return _end_by_braces(buffer)
+
+
+def _end_by_lines(buffer: _Buffer, closing: bytes) -> int | None:
+    """An object ends at the line with the same indent: a string in JSON has no end of line."""
+    seen = 0
+    while (found := buffer.data.find(closing, buffer.place + seen)) < 0:
+        seen = max(0, len(buffer.data) - buffer.place - len(closing))
+        if not buffer.more():
+            return None
+    return found + len(closing)
+
+
+def _end_by_braces(buffer: _Buffer) -> int | None:
+    """An object ends where as many braces are closed as were opened, outside of strings."""
+    depth = seen = 0
+    while True:
+        for token in _TOKEN.finditer(buffer.data, buffer.place + seen):
+            text = token[0]
+            if text[0] == 0x22 and (len(text) == 1 or text[-1] != 0x22 or token.end() == len(buffer.data)):
+                break  # a string that may go on
+            seen = token.end() - buffer.place
+            depth += (text == b"{") - (text == b"}")
+            if not depth:
+                return buffer.place + seen
+        if not buffer.more():
+            return None

@@ -1,0 +1,184 @@
+"""The rows of tables: CSV with a header or without, Parquet, JSON as an array or with an object on each line.
+
+It reads them one after the other, and must not know the meaning of columns.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, Final, cast
+
+import msgspec
+
+from batprotocol.errors import InputError, PackageMissing
+from batprotocol.extras import installing
+from batprotocol.history.left_out import LeftOut
+from batprotocol.history.lines import Source
+from batprotocol.simulator.inputs.json_stream import JsonStream
+
+__all__ = ["PARQUET", "arrow", "csv_rows", "json_rows", "parquet_columns", "parquet_rows", "rows_in"]
+
+PARQUET: Final = b"PAR1"
+"""The first bytes of a Parquet file."""
+
+_BATCH: Final = 5_000
+
+Row = tuple[int, dict[str, Any]]
+"""The number of a row (its line in a text), and its values by the names of the columns."""
+
+
+def rows_in(
+    source: Source, left_out: LeftOut, header: Sequence[str] = (), columns: Iterable[str] = ()
+) -> Iterator[Row]:
+    """The rows of a table, whose first bytes show its kind.
+
+    Args:
+        source: the bytes.
+        left_out: where rows are counted that cannot be read.
+        header: the names of the columns of a CSV file without a header.
+        columns: the columns that are read of a Parquet file; none: all.
+
+    Raises:
+        InputError: the table as a whole cannot be read.
+        PackageMissing: the package for Parquet is missing.
+        OSError: the file cannot be read.
+    """
+    begin = source.first()
+    if begin.startswith(PARQUET):
+        return parquet_rows(source, columns)
+    first = begin.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return json_rows(source, left_out, first == b"[") if first in (b"[", b"{") else csv_rows(source, left_out, header)
+
+
+def csv_rows(source: Source, left_out: LeftOut, header: Sequence[str] = ()) -> Iterator[Row]:
+    """The rows of a CSV file. All values are texts; an empty one is absent."""
+    begun = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal begun
+        for number, line in source.lines(left_out):
+            begun = number
+            yield f"{line}\n"
+
+    reader = csv.reader(lines(), strict=True)
+    names = list(header)
+    while True:
+        try:
+            values = next(reader, None)
+        except csv.Error as error:
+            if not names:
+                raise InputError(f"the header cannot be read: {error}", file=source.name, line=begun) from None
+            left_out.row("the row cannot be divided into columns", begun)
+            continue
+        if values is None:
+            break
+        if not names:
+            names = [name.strip() for name in values]
+        elif begun == 1 and values == names:
+            continue  # the file has a header after all
+        elif len(values) == len(names):
+            yield begun, {name: value for name, value in zip(names, values, strict=True) if value}
+        elif values:
+            left_out.row("the row does not have as many values as there are columns", begun)
+    if not names:
+        raise InputError("expected a header with the names of columns, but the file is empty", file=source.name)
+
+
+class _Blocks:
+    """The bytes of a source as a stream, with errors of damaged files."""
+
+    def __init__(self, source: Source) -> None:
+        self._blocks = source.blocks()
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, whatever the size."""
+        return next(self._blocks, b"")
+
+
+def json_rows(source: Source, left_out: LeftOut, is_array: bool = False) -> Iterator[Row]:
+    """The rows of a JSON file: the objects of an array, or of lines."""
+    if is_array:
+        stream = JsonStream(cast(BinaryIO, _Blocks(source)), source.name, corrected=True)
+        for number, _ in enumerate(stream.items(""), 1):
+            value = stream.value("")
+            if isinstance(value, dict):
+                yield number, value
+            else:
+                left_out.row("the row is not an object", number)
+        return
+    for number, line in source.lines(left_out):
+        if not line.strip():
+            continue
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            left_out.row("the line is not JSON", number)
+            continue
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            left_out.row("the row is not an object", number)
+
+
+def arrow(module: str) -> Any:
+    """The package `pyarrow`, with one of its modules.
+
+    Raises:
+        PackageMissing: it is missing.
+    """
+    from importlib import import_module
+
+    try:
+        import_module(f"pyarrow.{module}")
+        return import_module("pyarrow")
+    except ImportError as error:
+        raise PackageMissing(f"Parquet needs pyarrow: {installing('tables')}", name=error.name) from None
+
+
+def _opened(source: Source) -> tuple[Any, Any]:
+    pyarrow = arrow("parquet")
+    try:
+        return pyarrow, pyarrow.parquet.ParquetFile(source.stream())
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise InputError(f"the Parquet file cannot be read: {_sentence(error)}", file=source.name) from None
+
+
+def _sentence(error: Exception) -> str:
+    return (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
+
+
+def parquet_columns(source: Source) -> list[str]:
+    """The names of the columns of a Parquet file."""
+    _, file = _opened(source)
+    return list(file.schema_arrow.names)
+
+
+def parquet_rows(source: Source, columns: Iterable[str] = ()) -> Iterator[Row]:
+    """The rows of a Parquet file. Times are `datetime` values."""
+    pyarrow, file = _opened(source)
+    present = set(file.schema_arrow.names)
+    wanted = [name for name in dict.fromkeys(columns) if name in present] or None
+    number = 0
+    try:
+        for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
+            names = batch.schema.names
+            lists = [_values(pyarrow, column) for column in batch.columns]
+            for values in zip(*lists, strict=True):
+                number += 1
+                yield number, dict(zip(names, values, strict=True))
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = f"the Parquet file cannot be read after row {number:,}: {_sentence(error)}"
+        raise InputError(reason, file=source.name) from None
+
+
+def _values(pyarrow: Any, column: Any) -> list[Any]:
+    """The values of a column, with times in microseconds: Python has no others."""
+    if pyarrow.types.is_timestamp(column.type):
+        column = column.cast(pyarrow.timestamp("us", column.type.tz), safe=False)
+    values: list[Any] = column.to_pylist()
+    return values
