@@ -99,10 +99,11 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         makespan: seconds from the first submission to the last end of the whole run, also with a warm-up.
         measured_time: the seconds of the measured time: the makespan, without a warm-up and a cool-down.
         throughput: jobs that ended per second of the measured time.
-        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission). It
-            does not depend on the scheduler. NaN if all jobs were submitted at once.
-        waiting_at_end: the share of the measured jobs that waited at the last submission: submitted before it, and
-            started after it. NaN without any job.
+        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission, or
+            the time from `begin` to `end` if both are given). It does not depend on the scheduler. NaN if all jobs were
+            submitted at once.
+        waiting_at_end: the share of the measured jobs that waited at the last submission, or at `end`: submitted before
+            it, and started after it. NaN without any job.
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has the
             whole sum (Jain, Chiu and Hawe, 1984); None where users are not known.
         consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
@@ -316,6 +317,8 @@ class _Time(NamedTuple):
 
     begin: float | None
     end: float | None
+    is_window: bool = False
+    """Whether both are given as times, and not by the submissions of jobs."""
 
     @classmethod
     def between(cls, jobs: Sequence[JobTimes], rejected: Sequence[float], warm_up: float, cool_down: float) -> _Time:
@@ -329,7 +332,7 @@ class _Time(NamedTuple):
     def within(self, begin: float | None, end: float | None) -> _Time:
         """The same time, from `begin` on and until shortly before `end`."""
         last = self.end if end is None else math.nextafter(end, -math.inf)
-        return _Time(self.begin if begin is None else begin, last)
+        return _Time(self.begin if begin is None else begin, last, begin is not None and end is not None)
 
     @property
     def is_whole(self) -> bool:
@@ -369,8 +372,10 @@ def _of(
     ended = len(running) if time.is_whole else sum(begin < job.finish <= end for job in running)
     used = _area(inside)
     asked = used if time.is_whole else _area(jobs)
-    submitted = max((job.submission for job in jobs), default=math.nan)
-    capacity_asked = hosts * (submitted - min((job.submission for job in jobs), default=math.nan))
+    opened, submitted = (choose((job.submission for job in jobs), default=math.nan) for choose in (min, max))
+    if time.is_window:
+        opened, submitted = begin, end
+    capacity_asked = hosts * (submitted - opened)
     return Metrics(
         nb_jobs=len(jobs),
         nb_rejected=0,

@@ -225,8 +225,8 @@ def _load(answer: Answer) -> str:
     head = "".join(f"<th>{_text(each)}</th>" for each in heads)
     warning = f'<p class="warning">{_text(_sentence(answer.warning))}</p>' if answer.warning else ""
     note = (
-        "The work of the jobs that count (hosts × run time), divided by what the hosts can do between their first and "
-        "last submission. The line is at 1. The figure has the first column of loads."
+        "The work of the jobs that count (hosts × run time), divided by what the hosts can do in the window. The "
+        "line is at 1. The figure has the first column of loads."
     )
     return warning + _table(head, rows, f"<caption>{_text(note)}</caption>", "load")
 
