@@ -48,7 +48,7 @@ def answered(folder: Path, log: str, question: Question, platform: str = "") -> 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     folder = tmp_path_factory.mktemp("whatif")
-    return answered(folder, recorded_log(folder / "log.swf", days=8), QUESTION)
+    return answered(folder, recorded_log(folder / "log.swf", days=6), QUESTION)
 
 
 class Cells(HTMLParser):

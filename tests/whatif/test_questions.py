@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -13,9 +14,10 @@ from logs import HOSTS, log_of, recorded_log
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload
-from batprotocol.simulator.inputs import EXAMPLE_PLATFORM
+from batprotocol.simulator.inputs import described_platform, platform_xml, read_platform
 from batprotocol.studies import Study
 from batprotocol.studies.whatif import Question, parse_nodes, plan_for, study_toml
+from batprotocol.studies.whatif.machines import resized
 from batprotocol.studies.whatif.windows import windows_of
 
 WITHOUT_ENGINE = True
@@ -126,9 +128,33 @@ def test_a_question_that_makes_no_sense_is_refused(tmp_path: Path, changes: dict
         plan_for(log_of(tmp_path / "log.swf"), msgspec.structs.replace(QUESTION, **changes))
 
 
-def test_models_and_platforms_with_other_numbers_are_refused(tmp_path: Path) -> None:
+def test_models_are_refused() -> None:
     with pytest.raises(InputError, match="drawn from a model"):
         plan_for("lublin:64", QUESTION)
-    log, question = log_of(tmp_path / "log.swf"), msgspec.structs.replace(QUESTION, nodes=("+10%",))
-    with pytest.raises(InputError, match="other numbers of hosts"):
-        plan_for(log, question, platform=EXAMPLE_PLATFORM)
+
+
+def test_a_platform_can_have_another_number_of_hosts(tmp_path: Path) -> None:
+    described = described_platform("n[0-7] cores=4 partitions=a; g[0-3] cores=8 memory=1G")
+    (tmp_path / "m.xml").write_text(platform_xml(described))
+    log, question = log_of(tmp_path / "log.swf"), msgspec.structs.replace(QUESTION, nodes=("+50%", "6"))
+    plan = plan_for(log, question, platform=str(tmp_path / "m.xml"), folder=str(tmp_path))
+    assert plan.machines == {"12": 12, "18": 18, "6": 6}
+    for path, text in plan.files.items():
+        Path(path).write_text(text)
+    kinds = {}
+    for each in plan.keys["platform"]:
+        hosts = read_platform(each["platform"]).computation_hosts
+        kinds[each["name"]] = Counter((host.cores, dict(host.properties).get("memory")) for host in hosts)
+    assert kinds["12"] == {(4, None): 8, (8, "1G"): 4}
+    assert kinds["18"] == {(4, None): 12, (8, "1G"): 6}
+    assert kinds["6"] == {(4, None): 4, (8, "1G"): 2}
+    assert Study(**plan.keys).count() == 8 * 3 * 2
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 40))
+def test_kinds_of_hosts_keep_their_shares(sizes: list[int], count: int) -> None:
+    lines = [f"k{kind}n[0-{size - 1}] cores={kind + 1}" for kind, size in enumerate(sizes)]
+    found = Counter(host.cores for host in resized(described_platform(lines), count).hosts)
+    assert found.total() == count
+    for kind, size in enumerate(sizes):
+        assert abs(found[kind + 1] - size * count / sum(sizes)) < 1

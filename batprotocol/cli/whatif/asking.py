@@ -65,7 +65,10 @@ def ask(
         cool_down=cool_down,
         seed=seed,
     )
-    plan = plan_for(log, question, platform=platform)
+    plan = plan_for(log, question, platform=platform, folder=os.path.dirname(toml or output))
+    for path, text in plan.files.items():
+        with whole(path) as file:
+            file.write(text.encode())
     study = _study(plan, toml)
     place = store or (study.place() if toml else f"{os.path.splitext(output)[0]}.runs")
     printer = Output()
@@ -98,6 +101,7 @@ def _relative(keys: Mapping[str, Any], folder: str) -> dict[str, Any]:
     path, mark, query = keys["workload"].partition("?")
     found = {**keys, "workload": os.path.relpath(path, folder or os.curdir) + mark + query}
     machines = [
-        os.path.relpath(each, folder or os.curdir) if isinstance(each, str) else each for each in keys["platform"]
+        {**each, "platform": os.path.relpath(each["platform"], folder or os.curdir)} if isinstance(each, dict) else each
+        for each in keys["platform"]
     ]
     return {**found, "platform": machines}

@@ -103,14 +103,14 @@ def block_ratios(values: Sequence[float], resamples: int, seed: int) -> list[flo
     blocks = max(_FEWEST_BLOCKS, count // length)
     numpy = numpy_or_none()
     given: Any = numpy.asarray(means) if numpy is not None else None
-    found: list[float] = []
+    found: list[Any] = []
     for drawn in draws(count, resamples, seed, blocks):
         if numpy is not None:
             picked = given[drawn]
             sums = picked.sum(axis=1)
             squares = (picked * picked).sum(axis=1) - sums * sums / blocks
             known = squares > _EQUAL
-            found += (sums[known] / numpy.sqrt(squares[known] * blocks / (blocks - 1))).tolist()
+            found.append(sums[known] / numpy.sqrt(squares[known] * blocks / (blocks - 1)))
             continue
         chosen = [means[place] for place in drawn]
         for first in range(0, len(chosen), blocks):
@@ -119,5 +119,7 @@ def block_ratios(values: Sequence[float], resamples: int, seed: int) -> list[flo
             squared = sum(each * each for each in part) - total * total / blocks
             if squared > _EQUAL:
                 found.append(total / math.sqrt(squared * blocks / (blocks - 1)))
-    found.sort()
-    return found
+    if numpy is not None:
+        ordered: list[float] = numpy.sort(numpy.concatenate(found)).tolist()
+        return ordered
+    return sorted(found)

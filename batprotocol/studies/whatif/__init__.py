@@ -1,10 +1,10 @@
 """What if a machine had run in another way: a study of the windows of its log, and a report of what would have changed.
 
 `question` has what is asked, and `plan` makes a study of it: the `windows` of the log, and all combinations of
-policies, arrivals, hosts and estimates. `toml` writes the study as a file. After the runs, `answers` compares each
-combination with the baseline, and `groups` finds out who gains and who loses. `assumptions` says what the answer rests
-on. `report` makes one page of HTML of all this, with the figures of `figures`. The package must not know how runs are
-made.
+policies, arrivals, hosts (`machines`) and estimates. `toml` writes the study as a file. After the runs, `answers`
+compares each combination with the baseline, and `groups` finds out who gains and who loses. `assumptions` says what the
+answer rests on. `report` makes one page of HTML of all this, with the figures of `figures`. The package must not know
+how runs are made.
 """
 
 from batprotocol.studies.whatif.answers import Answer, answer_of

@@ -86,7 +86,7 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
     seed = plan.question.seed
     means = table(kept, rows=axes, metric=list(metrics), seed=seed)
     differences = table(kept, rows=axes, metric=list(metrics), baseline=plan.baseline, seed=seed)
-    own = {"scheduler": plan.question.policies[0], "platform": plan.keys["platform"][0], "estimates": "asked"}
+    own = {"scheduler": plan.question.policies[0], "platform": str(plan.hosts), "estimates": "asked"}
     of_the_machine = select(kept, {axis: [value] for axis, value in own.items()})
     loads = table(
         of_the_machine, rows="window", columns=ARRIVALS if ARRIVALS in plan.axes else None, metric="offered_load"

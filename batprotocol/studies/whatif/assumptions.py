@@ -51,12 +51,14 @@ def _of_machine(answer: Answer) -> Iterator[str]:
         yield f"The machine is the platform {plan.platform}, with {_many(plan.hosts, 'host')}."
     else:
         yield f"The machine has {_many(plan.hosts, 'equal host')}, without a network, partitions and failures."
+    if plan.files:
+        yield "Machines with other numbers of hosts have hosts of the same kinds, in the same shares."
     if plan.has_watts:
         yield "Energy is that of all hosts in the time of each window, by the watts of the platform."
     else:
         yield "Energy is not measured: the platform has no watts."
     sizes = [plan.workload.record(place).resources for place in range(len(plan.workload))]
-    for count in plan.keys["platform"] if not plan.platform else ():
+    for count in plan.machines.values():
         larger = sum(size > count for size in sizes)
         if larger:
             many = f"{_many(larger, 'job')} of the log {_are(larger)}"

@@ -9,10 +9,11 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.simulator import Workload
-from batprotocol.simulator.inputs import advice_on, named_workload, read_platform, with_recordings
+from batprotocol.simulator import Platform, Workload
+from batprotocol.simulator.inputs import advice_on, named_workload, platform_xml, read_platform, with_recordings
 from batprotocol.simulator.inputs.reading import is_log
 from batprotocol.studies.comparing.rows import label
+from batprotocol.studies.whatif.machines import resized
 from batprotocol.studies.whatif.question import Question, parse_nodes
 from batprotocol.studies.whatif.windows import Window, windows_of
 
@@ -39,6 +40,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         baseline: the name of the baseline, a value on these axes joined by commas.
         hosts: the number of hosts of the machine.
         has_starts: whether the log has the starts of its jobs.
+        machines: the number of hosts of each machine, by its name on the axis of platforms.
+        files: the texts of platforms that the study needs, by the names of their files.
         has_watts: whether energy is measured.
         platform: the file of the platform, or "".
         notes: advice on the log, as sentences.
@@ -53,6 +56,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     hosts: int
     has_starts: bool
+    machines: Mapping[str, int]
+    files: Mapping[str, str] = {}
     has_watts: bool = False
     platform: str = ""
     notes: tuple[str, ...] = ()
@@ -63,13 +68,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.workload) - sum(each.jobs for each in self.windows)
 
 
-def plan_for(log: str, question: Question, *, platform: str = "") -> Plan:
+def plan_for(log: str, question: Question, *, platform: str = "", folder: str = "") -> Plan:
     """The plan of a study of a log.
 
     Args:
         log: the name of a workload: a file, or a part of one (`log.swf.gz?time=0-2592000`).
         question: what is asked.
         platform: a platform file; "": as many equal hosts as the log is made for.
+        folder: the folder for platforms with other numbers of hosts.
 
     Raises:
         InputError: the log or the platform cannot be read, is too short, or does not fit the question.
@@ -81,20 +87,24 @@ def plan_for(log: str, question: Question, *, platform: str = "") -> Plan:
     workload = named_workload(with_recordings(log))
     has_starts = _has_starts(workload)
     windows = windows_of(workload, question.window, question.warm_up, question.cool_down)
-    machine, has_watts = _machine(platform)
-    hosts = workload.resource_count if machine is None else machine
-    counts = _numbers(question.nodes, hosts, platform)
+    whole, has_watts = _machine(platform)
+    hosts = workload.resource_count if whole is None else len(whole.computation_hosts)
+    counts = _with(hosts, [parse_nodes(each, hosts) for each in question.nodes])
+    files = {} if whole is None else {_file(platform, each, folder): _text(whole, each) for each in counts[1:]}
+    machines: list[Any] = counts
+    if whole is not None:
+        paths = [platform, *files]
+        machines = [{"platform": path, "name": str(each)} for path, each in zip(paths, counts, strict=True)]
     arrivals = _with(1, list(map(_plain, question.arrivals)))
     estimates = _with("asked", question.estimates)
     first = RECORDED if has_starts else question.policies[0]
     policies: list[Any] = list(question.policies)
-    machines: Sequence[Any] = [platform] if platform else counts
     if has_starts:
-        only = {ARRIVALS: 1, "platform": machines[0], "estimates": "asked"}
+        only = {ARRIVALS: 1, "platform": str(hosts), "estimates": "asked"}
         policies.insert(0, {"scheduler": RECORDED, "only": only})
     values = {"scheduler": [first, *policies[1:]], ARRIVALS: arrivals, "platform": machines, "estimates": estimates}
     axes = tuple(axis for axis in _AXES if len(values[axis]) > 1) or ("scheduler",)
-    base = {"scheduler": first, ARRIVALS: 1, "platform": machines[0], "estimates": "asked"}
+    base = {"scheduler": first, ARRIVALS: 1, "platform": hosts, "estimates": "asked"}
     keys: dict[str, Any] = {
         "workload": _for_runs(log, has_starts),
         "platform": machines,
@@ -116,6 +126,8 @@ def plan_for(log: str, question: Question, *, platform: str = "") -> Plan:
         baseline=", ".join(label(base[axis]) for axis in axes),
         hosts=hosts,
         has_starts=has_starts,
+        machines={str(each): each for each in counts},
+        files=files,
         has_watts=has_watts,
         platform=platform,
         notes=tuple(advice_on(workload)),
@@ -134,27 +146,31 @@ def _for_runs(log: str, has_starts: bool) -> str:
     return f"{log}{'&' if '?' in log else '?'}recorded=yes"
 
 
-def _machine(platform: str) -> tuple[int | None, bool]:
-    """The number of hosts of a platform file, and whether it has watts."""
+def _machine(platform: str) -> tuple[Platform | None, bool]:
+    """The platform of a file, or None, and whether it has watts."""
     if not platform:
         return None, False
     found = read_platform(platform)
-    count = len(found.computation_hosts)
-    if not count:
-        raise InputError(f"{platform} has no computation hosts")
+    if not found.computation_hosts:
+        raise InputError("the platform has no computation hosts", file=platform)
     try:
-        read_platform(platform, energy=True)
+        return read_platform(platform, energy=True), True
     except InputError:
-        return count, False
-    return count, True
+        return found, False
 
 
-def _numbers(nodes: Sequence[str], hosts: int, platform: str) -> list[int]:
-    if nodes and platform:
-        raise InputError(
-            f"other numbers of hosts are those of equal hosts: leave out {os.path.basename(platform)}, or the numbers"
-        )
-    return _with(hosts, [parse_nodes(each, hosts) for each in nodes])
+def _file(platform: str, hosts: int, folder: str) -> str:
+    """The file of a platform with another number of hosts."""
+    stem, ending = os.path.splitext(os.path.basename(platform))
+    return os.path.join(folder, f"{stem}-{hosts}{ending}")
+
+
+def _text(platform: Platform, hosts: int) -> str:
+    """A platform with another number of hosts as XML."""
+    try:
+        return platform_xml(resized(platform, hosts))
+    except InputError as error:
+        raise InputError(f"another number of hosts is not possible: {error.reason}", file=platform.filename) from None
 
 
 def _plain(value: float) -> int | float:
