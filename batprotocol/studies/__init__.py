@@ -13,8 +13,8 @@ take this way:
   that fail (`keeping`), and reports in `outcomes` how runs ended.
 - `measuring` computes the metrics of runs when they end, or later from their files.
 - `store` keeps the results, and returns them as rows.
-- `loads` has the offered load of each workload. `comparing` makes tables, plots and comparisons of rows from any
-  source.
+- `loads` has the offered load of each workload. `copies` simulates logs as they were. `comparing` makes tables, plots
+  and comparisons of rows from any source.
 
 It must not know of campaigns.
 """

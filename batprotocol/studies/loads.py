@@ -44,7 +44,7 @@ class WorkloadLoad(NamedTuple):
 def loads_of(rows: Iterable[ResultRow]) -> list[WorkloadLoad]:
     """The offered load of each workload and platform, in the order of the rows. Runs without results do not count.
 
-    >>> from batprotocol.studies import PlainRow
+    >>> from batprotocol.studies.comparing import PlainRow
     >>> rows = [PlainRow({"workload": "w", "seed": seed}, {"offered_load": 0.5 + seed / 10}) for seed in range(3)]
     >>> [str(each) for each in loads_of(rows)]
     ['workload=w: offered load 0.5 to 0.7']

@@ -313,7 +313,9 @@ def test_two_programs_on_one_store(tmp_path: Path) -> None:
     programs = [subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [program.communicate(timeout=PATIENCE)[0] for program in programs]
     assert [program.returncode for program in programs] == [0, 0]
-    counts = [re.fullmatch(r"10 runs: (\d+) done, 0 failed.*\nworkload=.*: offered load (?:.*\n)+", each) for each in said]
+    counts = [
+        re.fullmatch(r"10 runs: (\d+) done, 0 failed.*\nworkload=.*: offered load (?:.*\n)+", each) for each in said
+    ]
     assert all(counts)
     with Store(tmp_path / "store") as store:
         assert len(store.rows(all=True)) == len(store.rows()) == 10

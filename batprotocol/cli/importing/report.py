@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -101,15 +100,15 @@ def _moment(seconds: float, zone: str | None) -> str:
         return f"{seconds:.12g} s"
 
 
-def as_json(report: Report) -> str:
-    """The report as JSON."""
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as values of JSON."""
     made, survey = report.made, report.made.survey
     rows = [
         {"reason": each.reason, "count": each.count, "lines": each.lines, "file": name or None, "whole_row": is_row}
         for is_row in (True, False)
         for name, each in _reasons(report, is_row)
     ]
-    found = {
+    return {
         "logs": [{"file": name, "format": format} for name, format in report.logs],
         "jobs": report.jobs,
         "rows": survey.rows,
@@ -123,4 +122,3 @@ def as_json(report: Report) -> str:
         "left_out": rows,
         "written": report.written,
     }
-    return json.dumps(found, indent=2, ensure_ascii=False)
