@@ -5,16 +5,17 @@ It must not know how means and intervals are computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from batprotocol.simulator import Metric
 from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
 from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS
 from batprotocol.studies.comparing.bootstrap import FEWEST
-from batprotocol.studies.comparing.cells import method_of
+from batprotocol.studies.comparing.cells import Groups, method_of
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 
-__all__ = ["draws_sentence", "factor_note", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
+__all__ = ["draws_sentence", "equal_rows", "factor_note", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
 
 FACTOR: Final = "arrival_factor"
 _ROUGH: Final = 5
@@ -132,6 +133,20 @@ def _notes_of_windows(counts: Sequence[int]) -> list[str]:
     if min(count for count in counts if count >= FEWEST_WINDOWS) < _SHORT:
         notes.append(f"intervals of fewer than {_SHORT} windows are too narrow if neighbours are much alike")
     return notes
+
+
+def equal_rows(
+    groups: Groups, labels: Sequence[str], columns: Sequence[str | None], metrics: Iterable[Metric]
+) -> Iterator[str]:
+    """Sentences on rows with the same numbers in each run: a setting of them may have no effect."""
+    names = [metric.name for metric in metrics]
+    rest = list(labels)
+    while rest:
+        first = rest.pop(0)
+        same = [other for other in rest if all(groups.are_equal(first, other, columns, name) for name in names)]
+        if same:
+            rest = [other for other in rest if other not in same]
+            yield f"{' and '.join([first, *same])} have the same numbers in each run"
 
 
 def load_note(rows: Iterable[ResultRow]) -> str:

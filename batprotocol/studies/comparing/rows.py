@@ -24,6 +24,7 @@ __all__ = [
     "expect_axis",
     "expect_metric",
     "joined",
+    "joined_value",
     "label",
     "select",
     "select_one",
@@ -134,6 +135,12 @@ def joined(rows: Iterable[ResultRow], names: Sequence[str]) -> tuple[str, list[R
         rest = {axis: value for axis, value in row.axes.items() if axis not in names}
         found.append(_Joined(row, {whole: ", ".join(label(row.axes.get(name)) for name in names), **rest}))
     return whole, found
+
+
+def joined_value(labels: Sequence[str], given: object) -> object:
+    """The label of several values with commas between them, with or without spaces."""
+    wanted = str(given).replace(", ", ",")
+    return next((each for each in labels if each.replace(", ", ",") == wanted), given)
 
 
 def axes_of(rows: Iterable[ResultRow]) -> dict[str, list[str]]:

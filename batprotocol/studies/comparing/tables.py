@@ -18,7 +18,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing import formats
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, p_value
-from batprotocol.studies.comparing.captions import draws_sentence, factor_note, notes_of, pooled_sentence
+from batprotocol.studies.comparing.captions import draws_sentence, equal_rows, factor_note, notes_of, pooled_sentence
 from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, draws_of, method_of
 from batprotocol.studies.comparing.digits import cell_decimals, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid
@@ -30,6 +30,7 @@ from batprotocol.studies.comparing.rows import (
     expect_axis,
     expect_metric,
     joined,
+    joined_value,
     select,
     value_of,
 )
@@ -309,7 +310,7 @@ def table(
         raise InputError("there are no results to make a table of")
     if not isinstance(rows, str):
         rows, kept = joined(kept, rows)
-        baseline = None if baseline is None else _of_joined(axes_of(kept)[rows], baseline)
+        baseline = None if baseline is None else joined_value(axes_of(kept)[rows], baseline)
     given = [metric] if isinstance(metric, str | Metric) else list(metric)
     if not given or (columns is not None and len(given) != 1):
         raise InputError("expected one metric; for several metrics, leave out the axis of the columns")
@@ -358,35 +359,15 @@ def table(
         notes=(
             *filter(None, [factor_note(kept, (rows, columns))]),
             *notes_of(kept, found_draws, counts),
-            *_equal_rows(groups, labels, named, metrics),
+            *equal_rows(groups, labels, named, metrics),
         ),
     )
-
-
-def _of_joined(labels: Sequence[str], given: object) -> object:
-    """The label of several values with commas between them, with or without spaces."""
-    wanted = str(given).replace(", ", ",")
-    return next((each for each in labels if each.replace(", ", ",") == wanted), given)
 
 
 def _labels(rows: Iterable[ResultRow], axes: Mapping[str, list[str]], axis: str) -> list[str]:
     """The values of an axis, and `-` if some rows are not on it."""
     absent = any(axis not in row.axes for row in rows) and ABSENT not in axes[axis]
     return [*axes[axis], *([ABSENT] if absent else [])]
-
-
-def _equal_rows(
-    groups: Groups, labels: Sequence[str], columns: Sequence[str | None], metrics: Iterable[Metric]
-) -> Iterator[str]:
-    """Sentences on rows with the same numbers in each run: a setting of them may have no effect."""
-    names = [metric.name for metric in metrics]
-    rest = list(labels)
-    while rest:
-        first = rest.pop(0)
-        same = [other for other in rest if all(groups.are_equal(first, other, columns, name) for name in names)]
-        if same:
-            rest = [other for other in rest if other not in same]
-            yield f"{' and '.join([first, *same])} have the same numbers in each run"
 
 
 class _Tests:
