@@ -30,7 +30,8 @@ FEWEST_WINDOWS: Final = 5
 """The minimum number of values for an interval: the autocorrelation of fewer is not known at all."""
 _MOST_ALIKE: Final = 0.9
 """The maximum autocorrelation that is assumed."""
-_FEWEST_BLOCKS: Final = 3
+_FEWEST_BLOCKS: Final = 5
+"""Resamples of fewer blocks say nothing about the skewness: most of their errors come from equal blocks."""
 _EQUAL: Final = 1e-12
 """The square of a difference between equal numbers is less than this, relative to the largest one."""
 
@@ -41,7 +42,8 @@ class Series(NamedTuple):
     Attributes:
         mean: the mean.
         error: its standard error.
-        freedom: the degrees of freedom of the standard error: those of as many independent values.
+        freedom: the degrees of freedom of the standard error: those of as many independent values, and fewer than the
+            number of blocks if there are few.
         autocorrelation: that of neighbours, corrected for the number of values, in [0, 0.9].
         length: the length of the blocks.
     """
@@ -81,13 +83,15 @@ def series_of(values: Sequence[float]) -> Series:
     independent = count * (1 - alike) / (1 + alike)
     ideal = (1.5 * count * (2 * alike / (1 - alike * alike)) ** 2) ** (1 / 3)
     length = min(max(round(ideal), 1), max(count // 3, 1))
-    return Series(mean, error, max(math.floor(independent - 1), 1), alike, length)
+    blocks = count // length
+    freedom = math.floor(independent - 1) if blocks >= _FEWEST_BLOCKS else min(math.floor(independent), blocks) - 1
+    return Series(mean, error, max(freedom, 1), alike, length)
 
 
 def block_ratios(values: Sequence[float], resamples: int, seed: int) -> list[float]:
     """The error of the mean of each resample of blocks in units of its own standard error, sorted.
 
-    A resample of equal blocks has no standard error, and is left out.
+    A resample of equal blocks has no standard error, and is left out. Fewer than five blocks are not resampled.
 
     Args:
         values: the values in their order, all finite, not all equal.
@@ -100,7 +104,9 @@ def block_ratios(values: Sequence[float], resamples: int, seed: int) -> list[flo
     apart = [(value - mean) / scale for value in values]
     around = [*apart, *apart[: length - 1]]
     means = [math.fsum(around[first : first + length]) / length for first in range(count)]
-    blocks = max(_FEWEST_BLOCKS, count // length)
+    blocks = count // length
+    if blocks < _FEWEST_BLOCKS:
+        return []
     numpy = numpy_or_none()
     given: Any = numpy.asarray(means) if numpy is not None else None
     found: list[Any] = []
