@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from logs import HOSTS, log_of, recorded_log
+from support import ROOT
 
 from batprotocol.cli.main import batproto
 from batprotocol.simulator import named_workload
@@ -249,6 +251,25 @@ def test_the_command(tmp_path: Path) -> None:
     assert "9 were in the store; nothing to do" in again.output
     html = (tmp_path / "report.html").read_text()
     assert Cells(html).found["mean_waiting_time"].keys() == {"fcfs", "easy", "easy=sjf,strict"}
+
+
+def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
+    """Each half hour of the log among the examples is a run of a real Slurm, on a machine that was empty."""
+    words = ["whatif", str(ROOT / "examples" / "sacct.txt"), "--policies", "easy", "-o", str(tmp_path / "r.html")]
+    done = CliRunner().invoke(batproto, [*words, "--windows", "1h", "--warm-up", "0", "--cool-down", "0", "-j", "1"])
+    assert done.exit_code == 0, done.output
+    assert "6 runs: 6 done, 0 failed" in done.output
+    html = (tmp_path / "r.html").read_text()
+    assert "13 jobs were taken without a value: the job ran longer than its time limit" in html
+    waits: dict[int, list[float]] = defaultdict(list)
+    for line in (ROOT / "examples" / "sacct.txt").read_text().splitlines()[1:]:
+        submitted, started = (datetime.fromisoformat(each) for each in line.split("|")[4:6])
+        waits[int((submitted - datetime(2026, 3, 2, 8, 0, 2)).total_seconds() // 3600)].append(
+            (started - submitted).total_seconds()
+        )
+    means = [math.fsum(waits[hour]) / len(waits[hour]) for hour in range(3)]
+    (shown,) = Cells(html).found["means"]["recorded"][:1]
+    assert float(shown.split()[0]) == pytest.approx(math.fsum(means) / 3, rel=0.02)
 
 
 @pytest.mark.parametrize(

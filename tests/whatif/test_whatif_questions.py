@@ -1,4 +1,4 @@
-"""What is asked, and the study that it becomes: windows, axes, the baseline, and its file."""
+"""Questions, and the studies that they become: windows, axes, the baseline, and its file."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 from batprotocol.policies import is_name
 from batprotocol.studies import Study
-from batprotocol.studies.whatif import Plan, Question, answer_of, page, plan_for, study_toml
+from batprotocol.studies.whatif import Plan, Question, answer_of, page, plan_for, ready_log, study_toml
 from batprotocol.writing import whole
 
 __all__ = ["ask"]
@@ -65,7 +65,9 @@ def ask(
         cool_down=cool_down,
         seed=seed,
     )
-    plan = plan_for(log, question, platform=platform, folder=os.path.dirname(toml or output))
+    folder = os.path.dirname(toml or output)
+    ready = ready_log(log, platform=platform, folder=folder)
+    plan = plan_for(ready.workload, question, platform=ready.platform, folder=folder, left_out=ready.left_out)
     for path, text in plan.files.items():
         with whole(path) as file:
             file.write(text.encode())

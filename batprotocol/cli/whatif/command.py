@@ -66,7 +66,7 @@ def _time(context: click.Context, parameter: click.Parameter, given: str) -> flo
     metavar="KIND,...",
     default="asked",
     callback=_parts(str),
-    help="What policies know of run times: asked (the requested times), exact, or predicted.",
+    help="The run times that policies expect: asked (the requested times), exact, or predicted.",
 )
 @click.option(
     "--windows", metavar="TIME", default="1w", show_default=True, callback=_time, help="The length of the windows."
@@ -127,9 +127,9 @@ def _time(context: click.Context, parameter: click.Parameter, given: str) -> flo
 def whatif(context: click.Context, /, **options: Any) -> None:
     """Report what would have changed with other policies, arrivals, hosts or estimates of run times.
 
-    LOG is a workload, as for "batproto simulate": .swf, .swf.gz or Batsim's JSON. It is cut into windows, such as
-    weeks. Each window is simulated with each combination of the values, and with what the log had. A window has a
-    warm-up and a cool-down, whose jobs are simulated and do not count.
+    LOG is a workload, as for "batproto simulate", or the log of a resource manager, as for "batproto import". It is cut
+    into windows, such as weeks. Each window is simulated with each combination of the values, and with those of the
+    log. A window has a warm-up and a cool-down, whose jobs are simulated and do not count.
 
     The combinations are compared in pairs by window with the baseline: what really happened, if LOG has the starts of
     its jobs, or else the first policy. Intervals come from a bootstrap of blocks of windows. The report is one page
@@ -139,7 +139,7 @@ def whatif(context: click.Context, /, **options: Any) -> None:
     \b
     Examples:
       batproto whatif log.swf.gz --policies easy,easy-saf,conservative -o report.html
-      batproto whatif log.swf.gz --policies easy --nodes +10%,+20% -o report.html
+      batproto whatif sacct.txt --policies easy --nodes +10%,+20% -o report.html
       batproto whatif log.json --policies easy --arrivals 0.9,1.1 --estimates exact,predicted
           --windows 1d --warm-up 6h --cool-down 6h --toml study.toml -o report.html
     """

@@ -1,4 +1,4 @@
-"""What the answer to a what-if question rests on, in sentences."""
+"""The assumptions on which the answer to a question rests, in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gains and who loses: the waiting times and slowdowns of users, sizes of jobs and partitions, by alternative.
+"""Groups that gain or lose: the waiting times and slowdowns of users, sizes of jobs and partitions, by alternative.
 
 Of each run, only the jobs that count are used. In each window, a group has the mean over its jobs; windows without such
 a job say nothing about it.

@@ -68,7 +68,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.workload) - sum(each.jobs for each in self.windows)
 
 
-def plan_for(log: str, question: Question, *, platform: str = "", folder: str = "") -> Plan:
+def plan_for(
+    log: str, question: Question, *, platform: str = "", folder: str = "", left_out: Sequence[str] = ()
+) -> Plan:
     """The plan of a study of a log.
 
     Args:
@@ -76,6 +78,7 @@ def plan_for(log: str, question: Question, *, platform: str = "", folder: str = 
         question: what is asked.
         platform: a platform file; "": as many equal hosts as the log is made for.
         folder: the folder for platforms with other numbers of hosts.
+        left_out: what of the log is not in the workload, as sentences.
 
     Raises:
         InputError: the log or the platform cannot be read, is too short, or does not fit the question.
@@ -130,7 +133,7 @@ def plan_for(log: str, question: Question, *, platform: str = "", folder: str = 
         files=files,
         has_watts=has_watts,
         platform=platform,
-        notes=tuple(advice_on(workload)),
+        notes=(*left_out, *advice_on(workload)),
     )
 
 

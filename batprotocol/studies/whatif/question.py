@@ -1,4 +1,4 @@
-"""What is asked of a log: the policies, arrivals, numbers of hosts and estimates to compare, and the windows to cut."""
+"""A question about a log: the policies, arrivals, numbers of hosts and estimates to compare, and the windows to cut."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_HOSTS: Final = 10_000_000
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of a log. What the log itself had is always one of the values: they need not contain it.
+    """A question about a log. The values of the log itself are always among those that are compared.
 
     Args:
         policies: the policies to compare.
