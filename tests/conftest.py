@@ -90,6 +90,7 @@ LONG = (
     "legacy/test_bridge.py",
     "studies/test_study_command.py",
     "testing/test_strategies.py",
+    "whatif/test_page.py",
     "wire/test_bombs.py",
 )
 """The files that take longest: they compile with sanitizers, search for rare values, or start many programs."""

@@ -1,7 +1,7 @@
 """How often intervals over windows of simulated days contain the true difference of two policies.
 
-The population are the differences of 2,000 days, so that its mean is known. Series of windows are drawn from it, where a
-day is followed by one that is as good or bad with a given autocorrelation (a Gaussian copula).
+The population is the differences of 2,000 days, so its mean is known. Series of windows are drawn from it, where a day
+is followed by one that is as good or bad with a given autocorrelation (a Gaussian copula).
 """
 
 from __future__ import annotations
