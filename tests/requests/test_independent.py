@@ -1,4 +1,4 @@
-"""Whatever jobs ask for, whatever the site and the policy: an independent check finds that all is kept."""
+"""Random sites, jobs and policies: an independent check finds that all is kept that jobs ask for and rules limit."""
 
 from __future__ import annotations
 
