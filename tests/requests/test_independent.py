@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from asked import host_of
 from hypothesis import given, settings
-from independent import LATE, Check, host_of
+from independent import LATE, Check
 from worlds import World, worlds
 
 from batprotocol.policies import Policy, SiteRules, named

@@ -12,19 +12,17 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Final, NamedTuple
+from typing import Final
 
-from batprotocol.errors import SchedulerError
-from batprotocol.policies.backfilling import EASY, Backfilling, Conservative, Greedy, NoBackfilling, Reservations
 from batprotocol.policies.jobs import State
-from batprotocol.policies.orders import Order
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, Kind, Ranked
 from batprotocol.policies.site.pool import Amount, Pool, added, fits
 from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.timeline import Timeline
 
-__all__ = ["Planner", "Settings", "settings_of"]
+__all__ = ["Planner"]
 
 Start = tuple[Entry, list[int]]
 """An entry that starts now, and its hosts."""
@@ -34,50 +32,6 @@ _FIRST: Final = (-math.inf, -math.inf)
 
 _Kept = tuple[Entry, float, list[int], dict[int, Amount]]
 """A reservation as it was: the entry, its time, its hosts, and those where it could be."""
-
-
-class Settings(NamedTuple):
-    """The differences between the kinds of backfilling.
-
-    Attributes:
-        depth: how many jobs of each partition have a reservation; infinity: all.
-        backfills: whether jobs start before their turn.
-        order: the order in which those are tried; None: the queue's own.
-        spare: whether jobs may last beyond a reservation, on hosts that it does not need.
-        moves: whether a reservation may move to other hosts at the same time, so that another job can start.
-        strict: whether jobs must end before a reservation begins, and not just then.
-        once: whether the time of a reservation is computed once.
-    """
-
-    depth: float = 0
-    backfills: bool = False
-    order: Order | None = None
-    spare: bool = True
-    moves: bool = False
-    strict: bool = False
-    once: bool = False
-
-
-def settings_of(part: Backfilling) -> Settings:
-    """The settings of a kind of backfilling.
-
-    Raises:
-        SchedulerError: it is not one of the library's own.
-    """
-    if type(part) is EASY:
-        return Settings(1, True, part.order, part.spare, part.spare, part.strict, part.once)
-    if type(part) is Reservations:
-        return Settings(part.count, True, part.order)
-    if type(part) is Conservative:
-        return Settings(math.inf if part.depth is None else part.depth, True)
-    if type(part) is Greedy:
-        return Settings(0, True, part.order)
-    if type(part) is NoBackfilling:
-        return Settings()
-    name = type(part).__name__
-    raise SchedulerError(
-        f"{name} cannot plan jobs that share hosts: use none, greedy, easy, reservations or conservative"
-    )
 
 
 class Planner:
