@@ -373,7 +373,7 @@ class Check:
         for job in self.jobs.values():
             conditions, together = self.conditions(job)
             if job.runs and conditions:
-                named = [other for kind, name, _ in conditions for other in self.named(job, kind, name)]
+                named = [other for kind, name, _ in conditions if name for other in self.named(job, kind, name)]
                 # A job joins the queue once and for all: tasks of an array that come thereafter do not count.
                 moments = [job.start, *(other.submitted - LATE for other in named if other.submitted < job.start)]
                 held = [together([self.holds(job, each, by + LATE) for each in conditions]) for by in moments]
