@@ -1,4 +1,4 @@
-"""Whatever jobs ask for, whatever the site and the policy: an independent check finds that all is kept."""
+"""Random sites, jobs and policies: an independent check finds that all is kept that jobs ask for and rules limit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from asked import host_of
 from hypothesis import given, settings
-from independent import LATE, Check, host_of
+from independent import LATE, Check
 from worlds import World, worlds
 
 from batprotocol.policies import Policy, SiteRules, named
