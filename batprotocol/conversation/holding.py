@@ -28,20 +28,25 @@ class Holding:
         counts: the number of jobs that hold each host; `counts.some` are the busy hosts.
     """
 
-    __slots__ = ("_moment", "_ranges", "counts", "running")
+    __slots__ = ("_moment", "_parts", "_ranges", "_sharing", "counts", "running")
 
     def __init__(self) -> None:
+        self._sharing: dict[str, None] = {}  # the jobs that hold a part of each of their hosts
+        self._parts = HostCounts()  # their number on each host
         self.running: dict[str, HostSetText] = {}
         self.counts = HostCounts()
         self._ranges: _Ranges | None = None  # made on the first request for names: most jobs share nothing
         self._moment: weakref.ref[Moment] | None = None
 
-    def occupy(self, job_id: str, hosts: HostSetText) -> None:
-        """The job gets these hosts."""
+    def occupy(self, job_id: str, hosts: HostSetText, is_part: bool = False) -> None:
+        """The job gets these hosts, or a part of each of them."""
         if self._moment is not None:
             self._keep()
         self.running[job_id] = hosts
         self.counts.add(hosts.mask)
+        if is_part:
+            self._sharing[job_id] = None
+            self._parts.add(hosts.mask)
         if self._ranges is not None:
             self._ranges.add(job_id, hosts)
 
@@ -51,8 +56,15 @@ class Holding:
             self._keep()
         hosts = self.running.pop(job_id)
         self.counts.remove(hosts.mask)
+        if job_id in self._sharing:
+            del self._sharing[job_id]
+            self._parts.remove(hosts.mask)
         if self._ranges is not None:
             self._ranges.remove(job_id, hosts)
+
+    def whole(self) -> int:
+        """The hosts that a job holds which did not ask for a part of them."""
+        return self.counts.beyond(self._parts)
 
     def holders(self, hosts: HostSetText, most: int) -> list[str]:
         """The jobs that hold any of these hosts, but at most `most` of them."""
@@ -76,16 +88,19 @@ class Holding:
             moment.keep()
         self._moment = None
 
-    def __getstate__(self) -> dict[str, HostSetText]:
-        return self.running
+    def __getstate__(self) -> tuple[dict[str, HostSetText], dict[str, None]]:
+        return self.running, self._sharing
 
-    def __setstate__(self, running: dict[str, HostSetText]) -> None:
+    def __setstate__(self, state: tuple[dict[str, HostSetText], dict[str, None]]) -> None:
+        running, sharing = state
         self.running = {}
+        self._sharing = {}
+        self._parts = HostCounts()
         self.counts = HostCounts()
         self._ranges = None
         self._moment = None
         for job_id, hosts in running.items():
-            self.occupy(job_id, hosts)
+            self.occupy(job_id, hosts, job_id in sharing)
 
 
 _LEAVES: Final = 2**31

@@ -190,6 +190,13 @@ class HostCounts:
             return NotImplemented
         return self.some == other.some and self._digits == other._digits
 
+    def beyond(self, fewer: HostCounts) -> int:
+        """The hosts that are in more sets than those of other counts, which have some of the same sets."""
+        found = self.some ^ fewer.some
+        for place, digit in enumerate(self._digits):
+            found |= digit ^ (fewer._digits[place] if place < len(fewer._digits) else 0)
+        return found
+
     def add(self, mask: int) -> None:
         """Count each of these hosts once more."""
         carry = mask & self.some

@@ -19,7 +19,7 @@ from batprotocol.conversation.placements import check_overrides, check_placement
 from batprotocol.conversation.profiles import PARALLEL_TASKS, contained, is_usage_trace, leaves
 from batprotocol.conversation.state import State
 from batprotocol.conversation.tasks import check_tasks
-from batprotocol.errors import shown
+from batprotocol.errors import InputError, shown
 from batprotocol.steps.counting import step
 
 __all__ = [
@@ -88,8 +88,9 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     hosts = state.known_hosts(allocation.host_allocation, "allocation.host_allocation")
     if hosts is None:
         return
+    is_part = record.job.extra_data is not None and _asks_for_a_part(record.job.extra_data)
     if hosts.mask & (state.held.counts.some | state.asleep | state.storages):
-        _check_hosts(state, event, hosts)
+        _check_hosts(state, event, hosts, is_part)
     if hosts.size != record.job.resource_request:
         state.report(
             "job.host-number",
@@ -112,10 +113,20 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     record.allocation = hosts.text
     record.since = event.timestamp
     state.undecided -= 1
-    state.held.occupy(job_id, hosts)
+    state.held.occupy(job_id, hosts, is_part)
 
 
-def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText) -> None:
+def _asks_for_a_part(extra_data: str) -> bool:
+    """Whether a job asks for a part of each of its hosts: for some cores, memory or GPUs, and not exclusively."""
+    from batprotocol.requests import read_request  # most jobs ask for nothing
+
+    try:
+        return not read_request(extra_data).is_whole
+    except InputError:
+        return False
+
+
+def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText, is_part: bool) -> None:
     path = "allocation.host_allocation"
     if hosts.mask & state.asleep:
         for host in members(hosts.mask & state.asleep):
@@ -125,7 +136,7 @@ def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText)
     if hosts.mask & state.storages:
         stores = describe(hosts.mask & state.storages)
         state.report("job.host-stores", path, f"job {shown(event.job_id)} is executed on storage: {stores}")
-    shared = hosts.mask & state.held.counts.some
+    shared = hosts.mask & (state.held.whole() if is_part else state.held.counts.some)
     if shared:
         text = f"job {shown(event.job_id)} gets {describe(shared)}, held by {some_holders(state, hosts)}"
         state.report("job.over-allocation", path, text)

@@ -174,8 +174,9 @@ _TABLE: Final = (
           "Batsim 5.0.0-rc2 aborts when it computes the progress of a killed job that replays a trace of fractional "
           "computation. Let it end, or give it a walltime."),
     _rule("job.over-allocation", "warning", "warning", "Two jobs get the same hosts at once",
-          "Batsim does not check it: the jobs share the hosts and slow each other down, except for delays. If you do "
-          "not intend it, allocate only hosts that are free."),
+          "Batsim does not check it: the jobs share the hosts and slow each other down, except for delays. Jobs that "
+          "all ask for a part of a host (cores, memory, GPUs) may share it. If you do not intend it, allocate only "
+          "hosts that are free; if you do, set shares_hosts of the scheduler."),
     _rule("job.host-number", "warning", "warning", "The number of hosts is not what the job requests",
           "Batsim does not check it: it spreads the job's executors, resource_request of them, over the allocated "
           "hosts. If you do not intend it, allocate resource_request hosts."),

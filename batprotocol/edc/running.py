@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.moments import inspection_hint, moment_of, note
-from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of
+from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of, intended_by
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
 from batprotocol.edc.verdicts import logger
@@ -125,7 +125,11 @@ def drive(
 
     with (
         Server(
-            endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around, single=True
+            endpoint,
+            lambda: Session(hello, format, rules, intended_by(scheduler)),
+            timeout=timeout,
+            on_wait=look_around,
+            single=True,
         ) as server,
         nullcontext() if record is None else Recorder(record, about) as server.recorder,
     ):

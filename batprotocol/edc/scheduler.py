@@ -20,7 +20,7 @@ from batprotocol.edc.verdicts import Verdicts, logger
 from batprotocol.errors import BuilderError, SchedulerError, shown
 from batprotocol.methods import expect_known, expect_method, is_computed
 
-__all__ = ["METHODS", "Scheduler", "attend_to", "expect_scheduler", "hello_of", "rehearse"]
+__all__ = ["METHODS", "Scheduler", "attend_to", "expect_scheduler", "hello_of", "intended_by", "rehearse"]
 
 
 class Scheduler:
@@ -31,6 +31,8 @@ class Scheduler:
         version: the version that the hello carries, likewise.
         commit: the commit that the hello carries, likewise.
         features: the features that the hello requests of the simulation; `on_init` may still set them.
+        shares_hosts: whether jobs share hosts on purpose. Then the rule `job.over-allocation` logs no warning. It needs
+            not be set for jobs whose extra data ask for a part of a host, such as `{"cores": 4}`.
 
     For each message of Batsim, the library calls the methods of its events in their order, then `decide`. Then it sends
     the reply. Where Batsim would abort, a method of the reply raises `RuleViolation`, in the line that called it.
@@ -48,6 +50,7 @@ class Scheduler:
     version: str = "0"
     commit: str = ""
     features: model.EDCRequestedSimulationFeatures = model.EDCRequestedSimulationFeatures()
+    shares_hosts: bool = False
 
     _turn: Turn | None = None
 
@@ -170,7 +173,7 @@ class Scheduler:
 
         The function raises `RuleViolation` where the reply asks for something that Batsim would not survive.
         """
-        attend, verdicts = attend_to(self), Verdicts(conversation)
+        attend, verdicts = attend_to(self), Verdicts(conversation, intended_by(self))
 
         def answer(message: model.Message) -> model.Message:
             turn = Turn(message, verdicts)
@@ -180,6 +183,11 @@ class Scheduler:
             return turn.answer()
 
         return answer
+
+
+def intended_by(scheduler: Scheduler) -> frozenset[str]:
+    """The ids of rules that a scheduler breaks on purpose."""
+    return frozenset(["job.over-allocation"] if scheduler.shares_hosts else ())
 
 
 METHODS: Final[Mapping[type[model.Event], str]] = {
@@ -304,7 +312,7 @@ def rehearse(
     [Message(now=0.0, events=())]
     """
     expect_scheduler(scheduler, "rehearse")
-    session = Session(lambda text: hello_of(scheduler, text), rules=rules)
+    session = Session(lambda text: hello_of(scheduler, text), rules=rules, intended=intended_by(scheduler))
     session.hear_init(init)
     attend = attend_to(scheduler)
     replies = []

@@ -94,12 +94,19 @@ class Session:
         hello: makes the first message from the initialization data.
         format: "binary" or "json": the format of the whole conversation.
         rules: the rule set that checks both sides; see `batprotocol.conversation.RULE_SETS`.
+        intended: the ids of rules whose violations the scheduler intends, see `Scheduler.shares_hosts`.
 
     `receive` takes the next frame of Batsim and `answer` makes the frame that answers it, strictly in turns. Violations
     of Batsim's side are logged, and still take effect: if Batsim reports that a job has ended, the job has ended.
     """
 
-    def __init__(self, hello: Callable[[str], Message], format: str = "binary", rules: str = DEFAULT_RULE_SET) -> None:
+    def __init__(
+        self,
+        hello: Callable[[str], Message],
+        format: str = "binary",
+        rules: str = DEFAULT_RULE_SET,
+        intended: frozenset[str] = frozenset(),
+    ) -> None:
         if format not in FORMATS:
             raise ValueError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
         self.conversation = Conversation(rules=rules)
@@ -115,7 +122,7 @@ class Session:
         self._decode: Callable[[bytes], Message] = (
             partial(json.decode, strict=False) if format == "json" else FORMATS[format].decode
         )
-        self._verdicts = Verdicts(self.conversation)
+        self._verdicts = Verdicts(self.conversation, intended)
         self._hello: Message | None = None
         self._hello_said = False
         self._turn: Turn | None = None

@@ -29,12 +29,14 @@ class Verdicts:
 
     Args:
         conversation: the conversation.
+        intended: the ids of rules whose violations the scheduler intends. They are not logged, if they are not fatal.
     """
 
-    __slots__ = ("_logged", "conversation", "doubtful")
+    __slots__ = ("_intended", "_logged", "conversation", "doubtful")
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, intended: frozenset[str] = frozenset()) -> None:
         self.conversation = conversation
+        self._intended = intended
         self.doubtful = False
         """Whether the other side has sent something impossible, so that the state is not reliable any more."""
         self._logged: set[str] = set()
@@ -66,5 +68,7 @@ class Verdicts:
 
     def _log(self, violations: Sequence[Violation]) -> None:
         for violation in violations:
+            if violation.rule in self._intended:
+                continue
             logger.log(logging.DEBUG if violation.rule in self._logged else logging.WARNING, "%s", violation)
             self._logged.add(violation.rule)

@@ -21,19 +21,19 @@ from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.backfilling import Backfiller
 from batprotocol.gym.log import Log, order_of
-from batprotocol.gym.observations import MACHINE, RUNNING, Sight
+from batprotocol.gym.machines import Machine, platform_of
+from batprotocol.gym.observations import MACHINE, RUNNING, Sight, default_features
 from batprotocol.gym.rendering import picture, text
 from batprotocol.gym.rewards import Reward, RowsReward, reward_of
 from batprotocol.gym.worlds.direct import Direct
 from batprotocol.gym.worlds.world import World
-from batprotocol.policies import Order
-from batprotocol.simulator import JobRow, OwnMetric, Workload
+from batprotocol.policies import Order, SiteRules
+from batprotocol.simulator import JobRow, OwnMetric, Platform, Workload
 
 __all__ = ["DEFAULT_WORKLOAD", "Environment", "Snapshot"]
 
 DEFAULT_WORKLOAD: Final = "lublin:256?jobs=10000&seed=1"
 """Ten thousand jobs for 256 hosts, of Lublin and Feitelson's model."""
-DEFAULT_FEATURES: Final = ("waiting", "expansion", "start", "fits", "present", "requested", "processors", "area")
 
 Mask: TypeAlias = "npt.NDArray[np.int8]"
 Ranks: TypeAlias = "npt.NDArray[np.int64]"
@@ -60,13 +60,20 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             or a `Log` that environments share. A named workload is read once for a whole process.
         jobs: the number of jobs in an episode, >= 1.
         within: the parts of the log that episodes are drawn from, as (first, last + 1) numbers of jobs; None: all.
-        hosts: the number of hosts of the machine; None: the number that the workload is made for.
+        hosts: the number of hosts of the machine; None: the number that the workload is made for. Or a description of
+            hosts that jobs share, as `described_platform` takes it (`n[0-3] cores=8 memory=32G gres=gpu:2`).
+        platform: a platform whose hosts jobs share by cores, memory and GPUs, or its file; None: jobs have hosts for
+            themselves, unless `hosts` describes some, or there is a `site`.
+        site: the partitions and limits of a site, or their TOML file; see `batprotocol.policies.SiteRules`.
+        allocation: the hosts that a job gets where jobs share hosts: first, contiguous, pack, spread, weight, best-fit.
         resolution: times that differ by less count as equal, in seconds; None: see `Log`.
         order: the queue order, an `Order` or its name (`f4`); by default, jobs are in the order of their submission.
         max_queue: the number of jobs of the queue in an observation. The agent can choose among them.
         max_running: the number of running jobs in an observation, those that end first.
-        features: the features of each waiting job, see `FEATURES`. Names of queue orders are features, too.
-        observation: "dict", with the keys jobs, running and machine, or "flat", the same in one row.
+        features: the features of each waiting job, see `FEATURES`. Names of queue orders are features, too. None: all
+            of `FEATURES`, and where jobs share hosts, also what a job takes of its hosts, and its partitions.
+        observation: "dict", with the keys jobs, running and machine, and where jobs share hosts resources; or "flat",
+            the same in one row.
         mask_in_observation: whether observations are dictionaries of `observations` and `action_mask`.
         reward: "bounded_slowdown", "waiting", "utilisation", "energy", a `Reward`, a metric of your own that defines
             which direction is better (also as "FILE.py:NAME"), or a function of the rows of the jobs that have ended.
@@ -77,7 +84,8 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         render_mode: "ansi", "rgb_array" or None.
 
     `info` has `action_mask`, which `action_space.sample` takes. After an action that was not allowed, it has `refused`,
-    a sentence with the reason. At the end, it has `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`.
+    a sentence with the reason. At the end, it has `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`, and
+    where jobs share hosts `rejected_jobs`, the number of jobs that could never run.
 
     Raises:
         InputError: an argument cannot be used, the log is too short, or a job is larger than the machine.
@@ -94,12 +102,15 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         *,
         jobs: int = 256,
         within: Sequence[tuple[int, int]] | None = None,
-        hosts: int | None = None,
+        hosts: int | str | None = None,
+        platform: Platform | str | os.PathLike[str] | None = None,
+        site: SiteRules | str | os.PathLike[str] | None = None,
+        allocation: str = "first",
         resolution: float | None = None,
         order: Order | str | None = None,
         max_queue: int = 128,
         max_running: int = 64,
-        features: Sequence[str] = DEFAULT_FEATURES,
+        features: Sequence[str] | None = None,
         observation: str = "dict",
         mask_in_observation: bool = False,
         reward: Reward | OwnMetric | RowsReward | str = "bounded_slowdown",
@@ -114,16 +125,19 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         ):
             if value not in known:
                 raise InputError(f"expected {name} to be one of {known}, got {shown(value)}")
-        self.log = Log.of(workload, hosts, resolution)
+        platform = platform_of(platform, hosts)
+        self.log = Log.of(workload, _count(platform, hosts), resolution)
+        self.machine = self._machine(platform, site, allocation)
         self.jobs = jobs
         self._parts = _parts(within, jobs, len(self.log))
         self.order = None if order is None else order_of(order)
         self._ranks = None if self.order is None or self.order.changes else self.log.ranks(self.order)
-        self.sight = Sight(features, max_queue, max_running)
+        names = default_features(self.machine) if features is None else features
+        self.sight = Sight(names, max_queue, max_running, self.machine)
         self.max_queue = max_queue
         self.reward = reward_of(reward)
         self.reward_at = reward_at
-        self.simulated = simulated or self.needs_simulator or not self.log.is_plain
+        self.simulated = simulated or self.needs_simulator or self.machine is not None or not self.log.is_plain
         self.render_mode = render_mode
         self._is_flat = observation == "flat"
         self.shows_mask = mask_in_observation
@@ -263,7 +277,9 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             if sight.max_running:
                 running = rows[..., sight.running : sight.machine]
                 seen["running"] = running.reshape(*many, sight.max_running, RUNNING)
-            seen["machine"] = rows[..., sight.machine :]
+            seen["machine"] = rows[..., sight.machine : sight.resources]
+            if sight.shape:
+                seen["resources"] = rows[..., sight.resources :].reshape(*many, *sight.shape)
         return {"observations": seen, "action_mask": masks} if self.shows_mask else seen
 
     def info(self) -> dict[str, Any]:
@@ -295,14 +311,15 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         outcomes, starts = world.outcomes, world.starts
         waits = [starts[job] - world.submitted[job] for job in outcomes]
         lasts = [world.lasts[job] for job in outcomes]
-        ends = max(starts[job] + world.lasts[job] for job in outcomes)
+        ends = max((starts[job] + world.lasts[job] for job in outcomes), default=0.0)
         area = sum(world.sizes[job] * world.lasts[job] for job in outcomes)
         passed = world.log.hosts * (ends - world.submitted[0])
         slowdowns = [max(1.0, (wait + last) / max(last, 10.0)) for wait, last in zip(waits, lasts, strict=True)]
         return {
-            "mean_bounded_slowdown": sum(slowdowns) / len(slowdowns),
-            "mean_waiting_time": sum(waits) / len(waits),
+            "mean_bounded_slowdown": sum(slowdowns) / max(len(slowdowns), 1),
+            "mean_waiting_time": sum(waits) / max(len(waits), 1),
             "utilisation": area / passed if passed > 0 else 0.0,
+            **({} if self.machine is None else {"rejected_jobs": world.count - world.counted}),
         }
 
     # Moments
@@ -331,11 +348,30 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     def make_world(self, first: int, ranks: Ranks | None, tried: Ranks | None) -> World:
         """The world of an episode that begins with this job of the log."""
+        if self.machine is not None:
+            from batprotocol.gym.worlds.shared import Shared
+
+            return Shared(self.machine, self.order, first, self.jobs, ranks)
         if self.simulated:
             from batprotocol.gym.worlds.simulated import Simulated
 
             return Simulated(self.log, first, self.jobs, ranks, tried)
         return Direct(self.log, first, self.jobs, ranks, tried)
+
+    def _machine(
+        self, platform: Platform | None, site: SiteRules | str | os.PathLike[str] | None, allocation: str
+    ) -> Machine | None:
+        """The hosts that jobs share; None if they do not."""
+        if platform is None and site is None:
+            if allocation != "first":
+                raise InputError(
+                    f"allocation={shown(allocation)} needs hosts that jobs share: use platform, or describe hosts"
+                )
+            return None
+        if self.needs_simulator:
+            name = type(self).__name__
+            raise InputError(f"{name} does not support jobs that share hosts: use Batch, Policies or Backfill")
+        return Machine(platform or Platform.homogeneous(self.log.hosts), site, allocation, self.log)
 
     def _begin(self, first: int) -> None:
         ranks = None if self._ranks is None else self._ranks[first : first + self.jobs]
@@ -407,10 +443,20 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             }
             if not sight.max_running:
                 del parts["running"]
+            if sight.shape:
+                parts["resources"] = _unit(*sight.shape)
             seen = spaces.Dict(parts)
         if self.shows_mask:
             return spaces.Dict({"observations": seen, "action_mask": spaces.MultiBinary(self.mask_size)})
         return seen
+
+
+def _count(platform: Platform | None, hosts: int | str | None) -> int | None:
+    """The number of hosts, of a platform or as it is given."""
+    if platform is not None:
+        return len(platform.computation_hosts)
+    assert not isinstance(hosts, str)  # it describes a platform
+    return hosts
 
 
 def _unit(*shape: int) -> spaces.Box:

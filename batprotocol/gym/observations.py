@@ -6,18 +6,21 @@ of t seconds becomes t / (t + 3600): now is 0, an hour is 0.5, and never is 1.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from batprotocol.errors import InputError, shown
-from batprotocol.gym.log import NEVER, order_of
+from batprotocol.gym.log import order_of
+from batprotocol.gym.machines import Machine
 from batprotocol.gym.worlds.world import Layout, World
 
-__all__ = ["FEATURES", "MACHINE", "RUNNING", "Feature", "Lasting", "Sight"]
+__all__ = ["FEATURES", "MACHINE", "RUNNING", "Feature", "Lasting", "Sight", "default_features"]
 
 _HOUR: Final = 3600.0
 _MOST_TIMES: Final = 16
@@ -60,7 +63,7 @@ FEATURES: Final = {
     ),
     "fits": Feature(
         "1: it fits now; 0: it does not.",
-        changing=lambda world, numbers: np.less_equal(world.log.sizes.take(numbers + world.first), world.free),
+        changing=lambda world, numbers: world.fit(numbers),
     ),
     "present": Feature("1: there is a job; 0, in all columns: there is none.", lasting=lambda sizes, times, hosts: 1.0),
     "requested": Feature("Its walltime; 1: none.", lasting=lambda sizes, times, hosts: times / (times + _HOUR)),
@@ -76,20 +79,49 @@ that order among the observed jobs, from 0 for the first one to less than 1."""
 _OLD_FEATURES: Final = {"there": "present"}
 
 
-def _feature(name: str) -> Feature:
+def default_features(machine: Machine | None) -> tuple[str, ...]:
+    """All features but orders; with hosts that jobs share, also their resources and partitions."""
+    return tuple(FEATURES) if machine is None else (*FEATURES, *_shared_features(machine))
+
+
+def _shared_features(machine: Machine) -> dict[str, Feature]:
+    """The features of jobs that share hosts: what they take of each host, and their partitions."""
+    found = {}
+    for place, name in enumerate(machine.resources[1:]):
+        found[name] = Feature(
+            f"The {name} that it takes of each host, as a fraction of the largest host.",
+            changing=partial(_of_table, "asked", place),
+        )
+    for place, name in enumerate(machine.partitions):
+        found[f"partition:{name}"] = Feature(
+            f"1: it can run in the partition {name}.", changing=partial(_of_table, "partitions", place)
+        )
+    return found
+
+
+def _of_table(table: str, column: int, world: World, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.generic]:
+    found: npt.NDArray[np.generic] = getattr(world, table)[numbers, column]
+    return found
+
+
+def _feature(name: str, machine: Machine | None) -> Feature:
     """The feature of this name, also by its old name."""
+    if machine is not None:
+        found = _shared_features(machine).get(name)
+        if found is not None:
+            return found
     if name in _OLD_FEATURES:
         new = _OLD_FEATURES[name]
         warnings.warn(f"the feature {name} is deprecated: use {new} instead", DeprecationWarning, stacklevel=4)
         return FEATURES[new]
-    return FEATURES[name] if name in FEATURES else _place_in(name)
+    return FEATURES[name] if name in FEATURES else _place_in(name, machine)
 
 
-def _place_in(name: str) -> Feature:
+def _place_in(name: str, machine: Machine | None) -> Feature:
     try:
         order = order_of(name)
     except InputError:
-        known = ", ".join(FEATURES)
+        known = ", ".join(default_features(machine))
         raise InputError(f"there is no feature {shown(name)}: expected {known}, or queue orders") from None
     if order.changes:
         raise InputError(f"expected features, or queue orders that do not change with time, got {shown(name)}")
@@ -129,26 +161,31 @@ class Sight:
         names: the features of each job, see `FEATURES`.
         max_queue: the number of observed jobs of the queue.
         max_running: the number of observed running jobs, those that end first.
+        machine: the hosts that jobs share; None: they do not.
 
     Raises:
         InputError: there is no such feature.
     """
 
-    def __init__(self, names: Sequence[str], max_queue: int, max_running: int) -> None:
+    def __init__(self, names: Sequence[str], max_queue: int, max_running: int, machine: Machine | None = None) -> None:
         if type(max_queue) is not int or type(max_running) is not int or max_queue < 1 or max_running < 0:
             numbers = f"got {shown(max_queue)} and {shown(max_running)}"
             raise InputError(f"expected max_queue, a whole number >= 1, and max_running, one >= 0, {numbers}")
         if isinstance(names, str) or not names:
             raise InputError(f"expected a list of at least one feature, got {shown(names)}")
         self.names = tuple(names)
-        self.features = [_feature(name) for name in names]
-        self.max_queue, self.max_running = max_queue, max_running
+        self.features = [_feature(name, machine) for name in names]
+        self.max_queue, self.max_running, self._of = max_queue, max_running, machine
         self.width = len(self.features)
         self.running = max_queue * self.width
         """The position of the running jobs in a row."""
         self.machine = self.running + max_running * RUNNING
         """The position of the machine in a row."""
-        self.size = self.machine + MACHINE
+        self.resources = self.machine + MACHINE
+        """The position of the free shares of resources in a row, where jobs share hosts."""
+        self.shape = (1 + len(machine.partitions), len(machine.resources)) if machine is not None else ()
+        """Their rows (all hosts, then each partition), and their columns (the resources)."""
+        self.size = self.resources + math.prod(self.shape or (0,))
         """The number of numbers in a row."""
         waited = [place for place, each in enumerate(self.features) if each.waited is not None]
         until = [place for place, each in enumerate(self.features) if each.until is not None]
@@ -165,8 +202,8 @@ class Sight:
     def __deepcopy__(self, memo: object) -> Sight:
         return self  # it never changes
 
-    def __reduce__(self) -> tuple[type[Sight], tuple[Sequence[str], int, int]]:
-        return Sight, (self.names, self.max_queue, self.max_running)
+    def __reduce__(self) -> tuple[type[Sight], tuple[Sequence[str], int, int, Machine | None]]:
+        return Sight, (self.names, self.max_queue, self.max_running, self._of)
 
     def lasting(self, world: World) -> Lasting:
         """Compute the values of the jobs of an episode that never change."""
@@ -209,7 +246,7 @@ class Sight:
             table = row[: seen * self.width].reshape(seen, self.width)
             lasting.features.take(numbers, 0, table, "clip")
             if self._times:
-                self._write_times(world, lasting, lasting.known.take(numbers, 0), remaining, jobs, table)
+                self._write_times(world, numbers, lasting.known.take(numbers, 0), remaining, jobs, table)
             for place, change in self._changing:
                 table[:, place] = change(world, numbers)
         if running and self.max_running:
@@ -219,9 +256,12 @@ class Sight:
             np.divide(remaining, remaining + _HOUR, table[:, 0], casting="same_kind")
             table[:, 1] = lasting.parts.take(jobs[:running])
         beyond = waiting - seen
-        row[-3] = world.free / world.log.hosts
-        row[-2] = beyond / (beyond + self.max_queue)
-        row[-1] = world.next / world.count
+        machine = row[self.machine : self.resources]
+        machine[0] = world.free / world.log.hosts
+        machine[1] = beyond / (beyond + self.max_queue)
+        machine[2] = world.next / world.count
+        if self.shape:
+            row[self.resources :] = world.shares().ravel()
 
     def _write_others(self, world: World, numbers: npt.NDArray[np.int64], table: _Row) -> None:
         """Write the columns that a world does not write itself."""
@@ -231,7 +271,7 @@ class Sight:
     def _write_times(
         self,
         world: World,
-        lasting: Lasting,
+        numbers: npt.NDArray[np.int64],
         known: _Floats,
         remaining: _Floats,
         jobs: npt.NDArray[np.int64],
@@ -242,14 +282,5 @@ class Sight:
         if self._waited:
             times[:, : self._waited] = world.now - known[:, :1]
         if self._until:
-            free = np.empty(len(jobs) + 1)
-            free[0] = world.free
-            free[1:] = lasting.sizes.take(jobs)
-            places = np.add.accumulate(free).searchsorted(known[:, 1])
-            seconds = np.concatenate((_NOW, remaining, _NOT_AT_ALL)).take(places)
-            times[:, self._waited :] = seconds[:, None]
+            times[:, self._waited :] = world.until_start(numbers, remaining, jobs)[:, None]
         table[:, self._columns] = times / (times + known[:, 2:])
-
-
-_NOW = np.zeros(1)
-_NOT_AT_ALL = np.array([NEVER])  # hosts are asleep

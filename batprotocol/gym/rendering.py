@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
 import numpy as np
@@ -39,9 +40,10 @@ _ORANGE: Final = ((255, 190, 120), (255, 215, 165))
 
 def text(world: World, max_queue: int) -> str:
     """The time, the machine, the running jobs that end first, and the first jobs of the queue."""
-    busy = _busy(world)
+    busy = world.busy
     bar = "#" * round(busy / world.log.hosts * _BAR)
     lines = [f"time {duration(world.now)}: {_machine(world)}", _counts(world), f"[{bar:.<{_BAR}}]"]
+    lines += filter(None, [_free(world)])
     running = list(zip(world.ends, world.end_jobs, strict=True))
     if running:
         lines.append(f"{'running job':>12} {'hosts':>6} {'walltime ends in':>20}  allocation")
@@ -69,6 +71,7 @@ def picture(world: World, max_queue: int) -> npt.NDArray[np.uint8]:
     image = np.full((*_SIZE, 3), _WHITE, np.uint8)
     write(image, f"time {duration(world.now)}: {_machine(world)}", 12, 16, _BLACK)
     write(image, _counts(world), 36, 16, _BLACK)
+    write(image, _free(world), 58, 16, _BLACK, _SMALL)
     write(image, "running jobs: time to walltime", _TOP - 24, _RUNNING[0] + 16, _BLACK)
     write(image, "queue: hosts, walltime, waited", _TOP - 24, _QUEUE[0], _BLACK)
     _draw_hosts(image, world)
@@ -99,16 +102,35 @@ def _draw_hosts(image: npt.NDArray[np.uint8], world: World) -> None:
 def _draw_running(image: npt.NDArray[np.uint8], world: World) -> None:
     """The running jobs: on their hosts, or one below the other where only the number of these is known."""
     below = 0
+    lanes = _lanes(world)
     for number, (end, job) in enumerate(zip(world.ends, world.end_jobs, strict=True)):
         size = world.sizes[job]
         hosts = world.hosts_of(job)
         intervals = ((below, below + size - 1),) if hosts is None else hosts.intervals
         below += size
         label = f"{_name(world, job)}: {size} host{'s' * (size != 1)}, {_short(_until(world, end))}"
-        for first, last in intervals:
-            top, bottom = _host_rows(first, last, world.log.hosts)
+        parts = [_host_rows(first, last, world.log.hosts) for first, last in intervals]
+        if lanes and hosts is not None:
+            parts = [_lane(lanes[host], job, *_host_rows(host, host, world.log.hosts)) for host in hosts]
+        for top, bottom in parts:
             _draw_bar(image, _RUNNING, top, bottom, max(0.0, end - world.now), _BLUE[number % 2])
             _write_within(image, label, top, bottom, _RUNNING, _BLACK)
+
+
+def _lanes(world: World) -> dict[int, list[int]]:
+    """The running jobs of each host, where several jobs share one; else empty."""
+    lanes: dict[int, list[int]] = defaultdict(list)
+    if sum(world.sizes[job] for job in world.end_jobs) > world.busy:
+        for job in world.end_jobs:
+            for host in world.hosts_of(job) or ():
+                lanes[host].append(job)
+    return lanes
+
+
+def _lane(jobs: list[int], job: int, top: int, bottom: int) -> tuple[int, int]:
+    """The rows of a job on a host that it shares: all jobs of the host have the same height."""
+    place, height = jobs.index(job), bottom - top
+    return top + height * place // len(jobs), top + height * (place + 1) // len(jobs)
 
 
 def _draw_queue(image: npt.NDArray[np.uint8], world: World, max_queue: int) -> None:
@@ -177,14 +199,16 @@ def _write_within(
             return
 
 
-def _busy(world: World) -> int:
-    return sum(world.sizes[job] for job in world.end_jobs)
-
-
 def _machine(world: World) -> str:
     hosts = world.log.hosts
     off = len(world.sleeping())
-    return f"{_busy(world)} of {hosts} hosts busy" + (f", {off} off" if off else "")
+    return f"{world.busy} of {hosts} hosts busy" + (f", {off} off" if off else "")
+
+
+def _free(world: World) -> str:
+    """The free shares of resources, where jobs share hosts; else nothing."""
+    shares = ", ".join(f"{share:.0%} of {name}" for name, share in world.free_shares().items())
+    return f"free: {shares}" if shares else ""
 
 
 def _counts(world: World) -> str:

@@ -68,17 +68,26 @@ class _OfJobs(Reward, ABC):
         first, outcomes = self._counted, world.outcomes
         if len(outcomes) > first:
             new = np.array(outcomes[first:])
-            values = self.of_jobs(np.array(world.starts)[new] - world.times.submitted[new], world.times.lasts[new])
+            lasted = _known(world, world.times.lasts[new], new, world.lasts)
+            values = self.of_jobs(np.array(world.starts)[new] - world.times.submitted[new], lasted)
             if len(new) == world.count:  # all at once: without rounding of intermediate sums
                 return -math.fsum(values.tolist()) / world.count
             self._sum += math.fsum(values.tolist())
             self._counted = len(outcomes)
         total = self._sum
-        if world.waiting and not world.is_over:
-            waiting = world.head(world.count)
-            values = self.of_jobs(world.now - world.times.submitted.take(waiting), world.times.lasts.take(waiting))
-            total += float(values.sum())
-        return -total / world.count
+        waiting = _NOBODY if world.is_over else world.pending()
+        if len(waiting):
+            lasted = _known(world, world.times.lasts.take(waiting), waiting, world.walltimes)
+            total += float(self.of_jobs(world.now - world.times.submitted.take(waiting), lasted).sum())
+        return -total / max(world.counted, 1)
+
+
+_NOBODY: Final = np.empty(0, np.int64)
+
+
+def _known(world: World, lasted: Floats, jobs: npt.NDArray[np.int64], others: Sequence[float]) -> Floats:
+    """The run times of jobs, or other times in place of those that only the simulator can compute."""
+    return lasted if world.log.is_plain else np.where(np.isnan(lasted), np.array(others)[jobs], lasted)
 
 
 class BoundedSlowdown(_OfJobs):

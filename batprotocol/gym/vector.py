@@ -52,6 +52,8 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         first = kind(**arguments)
         shared = {**arguments, "workload": first.log, "hosts": None, "resolution": None}
+        if first.machine is not None:  # files are read once
+            shared |= {"platform": first.machine.platform, "site": first.machine.rules}
         self.envs = [first, *(kind(**shared) for _ in range(num_envs - 1))]
         self.num_envs = num_envs
         self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}

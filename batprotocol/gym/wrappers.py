@@ -53,7 +53,7 @@ class RLSchedulerLayout(gymnasium.ObservationWrapper[Any, Any, Any]):
             rows = table[: len(queue)]
             rows[:] = self._lasting[queue]
             rows[:, 0] = np.minimum((world.now - world.log.submitted[queue]) / _LONGEST_WAIT, 1 - _ALMOST)
-            rows[:, 7] = np.where(world.log.sizes[queue] <= world.free, 1 - _ALMOST, _ALMOST)
+            rows[:, 7] = np.where(world.fit(queue - world.first), 1 - _ALMOST, _ALMOST)
         return table
 
 

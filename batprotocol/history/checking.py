@@ -201,7 +201,7 @@ def numbers_of_log(jobs: Iterable[LoggedJob], platform: Platform, unit: Unit, at
     seen: set[tuple[str, float, float]] = set()
     for run in runs_of(jobs, LeftOut(), attempts):
         same = (run.id, run.attempt.submitted, run.started)
-        if same not in seen:
+        if same not in seen and not run.attempt.is_planned:
             seen.add(same)
             held = _held_in_log(run, unit, cores, usual)
             partition = run.job.partition or ALL

@@ -78,9 +78,9 @@ class Import:
         self.has_nodes = given is not None
         self.unit: Unit = unit or unit_for(self.survey, None if given is None else _platform(given))
         self.hosts: Sequence[SiteHost] = smallest_hosts(self.survey, self.unit) if given is None else given
-        if anonymizer is not None:
+        if anonymizer is not None and given is not None:  # otherwise, the partitions are those of the jobs
             self.hosts = [
-                msgspec.structs.replace(host, partitions=anonymizer.partitions(host.partitions)) for host in self.hosts
+                msgspec.structs.replace(host, partitions=anonymizer.partitions(host.partitions)) for host in given
             ]
 
     @cached_property

@@ -35,7 +35,7 @@ STANDARD_INPUT: Final = "-"
 class Log:
     """A log, whose jobs are read from its file in each iteration.
 
-    The first iteration counts what it leaves out. What can be read only once, such as a pipe, is kept in a temporary
+    The first iteration counts the rows that it leaves out. A pipe, which can be read only once, is kept in a temporary
     file until the log is closed.
 
     Args:

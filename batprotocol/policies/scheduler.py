@@ -107,6 +107,7 @@ class Policy(Scheduler):
         self.backfilling = backfilling or NoBackfilling()
         self.switching = Switching(off_after)
         self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
+        self.shares_hosts = self.allocation.share > 1
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
         self.rules, self.replays = site, replays

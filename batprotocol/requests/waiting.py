@@ -83,6 +83,11 @@ class _Job:
         dependency = self.request.dependency
         return self.waits and dependency is not None and (dependency.needs_all or len(dependency.conditions) == 1)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for one of several conditions, as far as is known."""
+        return self.waits and not self.circle and self.request.dependency is not None and not self.must_wait
+
 
 _OPEN: Final = Verdict(math.inf)
 
@@ -164,7 +169,12 @@ class Dependencies:
         """
         job = self._jobs[job_id]
         job.ended, job.state, job.why = time, state, why
-        return self._dependents(job) + self._next_in_row(job)
+        found = self._dependents(job) + self._next_in_row(job)
+        if self._closed:  # where one of several conditions cannot hold any more, the others may be a circle
+            for one in found:
+                if self._jobs[one].is_open and self._lacks(self._jobs[one]):
+                    found += self._close_all(self._reached(one))
+        return found
 
     def _next_in_row(self, job: _Job) -> list[str]:
         """The job whose `singleton` is satisfied by the end of a job."""
@@ -313,17 +323,46 @@ class Dependencies:
 
         Their verdicts say so from now on.
         """
+        rows = ((single, place) for single, row in self._rows.items() for place in range(row.done + 1, len(row.jobs)))
+        return self._close_all([*self._jobs, *rows])
+
+    def _close_all(self, nodes: Iterable[_Node]) -> list[str]:
+        """Close the circles among nodes, which need no others; returns the jobs on them."""
         needs: dict[_Node, tuple[list[list[_Node]], bool]] = {}
-        for job in self._jobs.values():
-            dependency = job.request.dependency
-            if dependency is not None and job.waits and not job.circle:
-                groups = [list(self._nodes(condition, job)) for condition in dependency.conditions]
-                needs[job.id] = groups, dependency.needs_all
-        for single, row in self._rows.items():
-            last = row.waiting[-1] if row.waiting else 0
-            for place in range(row.done + 1, last + 1):
-                needs[single, place] = [list(self._after((single, place)))], True
+        for node in nodes:
+            if not isinstance(node, str):
+                needs[node] = [list(self._after(node))], True
+                continue
+            job = self._jobs[node]
+            groups = self._groups(job)
+            if groups:
+                needs[node] = groups, job.must_wait
         return [one for circle in circles_among(needs) for one in self._close(circle)]
+
+    def _groups(self, job: _Job) -> list[list[_Node]]:
+        """The nodes of each condition that a job waits for; none if its verdict is clear."""
+        dependency = job.request.dependency
+        if dependency is None or not job.waits or job.circle or self.verdict(job.id).never is not None:
+            return []
+        possible = [each for each in dependency.conditions if self._one(each, job).never is None]
+        return [list(self._nodes(condition, job)) for condition in possible]
+
+    def _lacks(self, job: _Job) -> bool:
+        """Whether some of the conditions that a job waits for can never hold."""
+        dependency = job.request.dependency
+        return dependency is not None and any(self._one(each, job).never is not None for each in dependency.conditions)
+
+    def _reached(self, job_id: str) -> list[_Node]:
+        """A job and the nodes that it waits for, directly or not."""
+        found: dict[_Node, None] = {job_id: None}
+        waiting: list[_Node] = [job_id]
+        while waiting:
+            node = waiting.pop()
+            groups = self._groups(self._jobs[node]) if isinstance(node, str) else [list(self._after(node))]
+            for each in (one for group in groups for one in group if one not in found):
+                found[each] = None
+                waiting.append(each)
+        return list(found)
 
 
 def _together(dependency: Dependency, verdicts: list[Verdict], since: float) -> Verdict:

@@ -23,7 +23,7 @@ It must not know of campaigns.
 
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.loads import WorkloadLoad, loads_of
-from batprotocol.studies.measuring import with_metrics
+from batprotocol.studies.measuring import with_groups, with_metrics
 from batprotocol.studies.running import Progress, Study, read_rows
 from batprotocol.studies.runs import Run
 from batprotocol.studies.store import Row, Rows, Store
@@ -39,5 +39,6 @@ __all__ = [
     "WorkloadLoad",
     "loads_of",
     "read_rows",
+    "with_groups",
     "with_metrics",
 ]

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Final
@@ -22,15 +22,26 @@ from batprotocol.edc.scheduler import Scheduler
 from batprotocol.engines.serving import PRINTED
 from batprotocol.errors import InputError
 from batprotocol.policies import Policy
-from batprotocol.simulator import JobRows, read_energy, simulate, watched, write_allocations
+from batprotocol.simulator import (
+    JobRow,
+    JobRows,
+    Platform,
+    WorkflowResult,
+    read_energy,
+    simulate,
+    watched,
+    workflow_results,
+    write_allocations,
+)
+from batprotocol.simulator.results.grouping import with_allocations
 from batprotocol.studies.files import Files
-from batprotocol.studies.inputs import Inputs
+from batprotocol.studies.inputs import Inputs, Submitted
 from batprotocol.studies.keeping import Keeper
 from batprotocol.studies.measuring import ENERGY, Measurable, measures_of
 from batprotocol.studies.outcomes import DONE, FAILED, KINDS, RECORDING, Outcome, TimeOver, failed, is_full
 from batprotocol.studies.runs import Limits, Measure, Task
 from batprotocol.studies.schedulers import Shelf
-from batprotocol.studies.store.jobs import ALLOCATIONS, USERS, rounded
+from batprotocol.studies.store.jobs import ALLOCATIONS, GROUPS, USERS, WORKFLOWS, rounded
 
 __all__ = ["FUNCTION", "execute"]
 
@@ -118,7 +129,6 @@ def _run(
                 return fault
             from batprotocol.simulator import read_jobs
 
-            _keep_allocations(scheduler, prefix)
             rows: Any = list(read_jobs(f"{prefix}jobs.csv"))
         else:
             kept, keeper = JobRows(), Keeper(scratch)
@@ -144,19 +154,40 @@ def _run(
                 kind = "stopped" if result.was_stopped else "deadlock"
                 return Outcome(state=FAILED, kind=kind, error=KINDS[kind])
             keeper.drop()
-            _keep_allocations(scheduler, prefix)
             rows, joules = rounded(kept.rows), result.consumed_joules
+        allocations = scheduler.allocated if isinstance(scheduler, Policy) else ()
+        if allocations:
+            write_allocations(f"{prefix}{ALLOCATIONS}", allocations)
+        workflows = _workflows(rows, workload, platform)
         what = Measurable(
             rows=rows,
             hosts=hosts,
             users=workload.users,
+            workflows=workflows,
             consumed_joules=joules,
             energy=None if joules is None else tuple(read_energy(f"{prefix}{ENERGY}")),
         )
         roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
         found = measures_of(what, measures, roots)
-    users = {} if workload.users is None else {USERS: msgspec.json.encode(workload.users)}
-    return Outcome(state=DONE, measured=found, hosts=hosts, files=users)
+    groups = with_allocations(workload.groups, allocations)
+    known: dict[str, Any] = {
+        USERS: workload.users,
+        GROUPS: {key: labels for key, labels in groups.items() if labels and (key != "user" or allocations)},
+        WORKFLOWS: workflows,
+    }
+    files = {name: msgspec.json.encode(value) for name, value in known.items() if value}
+    return Outcome(state=DONE, measured=found, hosts=hosts, files=files)
+
+
+def _workflows(rows: Sequence[JobRow], submitted: Submitted, platform: Platform) -> list[WorkflowResult]:
+    """The results of the workflows that jobs name."""
+    if not submitted.groups["workflow"]:
+        return []
+    cores = sum(host.cores for host in platform.computation_hosts)
+    try:
+        return list(workflow_results(rows, submitted.workload.named("w0"), cores=cores).values())
+    except InputError:  # a job asks for something that cannot be read
+        return []
 
 
 def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> Scheduler | Outcome:
@@ -171,12 +202,6 @@ def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> S
             reason = f"the scheduler {task.scheduler} cannot be loaded: {outcome.error}"
             outcome = msgspec.structs.replace(outcome, kind="scheduler", error=reason)
         return outcome
-
-
-def _keep_allocations(scheduler: Scheduler, prefix: str) -> None:
-    """Write what jobs took of their hosts, if they shared hosts by cores, memory or GPUs."""
-    if isinstance(scheduler, Policy) and scheduler.allocated:
-        write_allocations(f"{prefix}{ALLOCATIONS}", scheduler.allocated)
 
 
 @contextmanager

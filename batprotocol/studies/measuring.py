@@ -13,14 +13,16 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, StudyError
-from batprotocol.simulator import JobRow, OwnMetric, load_metric, measured, read_energy
+from batprotocol.simulator import JobRow, OwnMetric, WorkflowResult, grouped, load_metric, measured, read_energy
+from batprotocol.simulator.results.metrics import JobTimes, MeasuredTime
+from batprotocol.simulator.results.workflows import workflow_means
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE
 from batprotocol.studies.runs import Measure, OwnMetricFile
-from batprotocol.studies.store.jobs import jobs_in, users_in
+from batprotocol.studies.store.jobs import groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.store.rows import Rows
 
-__all__ = ["ENERGY", "FUNCTION", "Measurable", "measure_again", "measures_of", "with_metrics"]
+__all__ = ["ENERGY", "FUNCTION", "Measurable", "measure_again", "measures_of", "with_groups", "with_metrics"]
 
 FUNCTION: Final = "batprotocol.studies.measuring:measure_again"
 """The function that engines call to measure runs from their files."""
@@ -37,6 +39,7 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
         users: the user of each job, by its full name; None if users are unknown.
         consumed_joules: the energy of all hosts; None if it was not measured.
         energy: the energy of all hosts since time 0, in joules, over time; None if it was not measured.
+        workflows: the results of the workflows that jobs name.
     """
 
     rows: Sequence[JobRow]
@@ -44,6 +47,7 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
     users: Mapping[str, Any] | None = None
     consumed_joules: float | None = None
     energy: Sequence[tuple[float, float]] | None = None
+    workflows: Sequence[WorkflowResult] = ()
 
     def metrics(self, measure: Measure, roots: Mapping[str, str], more: Sequence[OwnMetric] = ()) -> dict[str, float]:
         """The known metrics by their names.
@@ -67,7 +71,18 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
             own=own,
             **settings,
         )
-        return {name: value for name, value in found.flat().items() if not math.isnan(value)}
+        known = {name: value for name, value in found.flat().items() if not math.isnan(value)}
+        return {**known, **self._of_workflows(settings)}
+
+    def _of_workflows(self, settings: Mapping[str, float]) -> dict[str, float]:
+        """The metrics of the workflows that arrived in the measured time."""
+        if not self.workflows:
+            return {}
+        jobs = [job for row in self.rows if (job := JobTimes.of(row)) is not None]
+        rejected = [row.submission_time for row in self.rows if row.starting_time is None]
+        shares = settings.get("warm_up", 0.0), settings.get("cool_down", 0.0)
+        time = MeasuredTime.between(jobs, rejected, *shares).within(settings.get("begin"), settings.get("end"))
+        return workflow_means(each for each in self.workflows if time.has(each.arrival))
 
 
 def measures_of(what: Measurable, measures: Iterable[Measure], roots: Mapping[str, str]) -> dict[str, dict[str, float]]:
@@ -115,9 +130,7 @@ def with_metrics(rows: Rows, own: Sequence[OwnMetric]) -> Rows:
     """
     if not own:
         return rows
-    about = [
-        OwnMetricFile(each.target, "", each.name, each.label, each.definition, each.unit, each.better) for each in own
-    ]
+    about = _about(own)
     found = []
     for row in rows:
         measure = Measure(row.measure.settings, (*row.measure.own, *about))
@@ -127,6 +140,48 @@ def with_metrics(rows: Rows, own: Sequence[OwnMetric]) -> Rows:
             metrics = {**metrics, **what.metrics(Measure(row.measure.settings), {}, own)}
         found.append(msgspec.structs.replace(row, metrics=metrics, measure=measure))
     return Rows(found)
+
+
+def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
+    """A row for each group of jobs of each run: `by` is one more axis. The metrics are those of the group.
+
+    They are computed from the files of each run, with its own warm-up, cool-down and tau. Metrics that files of the
+    study define, and classes of jobs, are left out. A failed run has one row, without a group.
+
+    Args:
+        rows: the rows of a study or a store.
+        by: `partition`, `qos`, `account`, `size`, `user` or `workflow`, see `batprotocol.simulator.GROUPINGS`.
+        own: metrics of your own, already loaded.
+
+    Raises:
+        InputError: there is no such way to group jobs, the study has an axis of this name, or a file cannot be used.
+        StudyError: a run has no jobs.
+        OSError: its files cannot be read.
+    """
+    if by in rows.axes:
+        raise InputError(f"the study has an axis {by}, and its jobs cannot be grouped by {by}, too: rename that axis")
+    found = []
+    for row in rows:
+        measure = Measure(row.measure.settings, tuple(_about(own)))
+        if row.state != DONE:
+            found.append(msgspec.structs.replace(row, axes={**row.axes, by: None}, measure=measure))
+            continue
+        settings: Any = {name: value for name, value in row.measure.settings.items() if name not in ("wide", "long")}
+        what = _kept(row.folder, row.hosts)
+        groups = grouped(what.rows, what.hosts, by, groups_in(row.folder), users=what.users, own=own, **settings)
+        workflows = {each.name: each for each in what.workflows} if by == "workflow" else {}
+        for label, metrics in groups.items():
+            more = workflow_means([workflows[label]]) if label in workflows else {}
+            axes = {**row.axes, by: label}
+            found.append(msgspec.structs.replace(row, axes=axes, metrics={**metrics.flat(), **more}, measure=measure))
+    return Rows(found)
+
+
+def _about(own: Sequence[OwnMetric]) -> list[OwnMetricFile]:
+    """A description of metrics of your own."""
+    return [
+        OwnMetricFile(each.target, "", each.name, each.label, each.definition, each.unit, each.better) for each in own
+    ]
 
 
 def _kept(folder: str, hosts: int) -> Measurable:
@@ -142,4 +197,5 @@ def _kept(folder: str, hosts: int) -> Measurable:
         users=users_in(folder),
         consumed_joules=joules,
         energy=None if joules is None else tuple(read_energy(path)),
+        workflows=workflows_in(folder),
     )

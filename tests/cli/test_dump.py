@@ -280,6 +280,7 @@ def test_a_broken_message_shows_what_was_read(tmp_path: Path) -> None:
     assert others == [*whole[1:8], "└── [2] RejectJobEvent at 2.0"]
 
 
+@pytest.mark.once
 @pytest.mark.slow
 def test_every_truncation_is_told_with_its_place(recorded_run: Path, tmp_path: Path) -> None:
     data = max((message.data for message in read_run(recorded_run)[2:]), key=len)

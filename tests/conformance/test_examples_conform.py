@@ -45,7 +45,7 @@ def passes(component: type[Scheduler], examples: int, rules: str) -> None:
 @pytest.mark.parametrize("rules", ["batsim-5.0.0-rc2", "protocol"])
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_an_example_passes(module: str, rules: str) -> None:
-    passes(scheduler(module), 50, rules)
+    passes(scheduler(module), 30, rules)
 
 
 @pytest.mark.slow

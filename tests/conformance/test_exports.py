@@ -53,7 +53,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(name: str) -> Result:
-    return run_here("conformance", "-q", "--junit", "junit.xml", "--github", "--gitlab", "quality.json", name)
+    files = ("--junit", "junit.xml", "--github", "--gitlab", "quality.json")
+    return run_here("conformance", "-q", "--examples", "50", *files, name)
 
 
 def read(path: Path) -> tuple[ElementTree.Element, dict[str, list[str]]]:

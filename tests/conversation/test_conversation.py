@@ -347,6 +347,31 @@ def test_shared_hosts_stay_held() -> None:
     assert conversation.offer(executed("w0!4", "0")) == []
 
 
+PART, WHOLE, ALONE, WRONG = '{"cores": 2}', '{"user": "ada"}', '{"cores": 2, "exclusive": true}', '{"cores": -2}'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_reported"),
+    [
+        (PART, PART, False),
+        (PART, None, True),
+        (None, PART, True),
+        *((PART, other, True) for other in (WHOLE, ALONE, WRONG)),
+        *((other, PART, True) for other in (WHOLE, ALONE, WRONG)),
+    ],
+)
+def test_jobs_that_ask_for_a_part_of_a_host_may_share_it(
+    first: str | None, second: str | None, is_reported: bool
+) -> None:
+    events = [
+        replace(each, job=replace(each.job, extra_data=data))
+        for each, data in ((submitted(), first), (submitted("w0!2", request=2), second), (submitted("w0!3"), PART))
+    ]
+    said = talk([], events, [executed(hosts="0"), executed("w0!3", "1")])
+    conversation = fed([*said, message([], 9.0)])
+    assert rules_of(conversation.offer(executed("w0!2", "0-1"))) == ["job.over-allocation"] * is_reported
+
+
 def test_registered_jobs_can_be_executed_before_they_are_acknowledged() -> None:
     features = {"dynamic_registration": True, "acknowledge_dynamic_jobs": True}
     said = talk([new_profile(), new_job(), executed("d!j"), FinishRegistrationEvent()], **features)

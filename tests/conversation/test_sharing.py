@@ -49,18 +49,21 @@ def test_hosts_are_counted(added: list[int]) -> None:
     assert counts == HostCounts()
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), masks.filter(bool), st.booleans())), st.integers(1, 5))
-def test_holders_are_those_who_hold(steps: list[tuple[int, int, bool]], most: int) -> None:
+@given(st.lists(st.tuples(st.integers(0, 9), masks.filter(bool), st.booleans(), st.booleans())), st.integers(1, 5))
+def test_holders_are_those_who_hold(steps: list[tuple[int, int, bool, bool]], most: int) -> None:
     """Whoever comes and goes, and whenever somebody asks."""
     holding, expected = Holding(), dict[str, int]()
-    for number, mask, asks in steps:
+    wholes = dict[str, int]()
+    for number, mask, asks, is_part in steps:
         job = f"w0!{number}"
         if job in expected:
             del expected[job]
+            wholes.pop(job, None)
             holding.release(job)
         else:
             expected[job] = mask
-            holding.occupy(job, read_hosts(text_of(mask)))
+            wholes |= {} if is_part else {job: mask}
+            holding.occupy(job, read_hosts(text_of(mask)), is_part)
         if asks:
             wanted = {other for other in expected if expected[other] & mask}
             found = holding.holders(read_hosts(text_of(mask)), most)
@@ -68,8 +71,10 @@ def test_holders_are_those_who_hold(steps: list[tuple[int, int, bool]], most: in
             assert wanted.issuperset(found)
         assert holding.counts.some == mask_of([(host, host) for held in expected.values() for host in members(held)]
                                               or [(0, -1)])  # fmt: skip
+        assert list(members(holding.whole())) == sorted({host for held in wholes.values() for host in members(held)})
     for again in (copy.deepcopy(holding), pickle.loads(pickle.dumps(holding))):
         assert again.counts == holding.counts
+        assert again.whole() == holding.whole()
         assert list(again.running) == list(holding.running)
 
 

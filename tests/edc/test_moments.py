@@ -309,9 +309,9 @@ def test_a_file_that_cannot_be_used_is_told_of_before_batsim_starts(
     file.write_text(source)
     started = tmp_path / "started"
     for options in (["--in-process"], []):
-        done = batproto("run", *options, f"{file}:{target}", "--", "touch", str(started))
-        assert done.returncode == status
-        assert sentence in done.stderr.splitlines()[-1]
+        done = run_here("run", *options, f"{file}:{target}", "--", "touch", str(started))
+        assert done.status == status
+        assert sentence in done.err.splitlines()[-1]
     assert not started.exists()
 
 

@@ -238,3 +238,17 @@ def test_an_error_of_the_simulation_is_logged_and_ends_it(caplog: pytest.LogCapt
     run(Everywhere(), ANY_PORT, on_bound=batsim)
     assert batsim.join().events == ()
     assert "the simulation has failed: the disk is full" in caplog.text
+
+
+@pytest.mark.parametrize("is_intended", [False, True])
+def test_a_scheduler_that_shares_hosts_on_purpose_gets_no_warning(
+    is_intended: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Shares(Scheduler):
+        shares_hosts = is_intended
+
+        def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+            self.reply.add_execute_job(event.job_id, "0")
+
+    rehearse(Shares(), [begins(), submitted(1.0, "w0!1", 1), submitted(2.0, "w0!2", 1)])
+    assert ("job.over-allocation" in caplog.text) is not is_intended

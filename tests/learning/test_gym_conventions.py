@@ -225,6 +225,8 @@ def test_a_vector_is_what_gymnasium_makes_of_single_ones(name: str, mode: str) -
     import gymnasium
     from gymnasium.utils.env_checker import data_equivalence
 
+    import batprotocol.gym  # noqa: F401
+
     options = {**SMALL, "jobs": 6, "reward_at": "step"}
     ours = gymnasium.make_vec(f"batprotocol/{name}-v0", num_envs=3, autoreset_mode=mode, **options)
     theirs = gymnasium.vector.SyncVectorEnv([lambda: made(name, **options)] * 3, autoreset_mode=mode)
@@ -242,6 +244,8 @@ def test_a_vector_is_what_gymnasium_makes_of_single_ones(name: str, mode: str) -
 @pytest.mark.slow
 def test_a_vector_of_processes_takes_our_factories() -> None:
     import gymnasium
+
+    import batprotocol.gym  # noqa: F401
 
     vector = gymnasium.make_vec("batprotocol/Batch-v0", num_envs=2, vectorization_mode="async", **SMALL)
     try:

@@ -40,6 +40,26 @@ def test_a_job_with_singleton_and_without_a_name_waits_for_no_other() -> None:
     assert starts(run(jobs, named("easy")())) == {"1": 0, "2": 0}
 
 
+@pytest.mark.parametrize(
+    ("dependency", "other"),
+    [
+        ("afternotok:1?afterany:x", "afterany:3"),  # on itself, or on one that never comes
+        ("afterok:3?afterany:2", "afterany:1"),  # the third job fails at last
+    ],
+)
+def test_alternatives_of_which_none_can_hold_reject_a_job(
+    dependency: str, other: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = [
+        job("1", 0, 1, 5, cores=1, dependency=dependency),
+        job("2", 0, 1, 5, cores=1, dependency=other),
+        job("3", 0, 1, 9, 8, cores=1),
+    ]
+    rows = {row.job_id: row for row in run(jobs, named("easy")())}
+    assert rows["1"].final_state is FinalJobState.REJECTED
+    assert "'w0!1' is rejected: it waits for itself: w0!1 -> " in caplog.text
+
+
 def test_jobs_that_wait_start_when_a_site_opens_for_one_that_does_not() -> None:
     """The first host becomes free with the message that opens the site, whose own job begins later."""
     jobs = [job("runs", 0, 2, 10), job("waits", 1, 2, 5), job("opens", 10, 1, 5, cores=1, begin=500)]
@@ -107,6 +127,30 @@ def test_tiers_and_qualities_do_not_preempt_each_other_in_turns(running: str) ->
     rows = run(jobs, Policy(backfilling=EASY(), site=SiteRules.of(tables)), "n0 cores=4")
     killed = [row.job_id for row in rows if row.final_state is FinalJobState.COMPLETED_KILLED]
     assert killed == ([] if running == "low" else ["high"])
+
+
+@pytest.mark.parametrize("backfilling", [NoBackfilling(), Greedy(), EASY(), EASY(once=True), Conservative()])
+def test_a_job_that_gave_way_does_not_take_the_hosts_though_it_comes_first(backfilling: Any) -> None:
+    """The order of the queue is not that of preemption: so the two jobs could start and give way in turns."""
+    tables = {"qos": {"high": {"preempts": ["low"], "grace": 4}, "low": {}}}
+    jobs = [job("long", 0, 1, 20, qos="low", nice=-1), job("urgent", 5, 1, 10, qos="high")]
+    rows = run(jobs, Policy(backfilling=backfilling, site=SiteRules.of(tables)), "n0 cores=4")
+    assert starts(rows) == {"long": 0, "urgent": 5, "w0-long~1": 15}
+
+
+@pytest.mark.parametrize(("deadline", "again"), [(60, 20), (35, None)])
+def test_a_job_that_gave_way_runs_again_if_it_can_end_by_its_deadline(deadline: int, again: int | None) -> None:
+    jobs = [job("first", 0, 1, 20, deadline=deadline), job("urgent", 10, 1, 10, partition="high")]
+    rows = run(jobs, Policy(backfilling=EASY(), site=SiteRules.of({"partitions": HIGHER})), "n0 cores=4")
+    expected = {"first": 0, "urgent": 10, "w0-first~1": again}
+    assert starts(rows) == expected
+    # Where even a start at once would be too late, it is not registered again.
+    rows = run(
+        [job("first", 0, 1, 20, deadline=29), job("urgent", 10, 1, 10, partition="high")],
+        Policy(backfilling=EASY(), site=SiteRules.of({"partitions": HIGHER})),
+        "n0 cores=4",
+    )
+    assert starts(rows) == {"first": 0, "urgent": 10}
 
 
 @pytest.mark.parametrize(("circle", "chain"), [("a", "'a'"), ("ab", "'a' preempts 'b'"), ("abc", "'a' preempts 'b'")])

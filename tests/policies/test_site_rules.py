@@ -264,6 +264,16 @@ def test_jobs_begin_at_their_time_or_miss_their_deadline(data: dict[str, Any], b
     assert starts(rows) == {"1": None if is_rejected else begins}
 
 
+def test_a_quality_of_service_has_a_longest_walltime(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = [
+        job("long", qos="q", walltime=21.0),
+        job("just", qos="q", walltime=20.0),
+        job("none", qos="q", walltime=None),
+    ]
+    assert starts(run(jobs, {"qos": {"q": {"max_time": 20}}})) == {"long": None, "just": 0, "none": 0}
+    assert "its walltime is 21 s, and QOS q allows 20 s" in caplog.text
+
+
 def test_a_job_that_waits_too_long_for_its_deadline_is_rejected() -> None:
     jobs = [job("runs", 0, time=60, walltime=60), job("late", 1, deadline=79), job("just", 1, deadline=80.5)]
     assert starts(run(jobs, {}, "n0")) == {"runs": 0, "late": None, "just": 60}

@@ -379,6 +379,15 @@ def test_a_site_opens_with_the_first_job_that_needs_it() -> None:
     assert starts["waits"] == pytest.approx(100, abs=0.1)
 
 
+@pytest.mark.parametrize("name", ["easy", "easy+shared=2"])
+def test_hosts_that_are_shared_on_purpose_are_no_warning(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    cores = None if "shared" in name else 2
+    jobs = [job(str(number), 0, 1, 10, **({} if cores is None else {"cores": cores})) for number in range(4)]
+    result = simulate(described_platform("n[0-1] cores=4"), Workload(jobs, {}), named(name)())
+    assert result.makespan < 11, "they shared hosts"
+    assert caplog.text == ""
+
+
 def test_tasks_are_executors_on_their_hosts() -> None:
     work = ParallelTaskHomogeneousProfile(8e9, 0.0)
     data = '{"tasks": 8, "cores": 1, "per": "task"}'

@@ -18,6 +18,8 @@ from batprotocol.model import JobCompletedEvent
 WITHOUT_ENGINE = True
 
 SEEDS = range(40)
+FAR_AND_NEAR = (24, 72)
+"""Of 120 simulations, one of those that last longest, and one of those that are over soonest."""
 KNOWN = DATA / "extremes.txt"
 """What the simulations of the seeds came to: `python tests/simulator/extremes.py 0 40` says it anew."""
 
@@ -37,7 +39,7 @@ def test_they_go_to_the_ends(tmp_path: Path) -> None:
     for seed in range(120):
         given = extremes.write(seed, tmp_path / str(seed) / "inputs")
         platforms += given.platform.read_text()
-        if seed % 12:
+        if seed not in FAR_AND_NEAR:
             continue
         (tmp_path / str(seed) / "out").mkdir()
         messages, _ = played(given, tmp_path / str(seed) / "out")

@@ -380,7 +380,8 @@ def test_batsims_own_numbers() -> None:
 
 @pytest.mark.parametrize("options", [{"tau": 0.0}, {"tau": math.nan}, {"wide": 1}, {"long": 1.0}])
 def test_wrong_arguments_are_refused(options: dict[str, float]) -> None:
-    with pytest.raises(InputError, match="expected hosts > 0, tau > 0"):
+    expected = "expected hosts > 0 and tau > 0, got" if "tau" in options else "expected both or none of wide and long"
+    with pytest.raises(InputError, match=expected):
         measured([], 4, **options)  # type: ignore[arg-type]
     with pytest.raises(InputError):
         measured([], 0)

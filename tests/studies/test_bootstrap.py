@@ -35,7 +35,7 @@ def samples(number: int) -> list[float]:
     return [draw() for _ in range(count)]
 
 
-def test_a_thousand_samples_have_the_intervals_of_scipy() -> None:
+def test_samples_of_all_kinds_have_the_intervals_of_scipy() -> None:
     """Of the same resamples, it is the same interval: bias, acceleration and quantiles are computed alike."""
     import warnings
 
@@ -49,7 +49,7 @@ def test_a_thousand_samples_have_the_intervals_of_scipy() -> None:
             self.bootstrap_distribution = means
 
     compared = 0
-    for number in range(1000):
+    for number in range(300):
         values = [round(4 * value) / 4 for value in samples(number)]  # sums are exact then, in whatever order
         if min(values) == max(values):
             continue
@@ -62,7 +62,7 @@ def test_a_thousand_samples_have_the_intervals_of_scipy() -> None:
         found = interval(values, resamples=99, seed=number, method="bca")
         assert found == pytest.approx(tuple(expected), rel=1e-9, abs=1e-9)
         compared += 1
-    assert compared > 900
+    assert compared > 270
 
 
 def test_resamples_are_as_those_that_scipy_draws() -> None:

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Final
 
+from batprotocol.history.columns.ready import READY, ready_mapping
 from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
-from batprotocol.simulator import METRICS
+from batprotocol.simulator import METRICS, OF_WORKFLOWS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.simulator.results.catalogue import Metric
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.outcomes import KINDS as FAILURES
 from handbook.markdown import capitalised, code, prose, table, target
 
-__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "words"]
+__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "published_logs", "words"]
 
 _KEY_KINDS: Final[Mapping[str, str]] = {
     "input": "Inputs",
@@ -41,6 +42,16 @@ def policies(page: str, kind: str) -> str:
         if part.kind == kind
     )
     return _without_empty(("name", "effect", "source"), rows)
+
+
+def published_logs(page: str, argument: str) -> str:
+    """The published logs that have a mapping of their columns."""
+    rows = []
+    for name in READY:
+        mapping = ready_mapping(name)
+        title = f"[{prose(mapping.title)}]({mapping.source})"
+        rows.append((code(name), title, prose(" ".join(mapping.notes))))
+    return table(("format", "log", "notes"), rows)
 
 
 def requests(page: str, which: str) -> str:
@@ -93,16 +104,18 @@ def _anchor(family: str) -> str:
 
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """The place of each metric by its name."""
-    return {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in METRICS.items()}
+    return {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in {**METRICS, **OF_WORKFLOWS}.items()}
 
 
 def metrics(page: str, which: str) -> str:
-    """The metrics of `jobs`, each with all its statistics, those `statistics`, or the metrics of the `machine`."""
+    """The metrics of `jobs`, each with its statistics, those `statistics`, or those of the `machine` or `workflows`."""
     families = [(name, list(found)) for name, found in groupby(METRICS.values(), _family)]
     if which == "statistics":
         of_jobs = next(found for _, found in families if len(found) > 1)
         rows = [(code(each.name.partition("_")[0]), prose(each.definition.rpartition("; ")[2])) for each in of_jobs]
         return table(("statistic", "meaning"), rows) + "\n"
+    if which == "workflows":
+        return "\n\n".join(_metric(name, [each]) for name, each in OF_WORKFLOWS.items()) + "\n"
     assert which in {"jobs", "machine"}
     return "\n\n".join(_metric(name, found) for name, found in families if (len(found) > 1) == (which == "jobs")) + "\n"
 

@@ -115,12 +115,15 @@ def import_logs(**options: Any) -> None:
       sacct          Slurm's sacct, with --parsable or columns
       sacct-json     Slurm's sacct, with --json
       jobcomp        Slurm's completion plugin jobcomp/filetxt
+      pbs            the accounting of PBS Pro, OpenPBS and Torque
       pm100          PM100: CINECA's Marconi100
       fugaku         F-DATA: RIKEN's Fugaku
       philly         Philly: Microsoft's GPU clusters, cluster_job_log
       helios         Helios: SenseTime's GPU clusters, cluster_log.csv
       alibaba-2020   Alibaba's cluster-trace-gpu-v2020, pai_task_table.csv
       alibaba-2023   Alibaba's cluster-trace-gpu-v2023, openb_pod_list
+      opendc         OpenDC's workloads, tasks.parquet
+      elastisim      ElastiSim's workloads, the jobs
 
     \b
     Examples:

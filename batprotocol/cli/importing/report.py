@@ -55,8 +55,9 @@ def lines(report: Report) -> Iterator[list[Piece]]:
     yield _line("taken", f"{report.jobs:,} jobs of {survey.rows:,} in the log, of {number_of(survey.users, 'user')}")
     if survey.runs:
         first, last = _moment(survey.first_submission, report.zone), _moment(survey.last_submission, report.zone)
-        days = (survey.last_submission - survey.first_submission) / _DAY
-        yield _line("submitted", f"from {first} to {last} ({days:,.3g} days)")
+        span = survey.last_submission - survey.first_submission
+        length = f"{span / _DAY:,.1f} days" if span >= _DAY else f"{span:,.0f} s"
+        yield _line("submitted", f"from {first} to {last} ({length})")
         yield _line("time 0", f"{first}, the first submission ({survey.first_submission:.12g} s since 1970)")
     yield _line("jobs", _UNITS[made.unit])
     yield _line("machine", _machine(made))

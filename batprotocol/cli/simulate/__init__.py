@@ -1,1 +1,4 @@
-"""`batproto simulate`: `command` has its parameters, `simulation` simulates and prints the results."""
+"""`batproto simulate`: `command` has its parameters, and `simulation` simulates and prints the results.
+
+`groups` prints those of groups of jobs.
+"""

@@ -118,6 +118,11 @@ __all__ = ["simulate"]
     default=0.0,
     help="Leave out this share of the time of submissions, at its end, from the numbers.",
 )
+@click.option(
+    "--by",
+    type=click.Choice(["partition", "qos", "account", "size", "user", "workflow"]),
+    help="Also print the metrics of each group of jobs.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all metrics.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show the scheduler's log messages of level INFO.")
 @click.pass_context
@@ -145,6 +150,7 @@ def simulate(
       batproto simulate
       batproto simulate scheduler.py:FCFS -w workload.json -o results
       batproto simulate easy-sjf -w log.swf.gz --warm-up 0.1 --cool-down 0.05
+      batproto simulate easy -w log.swf.gz --by size
       batproto simulate scheduler.py:FCFS -p platform.xml -w log.swf.gz --energy
       batproto simulate --endpoint tcp://127.0.0.1:28000 --record run.tar.xz
       batproto simulate --endpoint tcp://127.0.0.1:28000 --protocol 4.2 -w workload.json

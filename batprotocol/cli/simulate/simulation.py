@@ -15,12 +15,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
-from rich.console import Console
-
 from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.cli.run.scheduler import allocations_of, is_policy, load, telling_whose_fault
+from batprotocol.cli.simulate.groups import groups_of, print_groups
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import InputError
 from batprotocol.model import Message
@@ -83,6 +82,7 @@ def run(
     schema: str | None = None,
     warm_up: float = 0.0,
     cool_down: float = 0.0,
+    by: str | None = None,
     as_json: bool = False,
     **old: Any,
 ) -> int:
@@ -116,6 +116,7 @@ def run(
         schema: the schema of another version of the protocol at the endpoint, or None.
         warm_up: the share of the time of submissions that is not measured at its beginning.
         cool_down: the share that is not measured at its end.
+        by: the way to group jobs, to print the metrics of each group; or None.
         as_json: print JSON.
         old: the options of older versions of Batsim; see `bridge.command`.
     """
@@ -180,10 +181,17 @@ def run(
     if prefix is not None:
         _write_allocations(f"{prefix}allocations.csv", scheduler)
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
+    groups = None
+    if by is not None:
+        groups = groups_of(
+            result, by, given, allocations_of(scheduler) or (), hosts, warm_up=warm_up, cool_down=cool_down
+        )
     if as_json:
-        _print_json(result, given, console_output, warm_up, cool_down)
+        _print_json(result, given, console_output, warm_up, cool_down, groups)
     else:
         _show(result, console_output, warm_up, cool_down)
+        if by is not None and groups is not None:
+            print_groups(console_output, by, groups)
     return 0 if result.is_complete else 1
 
 
@@ -275,6 +283,8 @@ class _Meter(Observer):
 
 
 def _show(result: Result, output: Output, warm_up: float, cool_down: float) -> None:
+    from rich.console import Console  # a simulation that shows nothing does not need it
+
     console = Console(file=sys.stdout)
     window = result.metrics(warm_up=warm_up, cool_down=cool_down) if warm_up or cool_down else None
     with console.capture() as captured:
@@ -284,16 +294,28 @@ def _show(result: Result, output: Output, warm_up: float, cool_down: float) -> N
 
 
 def _print_json(
-    result: Result, workloads: Sequence[Workload], output: Output, warm_up: float, cool_down: float
+    result: Result,
+    workloads: Sequence[Workload],
+    output: Output,
+    warm_up: float,
+    cool_down: float,
+    groups: Mapping[str, Mapping[str, float]] | None,
 ) -> None:
     users = {name: user for workload in workloads for name, user in workload.users().items()}
     found = result.metrics(users=users or None, warm_up=warm_up, cool_down=cool_down).flat()
-    printed = {
+    printed: dict[str, Any] = {
         "complete": result.is_complete,
         "hosts": result.host_count,
         "jobs": {state.name: count for state, count in result.counts.items()},
         "warm_up": warm_up,
         "cool_down": cool_down,
-        "metrics": {name: value if math.isfinite(value) else None for name, value in found.items()},
+        "metrics": _finite(found),
     }
+    if groups is not None:
+        printed["groups"] = {name: _finite(metrics) for name, metrics in groups.items()}
     output.json(json.dumps(printed, indent=2))
+
+
+def _finite(metrics: Mapping[str, float]) -> dict[str, float | None]:
+    """The metrics as JSON can have them."""
+    return {name: value if math.isfinite(value) else None for name, value in metrics.items()}

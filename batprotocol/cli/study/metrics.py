@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from batprotocol.cli.terminal.output import Output
-from batprotocol.simulator import METRICS
+from batprotocol.simulator import METRICS, OF_WORKFLOWS
 
 __all__ = ["show"]
 
@@ -15,11 +15,12 @@ __all__ = ["show"]
 def show(*, as_json: bool) -> None:
     """Print the names, definitions, units and sources of all metrics."""
     output = Output()
+    metrics = [*METRICS.values(), *OF_WORKFLOWS.values()]
     if as_json:
-        output.json(json.dumps([msgspec.to_builtins(each) for each in METRICS.values()], indent=2))
+        output.json(json.dumps([msgspec.to_builtins(each) for each in metrics], indent=2))
         return
-    widest = max(map(len, METRICS))
-    for metric in METRICS.values():
+    widest = max(len(each.name) for each in metrics)
+    for metric in metrics:
         unit = f" [{metric.unit}]" if metric.unit else ""
         output.line(("type", metric.name.ljust(widest)), ("", f"  {metric.definition}{unit}"))
         if metric.source:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from batprotocol.cli.study.tables import with_named
+from batprotocol.cli.study.tables import measured_rows
 from batprotocol.cli.terminal.output import Output
-from batprotocol.studies import read_rows
+from batprotocol.simulator import GROUPINGS
 from batprotocol.studies.comparing import (
     Look,
     expect_plots,
@@ -19,7 +19,6 @@ from batprotocol.studies.comparing import (
     plot_means,
     save_plot,
 )
-from batprotocol.studies.comparing.rows import select
 
 __all__ = ["show"]
 
@@ -51,7 +50,9 @@ def show(
     for name, given in (("baseline", baseline), ("panels", panels)):
         if given is not None and kind != "lines":
             raise click.UsageError(f"--{name} is for lines: give --x, and no --kind except lines")
-    kept, (name,) = with_named(select(read_rows(source), where), [metric])
+    if kind == "ecdf" and any(axis in GROUPINGS for axis in (by, *where)):
+        raise click.UsageError("--kind ecdf draws whole runs, and no groups of jobs: choose another kind")
+    kept, (name,) = measured_rows(source, [metric], where, x, by, panels)
     common: dict[str, Any] = {"by": by, "unit": unit, "log": log, "look": look}
     if kind == "ecdf":
         figure: Any = plot_ecdf(kept, of=of, **common)

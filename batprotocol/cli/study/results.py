@@ -137,6 +137,9 @@ def table(**options: Any) -> None:
     better than each other mean of its column by more than chance. A difference is in bold if it is better than the
     baseline.
 
+    The axes partition, qos, account, size, user and workflow group the jobs of each run: the table has the metrics of
+    the jobs of each group. One of them can be given as --rows, --columns or in --only.
+
     If you give the file of a study, the table has the runs of the file as it is now, from NAME.runs.
 
     \b
@@ -146,6 +149,7 @@ def table(**options: Any) -> None:
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
       batproto study table study.runs --rows offered_load --columns seed --only scheduler=easy
       batproto study table study.runs --rows scheduler,offered_load --baseline fcfs,0.9
+      batproto study table study.runs --rows partition --columns scheduler --metric mean_waiting_time
     """
     from batprotocol.cli.study import tables
 
@@ -209,7 +213,7 @@ def plot(**options: Any) -> None:
 
     Other kinds of plots are boxes over runs, distributions of means and, with --kind ecdf, the share of jobs that have
     waited for at most each time. The command resamples whole seeds. It averages other axes within each seed first, and
-    a line below the plot names them.
+    a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
 
     \b
     Examples:

@@ -9,13 +9,13 @@ import click
 
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
-from batprotocol.simulator import load_metric
-from batprotocol.studies import Row, Rows, read_rows, with_metrics
+from batprotocol.simulator import GROUPINGS, load_metric
+from batprotocol.studies import Rows, read_rows, with_groups, with_metrics
 from batprotocol.studies.comparing import table
 from batprotocol.studies.comparing.rows import select
 from batprotocol.writing import by_ending, whole
 
-__all__ = ["show", "with_named"]
+__all__ = ["measured_rows", "show"]
 
 _FORMS: Final = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".json": "json", ".txt": None}
 
@@ -41,7 +41,7 @@ def show(
         if form not in (None, of_ending):
             raise click.UsageError(f"--{form} and {output} are two formats: leave out --{form}, or pick another ending")
         form = of_ending
-    kept, names = with_named(select(read_rows(source), where), metrics)
+    kept, names = measured_rows(source, metrics, where, rows, columns)
     found = table(
         kept,
         rows=rows.split(",") if "," in rows else rows,
@@ -66,8 +66,34 @@ def show(
         file.write(text)
 
 
-def with_named(rows: Sequence[Row], names: Sequence[str]) -> tuple[Rows, list[str]]:
-    """The rows with the metrics that `FILE.py:FUNCTION` names, and the names of all metrics."""
-    own = [load_metric(name) for name in names if ":" in name]
+def measured_rows(
+    source: str, metrics: Sequence[str], where: Mapping[str, Sequence[str]], *axes: str | None
+) -> tuple[Rows, list[str]]:
+    """The selected rows with the metrics that `FILE.py:FUNCTION` names, and the names of all metrics.
+
+    If one of the axes groups jobs, such as `partition`, there is a row for each group of jobs of each run.
+
+    Args:
+        source: a store, or the file of a study.
+        metrics: the names of metrics, some of which may be your own.
+        where: the values to select, by their axes.
+        axes: the axes of the table or plot.
+    """
+    rows = read_rows(source)
+    by = grouping_of(rows, *axes, *where)
+    kept = Rows(select(rows, {axis: values for axis, values in where.items() if axis != by}))
+    own = [load_metric(name) for name in metrics if ":" in name]
+    if by is None:
+        kept = with_metrics(kept, own)
+    else:
+        kept = Rows(select(with_groups(kept, by, own), {by: where[by]} if by in where else {}))
     found = iter(own)
-    return with_metrics(Rows(rows), own), [next(found).name if ":" in name else name for name in names]
+    return kept, [next(found).name if ":" in name else name for name in metrics]
+
+
+def grouping_of(rows: Rows, *axes: str | None) -> str | None:
+    """The one of these axes that groups jobs, and is not an axis of the study; None if none does."""
+    found = list(dict.fromkeys(axis for axis in axes if axis is not None and axis in GROUPINGS.keys() - rows.axes))
+    if len(found) > 1:
+        raise click.UsageError(f"jobs can be grouped in one way only, and {' and '.join(found)} are two: choose one")
+    return found[0] if found else None

@@ -22,7 +22,7 @@ from typing import Final
 from batprotocol.edc.embedded.options import Report, taken
 from batprotocol.edc.faults import show_own
 from batprotocol.edc.loading import load
-from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of
+from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of, intended_by
 from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Direction, Message
@@ -88,7 +88,7 @@ class Guest:
         def hello(text: str) -> Message:
             return hello_of(scheduler, text)
 
-        self._session = session = Session(hello, given["format"])
+        self._session = session = Session(hello, given["format"], intended=intended_by(scheduler))
         if "record" in given:
             about = facts(scheduler=self._target, format=given["format"], init=given["init"])
             self._recorder = Recorder(given["record"], about)

@@ -40,10 +40,10 @@ class Backfill(Environment):
 
     def is_due(self) -> bool:
         world = self.world
-        while world.queue and world.sizes[world.queue[0]] <= world.free:
+        while world.queue and world.fits(world.queue[0]):
             world.start(world.take(0))
             self._is_settled = False
-        if self._is_settled or not world.free:
+        if self._is_settled or world.is_full:
             self._is_settled = False
             return False
         return bool(self._places())
@@ -56,7 +56,8 @@ class Backfill(Environment):
     def act(self, action: int) -> None:
         world = self.world
         if action in self._places():
-            world.start(world.take(action))
+            first = world.queue[0]
+            world.overtake(first, world.take(action), self._reserve)
             return
         if action != self.max_queue:
             self.refuse(f"the job at place {action} of the queue cannot start now, so no job starts")
@@ -67,13 +68,4 @@ class Backfill(Environment):
         world = self.world
         if len(world.queue) < 2:
             return []
-        queue = world.queue[: self.max_queue]
-        first = queue[0]
-        seconds, spare = self._reserve.limits(world, first) if self._reserve else (float("inf"), 0)
-        return [
-            place
-            for place, job in enumerate(queue)
-            if place
-            and world.sizes[job] <= world.free
-            and (world.walltimes[job] <= seconds - world.now or world.sizes[job] <= spare)
-        ]
+        return world.overtaking(world.queue[: self.max_queue], self._reserve)

@@ -76,7 +76,7 @@ class Batch(Environment):
             made[:seen] = self._fit(seen)
         else:
             made[:seen] = 1
-        if self._can_wait and self._is_waiting_of_use():
+        if self._can_wait and self.world.goes_on:
             made[-1] = 1
         return made
 
@@ -92,9 +92,8 @@ class Batch(Environment):
         """Choose the job at a place of the queue: wait until it fits, and start it."""
         world = self.world
         job = world.take(place)
-        if world.sizes[job] > world.free:
-            world.wait_for(job, self.backfiller)
-        world.start(job)
+        if world.fits(job) or world.wait_for(job, self.backfiller):
+            world.start(job)
 
     def pick(self, order: Order | str) -> int:
         """The action that chooses the first job in a queue order, of the jobs that the agent may choose."""
@@ -117,29 +116,23 @@ class Batch(Environment):
     def _fit(self, limit: int) -> npt.NDArray[np.bool_]:
         """Whether each of the first `limit` jobs of the queue fits now."""
         world = self.world
-        fit: npt.NDArray[np.bool_] = self.log.sizes.take(world.head(limit) + world.first) <= world.free
-        return fit
+        return world.fit(world.head(limit))
 
     def _is_allowed(self, place: int) -> bool:
         world = self.world
-        return not self.only_fitting or world.sizes[world.queue[place]] <= world.free
-
-    def _is_waiting_of_use(self) -> bool:
-        """Whether anything will happen while the agent waits."""
-        world = self.world
-        return world.next < world.count or bool(world.ends)
+        return not self.only_fitting or world.fits(world.queue[place])
 
     def _instead(self, action: int) -> int:
         """The action in place of one that is not allowed: wait (-1), or the first job that may be chosen."""
         waiting = self.world.waiting
         if action == self.max_queue:
-            if self._is_waiting_of_use():
+            if self.world.goes_on:
                 return -1
             self.refuse("no event will come while all jobs wait, so the first job is chosen")
         else:
             what = "does not fit now" if action < waiting else f"is empty: {waiting} jobs wait"
             self.refuse(f"place {action} of the queue {what}")
-            if self._can_wait and self._is_waiting_of_use():
+            if self._can_wait and self.world.goes_on:
                 return -1
         return next(place for place in range(waiting) if self._is_allowed(place))
 

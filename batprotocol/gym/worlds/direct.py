@@ -89,8 +89,9 @@ class NativeDirect(World):
     def start(self, job: int) -> None:
         self._play.start(job)
 
-    def wait_for(self, job: int, filling: Filling | None = None) -> None:
+    def wait_for(self, job: int, filling: Filling | None = None) -> bool:
         self._play.wait_for(job, None if filling is None else filling.rules)
+        return True
 
     def see(self, row: Any, tables: tuple[Any, Any, Any], layout: Layout) -> bool:
         self._play.see(row, *tables, *layout)

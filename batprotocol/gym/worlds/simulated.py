@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import ClassVar, Final, NamedTuple, TypeVar
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from batprotocol.gym.worlds.world import World
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
     Event,
+    FinalJobState,
     HostsTurnedOnOffEvent,
     JobCompletedEvent,
     JobSubmittedEvent,
@@ -29,7 +30,7 @@ from batprotocol.simulator import EnergyRow, JobRow, Observer, Platform, Simulat
 from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs.columns import JobColumns
 
-__all__ = ["OTHER", "Simulated"]
+__all__ = ["OTHER", "Decision", "Execute", "Simulated", "named"]
 
 OTHER: Final = -(1 << 62)
 """The result of `advance` for an event that is neither a submission nor an end: hosts have switched on or off."""
@@ -57,11 +58,11 @@ class Simulated(World):
     """
 
     __slots__ = (
-        *("_decisions", "_events", "_names", "_seen", "_simulator", "_time", "allocations", "asleep", "hosts"),
+        *("_decisions", "_events", "_ids", "_names", "_seen", "_simulator", "_time", "allocations", "asleep", "hosts"),
         "switching",
     )
 
-    shared: ClassVar[tuple[str, ...]] = (*World.shared, "_names")
+    shared: ClassVar[tuple[str, ...]] = (*World.shared, "_ids", "_names")
     numbers: ClassVar[tuple[str, ...]] = (*World.numbers, "_time", "switching")
     changing: ClassVar[tuple[str, ...]] = (*World.changing, "_decisions", "_events", "lasts")
     awake: ClassVar[int] = 0
@@ -83,11 +84,12 @@ class Simulated(World):
         self.asleep.take(log.hosts)
         self.switching = 0
         self.allocations: dict[int, FrozenHosts] = {}
-        self._decisions: list[_Execute | _Switch] = []
+        self._decisions: list[Decision] = []
         self._events: list[Event] = []
         self._seen = _Seen()
         workload = _part_of(log, first, count)
-        self._names = {f"w0!{log.job(first + job)[0].partition('!')[2]}": job for job in range(count)}
+        self._ids = tuple(named(log, first + job) for job in range(count))
+        self._names = {id: job for job, id in enumerate(self._ids)}
         self._simulator = Simulator(
             _platform(log) if platform is None else platform, [workload], energy=energy, observer=self._seen
         )
@@ -121,9 +123,13 @@ class Simulated(World):
             hosts = self.allocations[job] = self.hosts.take(self.sizes[job])
         else:
             self.hosts.take_these(hosts)
-        self._decisions.append(_Execute(self._name(job), hosts))
+        self._decisions.append(Execute(self._name(job), hosts))
         if not math.isnan(self.lasts[job]):
             self.outcomes.append(job)
+
+    def released(self, job: int, state: FinalJobState) -> None:
+        """A job that has ended gives back its hosts."""
+        self.hosts.give_back(self.allocations[job])
 
     def hosts_of(self, job: int) -> FrozenHosts | None:
         return self.allocations.get(job)
@@ -156,10 +162,7 @@ class Simulated(World):
     def _reply(self) -> Message:
         builder = MessageBuilder(self._time)
         for decision in self._decisions:
-            if isinstance(decision, _Execute):
-                builder.add_execute_job(decision.job_id, decision.hosts)
-            else:
-                builder.add_turn_on_off_hosts(decision.hosts, decision.pstate)
+            decision.add_to(builder)
         self._decisions = []
         return builder.finish_message()
 
@@ -183,7 +186,7 @@ class Simulated(World):
             if math.isnan(self.lasts[job]):
                 self.lasts[job] = max(0.0, self.now - self.starts[job])
                 self.outcomes.append(job)
-            self.hosts.give_back(self.allocations[job])
+            self.released(job, event.state)
             return self.ended(job)
         if isinstance(event, HostsTurnedOnOffEvent):
             hosts = parse_hosts(event.host_ids)
@@ -197,7 +200,7 @@ class Simulated(World):
         return None
 
     def _name(self, job: int) -> str:
-        return f"w0!{self.log.job(self.first + job)[0].partition('!')[2]}"
+        return self._ids[job]
 
     # Results
 
@@ -205,11 +208,33 @@ class Simulated(World):
         return list(self._seen.rows)
 
 
-class _Execute(NamedTuple):
-    """A decision to execute a job."""
+def named(log: Log, number: int) -> str:
+    """The name that a job of a log has in all simulations."""
+    return f"w0!{log.job(number)[0].partition('!')[2]}"
+
+
+class Decision(Protocol):
+    """A decision of the next message."""
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        """Add its event to a message."""
+
+
+class Execute(NamedTuple):
+    """A decision to execute a job.
+
+    Attributes:
+        job_id: the job.
+        hosts: its hosts.
+        mapping: the host of each task, as an index into the hosts; None: each host has one.
+    """
 
     job_id: str
     hosts: FrozenHosts
+    mapping: tuple[int, ...] | None = None
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        builder.add_execute_job(self.job_id, self.hosts, *(() if self.mapping is None else (self.mapping,)))
 
 
 class _Switch(NamedTuple):
@@ -217,6 +242,9 @@ class _Switch(NamedTuple):
 
     hosts: FrozenHosts
     pstate: int
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        builder.add_turn_on_off_hosts(self.hosts, self.pstate)
 
 
 class _Seen(Observer):

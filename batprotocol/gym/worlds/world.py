@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from batprotocol.gym.log import NEVER, Log
 from batprotocol.hosts import FrozenHosts
 from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.policies import Order, State
+from batprotocol.policies import Backfilling, Order, State
 from batprotocol.simulator import JobRow
 
 __all__ = ["World"]
@@ -50,6 +50,10 @@ class Filling(Protocol):
 
     rules: tuple[bool, bool, bool, bool]
 
+    @property
+    def kind(self) -> Backfilling: ...
+
+    def limits(self, world: Any, job: int) -> tuple[float, int]: ...
     def begin(self, world: Any, job: int) -> tuple[float, int]: ...
     def go_on(self, world: Any, job: int, event: int, limits: tuple[float, int]) -> tuple[float, int]: ...
 
@@ -152,8 +156,12 @@ class World(ABC):
         while self.advance() is not None:
             pass
 
-    def wait_for(self, job: int, filling: Filling | None = None) -> None:
-        """Let time go on until a job that has left the queue fits, while others may start."""
+    def wait_for(self, job: int, filling: Filling | None = None) -> bool:
+        """Let time go on until a job that has left the queue fits, while others may start.
+
+        Returns:
+            Whether it fits now. Otherwise, it was rejected.
+        """
         size = self.sizes[job]
         limits = None if filling is None else filling.begin(self, job)
         while size > self.free:
@@ -161,11 +169,69 @@ class World(ABC):
             assert event is not None, "hosts become free as long as jobs run"
             if filling is not None and limits is not None and size > self.free:
                 limits = filling.go_on(self, job, event, limits)
+        return True
 
     @property
     def is_over(self) -> bool:
         """Whether all jobs have started."""
         return len(self.started) == self.count
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether anything will happen even if no job starts."""
+        return self.next < self.count or bool(self.ends)
+
+    # Which jobs can start now
+
+    def fits(self, job: int) -> bool:
+        """Whether a waiting job can start now."""
+        return self.sizes[job] <= self.free
+
+    def fit(self, jobs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Whether each of these waiting jobs can start now."""
+        found: npt.NDArray[np.bool_] = self.log.sizes.take(jobs + self.first) <= self.free
+        return found
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no job can start now, whatever it asks for."""
+        return not self.free
+
+    def until_start(
+        self, jobs: npt.NDArray[np.int64], remaining: npt.NDArray[np.float64], running: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """The seconds until each of these waiting jobs can start at the latest, if it is the next one.
+
+        Args:
+            jobs: the jobs.
+            remaining: the seconds until the walltimes of the running jobs end, sorted.
+            running: the running jobs in the same order.
+        """
+        sizes = self.log.sizes
+        free = np.empty(len(running) + 1)
+        free[0] = self.free
+        free[1:] = sizes.take(running + self.first)
+        places = np.add.accumulate(free).searchsorted(sizes.take(jobs + self.first))
+        return np.concatenate((_NOW, remaining, _NOT_AT_ALL)).take(places)
+
+    def overtaking(self, jobs: Sequence[int], filling: Filling | None) -> list[int]:
+        """The places of the jobs that can start now while the first one of them waits, if only one of them starts.
+
+        Args:
+            jobs: waiting jobs, at least one.
+            filling: the kind of backfilling; None: each job that fits can start.
+        """
+        seconds, spare = filling.limits(self, jobs[0]) if filling else (float("inf"), 0)
+        sizes, walltimes, free, lasting = self.sizes, self.walltimes, self.free, seconds - self.now
+        return [
+            place
+            for place, job in enumerate(jobs)
+            if place and sizes[job] <= free and (walltimes[job] <= lasting or sizes[job] <= spare)
+        ]
+
+    def overtake(self, first: int, job: int, filling: Filling | None) -> None:
+        """Start a job that has left the queue, and that `overtaking` found, while another one waits."""
+        self.start(job)
 
     @property
     def waiting(self) -> int:
@@ -179,6 +245,28 @@ class World(ABC):
     def running(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """The latest ends of the running jobs, and the jobs."""
         return np.array(self.ends, np.float64), np.array(self.end_jobs, np.int64)
+
+    def pending(self) -> npt.NDArray[np.int64]:
+        """The submitted jobs that have not started."""
+        return self.head(self.count)
+
+    def shares(self) -> npt.NDArray[np.float64]:
+        """The free share of each resource, where jobs share hosts."""
+        raise NotImplementedError
+
+    def free_shares(self) -> dict[str, float]:
+        """The free share of each resource of the machine, by its name; empty where jobs do not share hosts."""
+        return {}
+
+    @property
+    def busy(self) -> int:
+        """The number of hosts that jobs have."""
+        return sum(self.sizes[job] for job in self.end_jobs)
+
+    @property
+    def counted(self) -> int:
+        """The number of jobs of the episode that have run or can run."""
+        return self.count
 
     def hosts_of(self, job: int) -> FrozenHosts | None:
         """The hosts of a job that has started; None in worlds that only know their number."""
@@ -280,3 +368,7 @@ class World(ABC):
     def rows(self) -> list[JobRow]:
         """The rows of the jobs that have ended, in the order of their ends."""
         return [self.row(job) for job in self.finished]
+
+
+_NOW = np.zeros(1)
+_NOT_AT_ALL = np.array([NEVER])  # hosts are asleep

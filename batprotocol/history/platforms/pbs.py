@@ -10,7 +10,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.history.platforms.hosts import SiteHost
 from batprotocol.requests.amounts import parse_count
 
-__all__ = ["hosts_of_pbs"]
+__all__ = ["hosts_of_pbs", "pbs_memory"]
 
 _SIZE: Final = re.compile(r"([0-9]{1,18})([kmgtp]?)([bw]?)", re.IGNORECASE | re.ASCII)
 _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
@@ -32,7 +32,7 @@ def hosts_of_pbs(nodes: Mapping[str, Any]) -> Iterator[SiteHost]:
             yield SiteHost(
                 name=name,
                 cores=max(_count(offer, "ncpus"), 1),
-                memory=_memory(offer.get("mem", 0)),
+                memory=pbs_memory(offer.get("mem", 0)),
                 gres=(("gpu", gpus),) if (gpus := _count(offer, "ngpus")) else (),
                 partitions=(queue,) if isinstance(queue, str) and queue else (),
             )
@@ -47,7 +47,7 @@ def _count(offer: Mapping[str, Any], key: str) -> int:
         raise InputError(error.reason, key) from None
 
 
-def _memory(value: Any) -> int:
+def pbs_memory(value: Any) -> int:
     """An amount of memory in bytes, as PBS writes it: `131900072kb`."""
     found = _SIZE.fullmatch(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else None
     if found is None:

@@ -21,7 +21,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 _RULER: Final = re.compile(r"-+(?: -+)* ?")
 _LONGEST_DELIMITER: Final = 16
 _LONGEST_ROW: Final = 1 << 20
-_MOST_STEPS: Final = 5_000
+_MOST_STEPS: Final = 2_000
 _TEXTS: Final = frozenset(
     ("jobname", "submitline", "comment", "admincomment", "systemcomment", "workdir", "extra", "container", "stdin",
      "stdout", "stderr", "wckey")
@@ -66,6 +66,10 @@ class Layout(NamedTuple):
     spans: tuple[tuple[int, int], ...] = ()
     header: str = ""
     lines: int = 0
+
+    def is_plain_before(self, column: int) -> bool:
+        """Whether no column before this one may hold the delimiter or an end of line, as users write it."""
+        return not _TEXTS.intersection(self.names[:column])
 
     def values(self, line: str) -> list[str] | None:
         """The values of a line; None if it cannot be divided into the columns."""

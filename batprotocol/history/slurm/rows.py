@@ -259,7 +259,9 @@ class Rows:
         line: int,
     ) -> Attempt:
         at = self._clock.at
-        submitted, eligible, started, ended = at(texts[0]), at(texts[1]), at(texts[2]), at(texts[3])
+        submit, eligibility, start, end = texts
+        submitted, started, ended = at(submit), at(start), at(end)
+        eligible = submitted if eligibility == submit else at(eligibility)
         suspended = 0.0 if suspended_text in _NO_SPAN else seconds_of(suspended_text)
         if elapsed_text.isdecimal() and len(elapsed_text) <= _SHORT:
             elapsed: float | None = int(elapsed_text)

@@ -6,7 +6,7 @@ take this way: `rules` reads the rules of a file with `tables`, and `membership`
 `jobs` has the jobs with their amounts, `pool` the free amounts of each host, `timeline` the future ones. `queue` has
 the jobs that wait, in order and by kind: `ranking` keeps the order, and `priorities` has the fair share of users.
 `limits` counts what users and accounts have. `planning` chooses the jobs that start, and `choosing` their hosts.
-`preempting` finds jobs that give way, and `lives` lets them run again.
+`preempting` finds jobs that give way, and `lives` lets them run again. With `steering`, somebody else chooses the jobs.
 """
 
 from __future__ import annotations

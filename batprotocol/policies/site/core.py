@@ -190,6 +190,9 @@ class Site:
         refusal = self._refusal_of_names(request)
         if refusal is not None:
             return refusal
+        longest = self._qos_time(request)
+        if longest < job.walltime < math.inf:
+            return f"its walltime is {job.walltime:g} s, and QOS {request.qos} allows {longest:g} s"
         names = request.partition or self._default
         for name in names:
             if name not in self._members:
@@ -274,12 +277,16 @@ class Site:
             return False
         del self._held[job.id]
         job.eligible = since
+        self._join(job)
+        return True
+
+    def _join(self, job: SiteJob) -> None:
+        """A job joins the queue, until its deadline at the latest."""
         self.queue.add(job)
         deadline = job.request.deadline
         if deadline is not None:
             latest = deadline.of(job.submitted) - (0.0 if math.isinf(job.walltime) else job.walltime)
             heappush(self._times, (latest, job.number, job.id))
-        return True
 
     def _see(self, job_ids: Iterable[str]) -> None:
         """The dependencies of these jobs may have changed."""
@@ -365,16 +372,17 @@ class Site:
         mode = self._preempting.mode_of(job)
         if mode == "cancel" or waited.request.requeue is False:
             return False
+        if self._refusal_of_deadline(waited, self._state.now) is not None:
+            return False
         life = self._lives.next(waited, progress if mode == "checkpoint" else None)
         self._actions.register(life.id, life.job, life.new_profile)
         again = SiteJob(life.id, life.job, waited.number, waited.submitted, waited.request)
         again.first_id, again.profile = waited.first_id, life.profile
         again.eligible = self._state.now
         again.lost = waited.lost + (0.0 if life.new_profile else self._state.now - job.started)
-        if self._prepare(again) is not None:  # it fitted before
-            return False
+        self._prepare(again)  # it fitted before
         self._usage.waits(again, 1)
-        self.queue.add(again)
+        self._join(again)
         return True
 
     def _extend_the_late(self) -> bool:

@@ -26,11 +26,11 @@ class Usage:
 
     def __init__(self, rules: SiteRules) -> None:
         self._rules = rules
-        self._running: dict[Scope, list[int]] = defaultdict(lambda: [0, 0, 0, 0])  # jobs, hosts, cores, GPUs
+        self._running: dict[Scope, list[int]] = defaultdict(_nothing)
         self._waiting: dict[Scope, int] = defaultdict(int)
 
     def _scopes(self, job: SiteJob) -> Iterator[tuple[Scope, Limits]]:
-        """The scopes that a job belongs to and that have limits."""
+        """The scopes that a job belongs to and that may have limits."""
         rules, request = self._rules, job.request
         user, account, qos = request.user, request.account, request.qos
         if rules.limits is not _NONE:
@@ -49,7 +49,7 @@ class Usage:
             yield ("QOS", qos), quality.limits
             yield (f"QOS {qos}, user", user), quality.per_user
             yield (f"QOS {qos}, account", account), quality.per_account
-        if request.array is not None and request.array.limit is not None:
+        if request.array is not None:
             yield ("array", job.array), Limits(running=request.array.limit)
 
     def refusal(self, job: SiteJob) -> str | None:
@@ -91,3 +91,8 @@ class Usage:
             used = self._running[scope]
             for place, more in enumerate(self._amounts(job)):
                 used[place] += change * more
+
+
+def _nothing() -> list[int]:
+    """Jobs, hosts, cores and GPUs; a function with a name, so that a site can be pickled."""
+    return [0, 0, 0, 0]

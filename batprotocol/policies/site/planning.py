@@ -175,10 +175,10 @@ class Planner:
         seen: set[int] = set()
         last = max(map(queue.precedence, self.heads.values()), default=_FIRST)
         for entry in queue.in_order():
-            if len(closed) >= len(queue.partitions):
+            if len(closed) >= len(queue.partitions) and seen.issuperset(self._fixed):
                 break
             place = entry.partition
-            if entry.job.id not in queue.jobs or place in closed:
+            if entry.job.id not in queue.jobs or (place in closed and entry.number not in self._fixed):
                 continue
             seen.add(entry.number)
             if not allowed(entry):
@@ -204,7 +204,7 @@ class Planner:
                 self.claimed(entry, reserved, state.now)
                 self._displace(entry, reserved, state)
                 continue
-            if claim is not None and claim(entry):
+            if claim is not None and not self._has_claim(entry) and claim(entry):
                 self._displace(entry, entry.reserved, state)
                 continue
             if not depth:
@@ -229,6 +229,10 @@ class Planner:
         if depth < math.inf:
             for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
                 self._release(entry)
+
+    def _has_claim(self, entry: Entry) -> bool:
+        """Whether jobs give way to the same job, perhaps in another partition."""
+        return bool(self._fixed) and any(other.number in self._fixed for other in entry.job.entries)
 
     def _step_back(self, entry: Entry) -> tuple[float, float]:
         """Drop the reservations of a lower tier or priority that could delay an entry.
@@ -270,7 +274,7 @@ class Planner:
         dropped = False
         own = [head for head in self.heads.values() if head.partition == place]
         for head in own:
-            if len(own) >= depth and head.number not in seen:
+            if len(own) >= depth and head.number not in seen and head.number not in self._fixed:
                 self._release(head)
                 dropped = True
         return dropped

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 
 from batprotocol.policies.site.pool import Amount, added, fits
@@ -143,6 +143,12 @@ class Timeline:
                 if choose is None or choose(found) is not None:
                     return time, found
         return math.inf, []
+
+    def moments(self) -> Iterator[tuple[int, float, Amount]]:
+        """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
+        for host, times in self._times.items():
+            for time, free in zip(times, self._free[host], strict=True):
+                yield host, time, free
 
     def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:
         """Whether an amount is free on a host for long enough from a time on that is earlier than `before`."""

@@ -3,14 +3,15 @@
 `observing` has the values that a simulation reports while it runs, and the interface of observers. `files` writes
 Batsim's result files, and `allocations` what jobs took of shared hosts. `statistics` (with `series`, `extended` and
 `precise` numbers) adds up important numbers. `metrics` computes the metrics of the field, with the names of a
-`catalogue`, `own` those of users, `workflows` those of each workflow. `result` has the results at the end: as text
-(`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts, and as `frames` of other
-libraries.
+`catalogue`, `own` those of users, `workflows` those of each workflow, and `grouping` those of groups of jobs, such as
+partitions. `result` has the results at the end: as text (`words`, and `steadiness`: whether the run was long enough),
+as a `summary` with charts, and as `frames` of other libraries.
 """
 
 from batprotocol.simulator.results.allocations import read_allocations, write_allocations
-from batprotocol.simulator.results.catalogue import METRICS, Metric
+from batprotocol.simulator.results.catalogue import METRICS, OF_WORKFLOWS, Metric
 from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
+from batprotocol.simulator.results.grouping import GROUPINGS, grouped, job_groups
 from batprotocol.simulator.results.metrics import (
     TAU,
     Distribution,
@@ -33,10 +34,12 @@ from batprotocol.simulator.results.observing import (
 from batprotocol.simulator.results.own import OwnMetric, load_metric, metric, metric_named, own_metrics
 from batprotocol.simulator.results.result import EnergyPoints, JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
-from batprotocol.simulator.results.workflows import WORKFLOW_METRICS, WorkflowResult, workflow_results
+from batprotocol.simulator.results.workflows import WORKFLOW_METRICS, WorkflowResult, workflow_means, workflow_results
 
 __all__ = [
+    "GROUPINGS",
     "METRICS",
+    "OF_WORKFLOWS",
     "TAU",
     "WORKFLOW_METRICS",
     "Distribution",
@@ -58,7 +61,9 @@ __all__ = [
     "Totals",
     "WorkflowResult",
     "bounded_slowdown",
+    "grouped",
     "jain_index",
+    "job_groups",
     "load_metric",
     "measured",
     "metric",
@@ -68,6 +73,7 @@ __all__ = [
     "read_allocations",
     "read_energy",
     "read_jobs",
+    "workflow_means",
     "workflow_results",
     "write_allocations",
     "write_real_execution",

@@ -13,7 +13,18 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["CLASSES", "METRICS", "PREFIXES", "TAU", "Metric", "flat", "metric_called", "of_class", "with_tau"]
+__all__ = [
+    "CLASSES",
+    "METRICS",
+    "OF_WORKFLOWS",
+    "PREFIXES",
+    "TAU",
+    "Metric",
+    "flat",
+    "metric_called",
+    "of_class",
+    "with_tau",
+]
 
 CLASSES: Final = ("short narrow", "short wide", "long narrow", "long wide")
 """The classes of jobs, by length and size, which may be measured separately."""
@@ -156,6 +167,31 @@ def _all() -> dict[str, Metric]:
 METRICS: Final = _all()
 """All metrics by their names. For a class of jobs, the name begins with the class: `short_narrow_mean_waiting_time`."""
 
+_HEFT: Final = "H. Topcuoglu, S. Hariri and M.-Y. Wu, TPDS 13(3), 2002"
+_EACH: Final = "the mean over the workflows whose tasks all succeeded"
+_WORKFLOWS: Final[tuple[tuple[str, str, str, str, Literal["less", "more"] | None, str], ...]] = (
+    (
+        *("mean_workflow_makespan", "mean makespan of a workflow", "s"),
+        *(f"last end of a task - arrival of the workflow; {_EACH}", "less", ""),
+    ),
+    (
+        *("mean_workflow_stretch", "mean stretch of a workflow", ""),
+        *(f"makespan / critical path; {_EACH}", "less", _HEFT),
+    ),
+    (
+        *("mean_workflow_efficiency", "mean efficiency of a workflow", ""),
+        *(f"core-seconds of its tasks / (cores * makespan); {_EACH}", "more", _HEFT),
+    ),
+    ("nb_workflows", "workflows", "", "workflows that arrived in the measured time", None, ""),
+    ("nb_failed_workflows", "failed workflows", "", "those of which a task did not succeed", "less", ""),
+)
+"""Name, label, unit, definition, better direction, source."""
+OF_WORKFLOWS: Final = {
+    name: Metric(name, label, definition, unit, source, better, name)
+    for name, label, unit, definition, better, source in _WORKFLOWS
+}
+"""The metrics of runs whose jobs name workflows, by their names. They are not in a `Metrics`."""
+
 _GETTERS: Final = tuple((each.name, attrgetter(each.path)) for each in METRICS.values())
 PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
 """The prefixes of the names of metrics for each class of jobs."""
@@ -209,7 +245,7 @@ def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
     Raises:
         InputError: there is no such metric; the error suggests similar names.
     """
-    known = {**METRICS, **{each.name: each for each in own}}
+    known = {**METRICS, **OF_WORKFLOWS, **{each.name: each for each in own}}
     if name in known:
         return known[name]
     for prefix, jobs in PREFIXES.items():

@@ -25,10 +25,13 @@ __all__ = [
     "Distribution",
     "JobTimes",
     "MeasuredRun",
+    "MeasuredTime",
     "Metrics",
     "bounded_slowdown",
+    "expect_usable",
     "jain_index",
     "measured",
+    "metrics_of",
     "per_processor_bounded_slowdown",
 ]
 
@@ -241,12 +244,9 @@ def measured(
     Raises:
         InputError: an argument is out of its range, or one of your own metrics cannot be measured.
     """
-    if hosts <= 0 or not tau > 0 or (wide is None) != (long is None):
-        raise InputError(
-            f"expected hosts > 0, tau > 0 and both or none of wide and long, got {shown((hosts, tau, wide, long))}"
-        )
-    if not (warm_up >= 0 and cool_down >= 0 and warm_up + cool_down < 1):
-        raise InputError(f"expected a warm-up and cool-down >= 0, below 1 together, got {shown((warm_up, cool_down))}")
+    expect_usable(hosts, tau, warm_up, cool_down)
+    if (wide is None) != (long is None):
+        raise InputError(f"expected both or none of wide and long, got {shown((wide, long))}")
     if (begin is not None and warm_up) or (end is not None and cool_down):
         raise InputError("begin is in place of a warm-up, and end in place of a cool-down: give one of both")
     if begin is not None and end is not None and not begin < end:
@@ -261,17 +261,17 @@ def measured(
             rejected.append(row.submission_time)
         else:
             jobs.append(job)
-    time = _Time.between(jobs, rejected, warm_up, cool_down).within(begin, end)
+    time = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
         for name in CLASSES:
             length, size = name.split()
             part = [job for job in jobs if _is(job, size, length, wide, long)]
-            classes[name] = _of([job for job in part if time.has(job.submission)], part, time, hosts, tau, users)
+            classes[name] = metrics_of([job for job in part if time.has(job.submission)], part, time, hosts, tau, users)
     joules = consumed_joules if time.is_whole else None if energy is None else _consumed(energy, *time.of(counted))
     found = replace(
-        _of(counted, jobs, time, hosts, tau, users),
+        metrics_of(counted, jobs, time, hosts, tau, users),
         nb_rejected=sum(map(time.has, rejected)),
         consumed_joules=joules,
         classes=classes,
@@ -279,11 +279,23 @@ def measured(
     return _with_own(found, chosen, every, time, hosts, users, wide, long) if chosen else found
 
 
+def expect_usable(hosts: int, tau: float, warm_up: float, cool_down: float) -> None:
+    """Refuse arguments that are out of their ranges.
+
+    Raises:
+        InputError: one of them is.
+    """
+    if hosts <= 0 or not tau > 0:
+        raise InputError(f"expected hosts > 0 and tau > 0, got {shown((hosts, tau))}")
+    if not (warm_up >= 0 and cool_down >= 0 and warm_up + cool_down < 1):
+        raise InputError(f"expected a warm-up and cool-down >= 0, below 1 together, got {shown((warm_up, cool_down))}")
+
+
 def _with_own(
     found: Metrics,
     own: Sequence[OwnMetric],
     rows: Sequence[JobRow],
-    time: _Time,
+    time: MeasuredTime,
     hosts: int,
     users: Mapping[str, object] | None,
     wide: int | None,
@@ -312,7 +324,7 @@ def _is(job: JobTimes, size: str, length: str, wide: int, long: float) -> bool:
     return (job.hosts > wide) == (size == "wide") and (job.runtime > long) == (length == "long")
 
 
-class _Time(NamedTuple):
+class MeasuredTime(NamedTuple):
     """The measured time; None: from the first submission on, and to the last end."""
 
     begin: float | None
@@ -321,7 +333,9 @@ class _Time(NamedTuple):
     """Whether both are given as times, and not by the submissions of jobs."""
 
     @classmethod
-    def between(cls, jobs: Sequence[JobTimes], rejected: Sequence[float], warm_up: float, cool_down: float) -> _Time:
+    def between(
+        cls, jobs: Sequence[JobTimes], rejected: Sequence[float], warm_up: float, cool_down: float
+    ) -> MeasuredTime:
         submissions = [job.submission for job in jobs] + list(rejected) if warm_up or cool_down else []
         if not submissions:
             return cls(None, None)
@@ -329,10 +343,10 @@ class _Time(NamedTuple):
         span = last - first
         return cls(first + warm_up * span if warm_up else None, last - cool_down * span if cool_down else None)
 
-    def within(self, begin: float | None, end: float | None) -> _Time:
+    def within(self, begin: float | None, end: float | None) -> MeasuredTime:
         """The same time, from `begin` on and until shortly before `end`."""
         last = self.end if end is None else math.nextafter(end, -math.inf)
-        return _Time(self.begin if begin is None else begin, last, begin is not None and end is not None)
+        return MeasuredTime(self.begin if begin is None else begin, last, begin is not None and end is not None)
 
     @property
     def is_whole(self) -> bool:
@@ -350,10 +364,10 @@ class _Time(NamedTuple):
         return begin, max(begin, end)
 
 
-def _of(
+def metrics_of(
     jobs: Sequence[JobTimes],
     running: Sequence[JobTimes],
-    time: _Time,
+    time: MeasuredTime,
     hosts: int,
     tau: float,
     users: Mapping[str, object] | None,
@@ -363,7 +377,7 @@ def _of(
     begin, end = time.of(jobs)
     duration = end - begin
     capacity = hosts * duration
-    first, last = (begin, end) if time.is_whole else _Time(None, None).of(running)
+    first, last = (begin, end) if time.is_whole else MeasuredTime(None, None).of(running)
 
     def over(value: Callable[[JobTimes], float]) -> Distribution:
         return Distribution.of(map(value, jobs))

@@ -18,7 +18,15 @@ from typing import Any, Final, Literal, TypeAlias, overload
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator.results.catalogue import METRICS, PREFIXES, TAU, Metric, metric_called, with_tau
+from batprotocol.simulator.results.catalogue import (
+    METRICS,
+    OF_WORKFLOWS,
+    PREFIXES,
+    TAU,
+    Metric,
+    metric_called,
+    with_tau,
+)
 from batprotocol.simulator.results.observing import JobRow
 
 __all__ = ["OwnMetric", "load_metric", "metric", "metric_named", "own_metrics"]
@@ -188,7 +196,7 @@ def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise InputError(f"expected a function with a name, got {shown(name)}: define it with def")
     taken = next((each for each in PREFIXES if name.startswith(each)), None)
-    if name in METRICS or taken:
+    if name in METRICS or name in OF_WORKFLOWS or taken:
         why = f"metrics of {PREFIXES[taken]} jobs begin like this" if taken else "the library has a metric of this name"
         raise InputError(f"a metric of your own cannot be called {shown(name)}: {why}; use another name")
 

@@ -7,8 +7,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from batprotocol.model import FinalJobState
+from batprotocol.requests import Allocated
+from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results import frames
 from batprotocol.simulator.results.files import read_energy, read_jobs
+from batprotocol.simulator.results.grouping import grouped, job_groups
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
 from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer, Totals
 from batprotocol.simulator.results.own import OwnMetric
@@ -208,6 +211,56 @@ class Result:
             energy=self.energy_over_time if warm_up or cool_down else None,
             wide=wide,
             long=long,
+            warm_up=warm_up,
+            cool_down=cool_down,
+            own=own,
+        )
+
+    def grouped(
+        self,
+        by: str,
+        workloads: Workload | Iterable[Workload],
+        allocations: Iterable[Allocated] = (),
+        *,
+        tau: float = TAU,
+        warm_up: float = 0.0,
+        cool_down: float = 0.0,
+        own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
+    ) -> dict[str, Metrics]:
+        """The metrics of each group of jobs, by the names of the groups; `-` has the jobs without a group.
+
+        Args:
+            by: `partition`, `qos`, `account`, `size`, `user` or `workflow`, see `GROUPINGS`.
+            workloads: the workloads that were simulated, in the same order.
+            allocations: the amounts that jobs took of their hosts, such as `Policy.allocated`: partitions are then
+                those in which jobs ran, and jobs that ran again after a preemption are in the groups of the first run.
+            tau: the bound of bounded slowdowns, in seconds.
+            warm_up: see `metrics`.
+            cool_down: see `metrics`.
+            own: your own metrics.
+
+        Raises:
+            InputError: an argument is out of its range, or one of your own metrics cannot be measured.
+
+        >>> from batprotocol.model import DelayProfile
+        >>> from batprotocol.policies import named
+        >>> from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
+        >>> nap = DelayProfile(60.0)
+        >>> jobs = [StaticJob(f"{n}", 0.0, 1, nap, extra_data='{"qos": "low"}') for n in range(3)]
+        >>> workload = Workload([*jobs, StaticJob("other", 0.0, 1, nap)])
+        >>> result = simulate(described_platform("n[0-1]"), workload, named("fcfs")())
+        >>> {name: round(found.waiting.mean) for name, found in result.grouped("qos", workload).items()}
+        {'low': 20, '-': 60}
+        """
+        given = [workloads] if isinstance(workloads, Workload) else list(workloads)
+        groups = job_groups(given, allocations)
+        return grouped(
+            self.jobs,
+            self.host_count,
+            by,
+            groups,
+            tau=tau,
+            users=groups["user"] or None,
             warm_up=warm_up,
             cool_down=cool_down,
             own=own,

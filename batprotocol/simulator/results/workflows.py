@@ -18,7 +18,7 @@ from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results.catalogue import Metric
 from batprotocol.simulator.results.observing import JobRow
 
-__all__ = ["WORKFLOW_METRICS", "WorkflowResult", "workflow_results"]
+__all__ = ["WORKFLOW_METRICS", "WorkflowResult", "workflow_means", "workflow_results"]
 
 _HEFT: Final = "H. Topcuoglu, S. Hariri and M.-Y. Wu, TPDS 13(3), 2002"
 
@@ -105,6 +105,26 @@ def workflow_results(
             workflows.setdefault(request.workflow, {})[name] = time, request
     known = {f"{row.workload_name}!{row.job_id}": row for row in rows} if workflows else {}
     return {name: _result(name, tasks, known, cores) for name, tasks in workflows.items()}
+
+
+def workflow_means(results: Iterable[WorkflowResult]) -> dict[str, float]:
+    """The metrics of all workflows of a run by the names of `OF_WORKFLOWS`: means, and how many there are.
+
+    Args:
+        results: the results of the workflows. Without any, there are no metrics.
+
+    >>> workflow_means([WorkflowResult(name="a", tasks=1, failed=0, arrival=0.0, makespan=4.0, stretch=2.0)])
+    {'nb_workflows': 1.0, 'nb_failed_workflows': 0.0, 'mean_workflow_makespan': 4.0, 'mean_workflow_stretch': 2.0}
+    """
+    given = list(results)
+    if not given:
+        return {}
+    found = {"nb_workflows": float(len(given)), "nb_failed_workflows": float(sum(each.failed > 0 for each in given))}
+    for field in ("makespan", "stretch", "efficiency"):
+        values = [value for each in given if (value := getattr(each, field)) is not None]
+        if values:
+            found[f"mean_workflow_{field}"] = math.fsum(values) / len(values)
+    return found
 
 
 def _result(

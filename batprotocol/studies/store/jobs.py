@@ -10,36 +10,47 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from batprotocol.errors import PackageMissing, StudyError
+from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
 from batprotocol.requests import Allocated
-from batprotocol.simulator.results import JobRow, read_allocations, read_jobs
+from batprotocol.simulator.results import JobRow, WorkflowResult, read_allocations, read_jobs
 from batprotocol.simulator.results.frames import JOB_KINDS
+from batprotocol.simulator.results.grouping import JobGroups
 
 __all__ = [
     "ALLOCATIONS",
     "CSV",
+    "GROUPS",
     "PARQUET",
     "USERS",
+    "WORKFLOWS",
     "allocations_in",
     "as_parquet",
     "can_write_parquet",
+    "groups_in",
     "jobs_in",
     "rounded",
     "users_in",
+    "workflows_in",
 ]
 
 CSV: Final = "jobs.csv"
 PARQUET: Final = "jobs.parquet"
 ALLOCATIONS: Final = "allocations.csv"
 """The file with what each started job took of its hosts, of runs whose jobs shared hosts."""
+GROUPS: Final = "groups.json"
+"""The file with the groups that jobs belong to, such as partitions, of runs whose jobs ask for some."""
+WORKFLOWS: Final = "workflows.json"
+"""The file with the results of each workflow, of runs whose jobs name some."""
 USERS: Final = "users.json"
 """The file with the user of each job, by its full name."""
+Kind = TypeVar("Kind")
+
 _USER: Final = "user"
 _DECIMALS: Final = 6
 """The number of decimals in a jobs.csv."""
@@ -145,6 +156,47 @@ def allocations_in(folder: str) -> list[Allocated]:
     """
     path = os.path.join(folder, ALLOCATIONS)
     return read_allocations(path) if os.path.isfile(path) else []
+
+
+def groups_in(folder: str) -> JobGroups:
+    """The groups that the jobs of a run belong to, by the ways to group them; empty if its jobs asked for none.
+
+    Args:
+        folder: the folder of the run.
+
+    Raises:
+        PackageMissing: the jobs are Parquet, and the package for that is missing.
+        InputError: its groups.json cannot be used.
+        OSError: a file cannot be read.
+    """
+    users = users_in(folder) or {}
+    found = _json(folder, GROUPS, dict[str, dict[str, str]]) or {}
+    return {**found, "user": {name: str(user) for name, user in users.items()} | found.get("user", {})}
+
+
+def workflows_in(folder: str) -> list[WorkflowResult]:
+    """The results of the workflows of a run; empty if its jobs named none.
+
+    Args:
+        folder: the folder of the run.
+
+    Raises:
+        InputError: its workflows.json cannot be used.
+        OSError: it cannot be read.
+    """
+    return _json(folder, WORKFLOWS, list[WorkflowResult]) or []
+
+
+def _json(folder: str, name: str, kind: type[Kind]) -> Kind | None:
+    """The values in a file of a run; None if there is no such file."""
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        try:
+            return msgspec.json.decode(file.read(), type=kind)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise InputError(f"the file of the run cannot be used: {error}", file=path) from None
 
 
 def users_in(folder: str) -> dict[str, Any] | None:

@@ -1,0 +1,278 @@
+"""A site whose jobs somebody else starts, one at a time, such as an agent that learns.
+
+The jobs, hosts, limits and dependencies are those of `Site`. This module must not know who decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
+from batprotocol.policies.backfilling import NoBackfilling
+from batprotocol.policies.jobs import State
+from batprotocol.policies.orders import Order
+from batprotocol.policies.site.core import Site
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.planning import Planner, Settings, Start
+from batprotocol.policies.site.pool import WHOLE, Amount
+from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.walltimes import AsRequested
+from batprotocol.requests import Request
+
+__all__ = ["Steered", "is_simple"]
+
+_NO_PLAN: Final = Settings()
+
+
+class Steered(Site):
+    """A site whose jobs are started from outside. No job gives way to another one.
+
+    Args:
+        hosts: the computation hosts.
+        rules: partitions, qualities of service, accounts and limits.
+        state: the time and the running jobs; the site keeps the jobs, and its owner the time.
+        order: the order in which jobs are tried while another one waits.
+        ranking: which of the hosts with space a job gets: a name of `RANKINGS`, or `best-fit`.
+        contiguous: whether all jobs need hosts with consecutive numbers.
+
+    Attributes:
+        rejected: why each job was rejected that was, by its id.
+
+    Raises:
+        InputError: a property of a host, or a name in the rules, cannot be used.
+    """
+
+    def __init__(
+        self,
+        hosts: Iterable[Host],
+        rules: SiteRules,
+        state: State,
+        order: Order,
+        *,
+        ranking: str = "numbers",
+        contiguous: bool = False,
+    ) -> None:
+        self.rejected: dict[str, str] = {}
+        super().__init__(
+            *(hosts, rules, state, order, NoBackfilling(), AsRequested(), _Rejections(self.rejected)),
+            ranking=ranking,
+            contiguous=contiguous,
+        )
+        self._planner: _Plan = _Plan(
+            _NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._partition_hosts
+        )
+
+    @property
+    def free(self) -> dict[int, Amount]:
+        """The free amount of each host."""
+        return self._pool.free
+
+    @property
+    def unused(self) -> int:
+        """The number of hosts that no job has."""
+        return sum(free[0] == WHOLE for free in self._pool.free.values())
+
+    @property
+    def held(self) -> list[str]:
+        """The jobs whose time or dependency has not come."""
+        return list(self._held)
+
+    # What happens
+
+    def ended_before(self, job_id: str, request: Request) -> None:
+        """A job had succeeded before the first one was submitted. Others can depend on it."""
+        self._dependencies.submitted(job_id, request, 0.0)
+        self._dependencies.ended(job_id, FinalJobState.COMPLETED_SUCCESSFULLY, 0.0)
+
+    def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
+        job = super().ended(job_id, ended, progress)
+        if job is not None:
+            del self._state.running[job_id]
+            self._state.endings.remove(job.ending)
+        return job
+
+    def passed(self) -> bool:
+        self._timeline.advance(self._state.now)
+        return super().passed()
+
+    def wakes_at(self) -> float:
+        return self._times[0][0] if self._times else math.inf
+
+    # Which jobs can start
+
+    def has_space(self, job_id: str) -> bool:
+        """Whether a job of the queue can start now: hosts have space for it, and limits let it start."""
+        job = self.queue.jobs[job_id]
+        if self._usage.blocked(job):
+            return False
+        if is_simple(job.request):
+            return any(len(entry.kind.fitting) >= job.size for entry in job.entries)
+        return self._space(job) is not None
+
+    def _space(self, job: SiteJob) -> Start | None:
+        """The first partition in which hosts have space for a job now, and its hosts there."""
+        for entry in job.entries:
+            fitting = entry.kind.fitting
+            if len(fitting) >= job.size:
+                hosts = self._chooser.choose(list(fitting), job.size, job.request, self._pool.free)
+                if hosts is not None:
+                    return entry, hosts
+        return None
+
+    def moments(self) -> Iterator[tuple[int, float, Amount]]:
+        """The future of all hosts, as far as walltimes show: see `Timeline.moments`."""
+        return self._timeline.moments()
+
+    def earliest(self, entry: Entry) -> float:
+        """When hosts have space for an entry at the latest, if no other one starts before; infinity: nobody knows.
+
+        Limits are not considered.
+        """
+        return self._planner.earliest(entry, self._state.now)
+
+    def overtaking(self, first_id: str, settings: Settings) -> dict[str, Start]:
+        """The jobs of the queue each of which can start now while another job waits, without delaying that one.
+
+        Args:
+            first_id: the job that waits.
+            settings: the kind of backfilling.
+
+        Returns:
+            The partition and the hosts in which each of them can start, by its id.
+        """
+        first = self.queue.jobs[first_id]
+        self._planner.settings = settings
+        self._reserve(first)
+        found: dict[str, Start] = {}
+        for job_id, job in self.queue.jobs.items():
+            if job is first or self._usage.blocked(job):
+                continue
+            for entry in job.entries:
+                if len(entry.kind.fitting) >= job.size:
+                    hosts, has_moved = self._planner.beside(entry, self._state)
+                    if has_moved:
+                        self._reserve(first)
+                    if hosts is not None:
+                        found[job_id] = entry, hosts
+                        break
+        self._planner.clear()
+        return found
+
+    def _reserve(self, first: SiteJob) -> None:
+        """Reserve hosts for a job, unless limits keep it from starting."""
+        if self._usage.blocked(first):
+            self._planner.clear()
+        else:
+            self._planner.reserve(first, self._state)
+
+    # Jobs start
+
+    def start_job(self, job_id: str, where: Start | None = None) -> SiteRunning:
+        """Start a job of the queue that `has_space`.
+
+        Args:
+            job_id: the job.
+            where: the partition and the hosts, as `overtaking` returns them; None: the first ones with space.
+        """
+        found = where or self._space(self.queue.jobs[job_id])
+        assert found is not None, "the job has space"
+        self._start(*found, self._note)
+        return self._running[job_id]
+
+    def start_others(self, first_id: str, settings: Settings) -> Iterator[SiteRunning]:
+        """Start the jobs that may start while another job waits, in their order.
+
+        Args:
+            first_id: the job that waits.
+            settings: the kind of backfilling.
+        """
+        first = self.queue.jobs[first_id]
+        self._planner.settings = settings
+        self._reserve(first)
+        for entry, hosts in self._planner.others(self._state, lambda entry: self._may_overtake(entry, first)):
+            self._start(entry, hosts, self._note)
+            yield self._running[entry.job.id]
+
+    def _may_overtake(self, entry: Entry, first: SiteJob) -> bool:
+        return entry.job is not first and self._is_allowed(entry)
+
+    def _note(self, job: SiteRunning) -> None:
+        self._state.running[job.waited.id] = job
+        self._state.endings.add(job.ending)
+
+
+def is_simple(request: Request) -> bool:
+    """Whether a job can have any hosts that have space, whichever they are together."""
+    constraint = request.constraint
+    return not request.contiguous and (constraint is None or not (constraint.same or constraint.counts))
+
+
+class _Plan(Planner):
+    """A plan with a reservation for one job, which somebody else has chosen."""
+
+    def clear(self) -> None:
+        """Drop all reservations."""
+        for head in list(self.heads.values()):
+            self._release(head)
+        self._gaps.clear()
+        self._harm.clear()
+
+    def reserve(self, job: SiteJob, state: State) -> None:
+        """Reserve hosts for a job in the partition in which it can start first, if the settings say so."""
+        kept = next((entry for entry in job.entries if entry.number in self.heads), None)
+        if self.settings.once and kept is not None:
+            start, hosts = max(kept.start, state.now), kept.reserved
+            self.clear()
+            self._put(kept, start, hosts)
+            return
+        self.clear()
+        if self.settings.depth and self.settings.backfills:
+            starts = [(self.earliest(entry, state.now), place) for place, entry in enumerate(job.entries)]
+            self._reserve(job.entries[min(starts)[1]], state)
+
+    def earliest(self, entry: Entry, now: float) -> float:
+        """When hosts have space for an entry, at the latest; infinity: that is not known."""
+        job, kind = entry.job, entry.kind
+        free, request = self._pool.capacity, job.request
+        choose: Callable[[Any], list[int] | None] = lambda hosts: self._chooser.choose(hosts, job.size, request, free)  # noqa: E731
+        return self._timeline.earliest(kind.hosts, job.size, kind.amount, entry.expected, now, choose)[0]
+
+    def beside(self, entry: Entry, state: State) -> tuple[list[int] | None, bool]:
+        """Hosts on which an entry can start now without delaying the job that has a reservation; None: there are none.
+
+        Returns:
+            The hosts, and whether the reservation has moved to other ones.
+        """
+        hosts = self._now(entry, state)
+        if hosts is not None or not (self.settings.moves and self._may_move(entry, state)):
+            return (hosts if hosts is not None and self._spares(entry, hosts, state) else None), False
+        hosts = self._beside_moved(entry, state)
+        return hosts, hosts is not None
+
+    def others(self, state: State, allowed: Callable[[Entry], bool]) -> Iterator[Start]:
+        """The entries that start before the job that has a reservation, each one before the next one is asked for."""
+        return self._backfilled(state, allowed)
+
+
+class _Rejections:
+    """Keeps the reasons of rejections. Its owner does all else."""
+
+    def __init__(self, rejected: dict[str, str]) -> None:
+        self.rejected = rejected
+
+    def execute(self, job_id: str, hosts: list[int], mapping: list[int] | None) -> str | None:
+        return None
+
+    def reject(self, job_id: str, why: str) -> None:
+        self.rejected[job_id] = why
+
+    def kill(self, job_ids: list[str]) -> None:
+        """No job gives way."""
+
+    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
+        """No job runs again."""
+
+    def finish(self) -> None:
+        """Nobody registers jobs."""

@@ -1,0 +1,256 @@
+"""The metrics of groups of jobs: by partition, QOS, account, user, workflow and size class.
+
+Each group is measured on the whole machine and in the same time, so utilisations add up. This module must not know how
+a metric is computed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from msgspec.structs import replace
+
+from batprotocol.errors import InputError, shown
+from batprotocol.requests import Allocated, Request, read_request
+from batprotocol.requests.fitting import needs_of
+from batprotocol.simulator.inputs.workload import Workload
+from batprotocol.simulator.results.catalogue import TAU
+from batprotocol.simulator.results.metrics import (
+    JobTimes,
+    MeasuredRun,
+    MeasuredTime,
+    Metrics,
+    expect_usable,
+    metrics_of,
+)
+from batprotocol.simulator.results.observing import JobRow
+from batprotocol.simulator.results.own import OwnMetric, own_metrics
+
+__all__ = ["GROUPINGS", "JobGroups", "grouped", "job_groups", "size_class", "with_allocations"]
+
+GROUPINGS: Final[Mapping[str, str]] = {
+    "partition": "The partition that a job ran in, if allocations are known; else the partitions that it asks for.",
+    "qos": "The QOS that it asks for.",
+    "account": "The account that it asks for.",
+    "size": "Its size class: its hosts, or the cores of a job that shares hosts, up to the next power of two.",
+    "user": "Its user.",
+    "workflow": "Its workflow.",
+}
+"""The ways to group jobs, with their meanings. Jobs without a value are in the group `-`."""
+
+JobGroups: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The group of each job by its full name, for each of `GROUPINGS`. Sizes are only those of jobs that share hosts."""
+
+_NOBODY: Final = "-"
+_DIGITS: Final = re.compile("([0-9]{1,18})", re.ASCII)
+
+
+def size_class(number: int, unit: str = "host") -> str:
+    """The size class of a job: up to the next power of two.
+
+    Args:
+        number: the number of its hosts or cores.
+        unit: `host` or `core`.
+
+    >>> size_class(1), size_class(2), size_class(3), size_class(8, "core"), size_class(9, "core")
+    ('1 host', '2 hosts', '3-4 hosts', '5-8 cores', '9-16 cores')
+    """
+    most = 1 << max(number - 1, 0).bit_length()
+    least = most // 2 + 1
+    return f"{least}-{most} {unit}s" if least < most else f"{most} {unit}{'s' * (most > 1)}"
+
+
+def job_groups(workloads: Iterable[Workload], allocations: Iterable[Allocated] = ()) -> JobGroups:
+    """The groups that the jobs of a run belong to.
+
+    Args:
+        workloads: the workloads, in the order in which they were simulated.
+        allocations: see `with_allocations`.
+
+    A request that cannot be read groups nothing; built-in policies reject such a job.
+    """
+    found: dict[str, dict[str, str]] = {key: {} for key in GROUPINGS}
+    for number, each in enumerate(workloads):
+        workload = each.named(f"w{number}")
+        sharing = False
+        for name, text in workload.extra_data():
+            request = _request(text)
+            sharing = sharing or not request.is_whole
+            for key, label in _labels(request).items():
+                found[key][name] = label
+        for _, name, job in workload if sharing else ():
+            request = _request(job.extra_data)
+            if not request.is_whole:
+                cores = needs_of(request, max(job.resource_request, 1)).cores or 1
+                found["size"][name] = size_class(job.resource_request * cores, "core")
+    return with_allocations(found, allocations)
+
+
+def with_allocations(groups: JobGroups, allocations: Iterable[Allocated]) -> JobGroups:
+    """The groups of jobs, with the partitions that they ran in, and also of jobs that ran again after a preemption.
+
+    Args:
+        groups: the groups of jobs by what they ask for.
+        allocations: the amounts that started jobs took of their hosts, such as `Policy.allocated`.
+    """
+    taken_hosts = list(allocations)
+    if not taken_hosts:
+        return groups
+    found = {key: dict(groups.get(key, {})) for key in GROUPINGS}
+    for taken in taken_hosts:
+        if taken.first_id != taken.job_id:
+            for labels in found.values():
+                if taken.first_id in labels:
+                    labels[taken.job_id] = labels[taken.first_id]
+        if taken.partition:
+            found["partition"][taken.job_id] = taken.partition
+        if taken.whole:
+            found["size"].pop(taken.job_id, None)
+    return found
+
+
+def _request(extra_data: str | None) -> Request:
+    try:
+        return read_request(extra_data)
+    except InputError:
+        return read_request(None)
+
+
+def _labels(request: Request) -> dict[str, str]:
+    """The groups of a job that asks for this, without its size class."""
+    given = {
+        "partition": ",".join(request.partition) or None,
+        "qos": request.qos,
+        "account": request.account,
+        "user": request.user,
+        "workflow": request.workflow,
+    }
+    return {key: str(value) for key, value in given.items() if value is not None}
+
+
+def grouped(
+    rows: Iterable[JobRow],
+    hosts: int,
+    by: str,
+    groups: JobGroups,
+    *,
+    tau: float = TAU,
+    users: Mapping[str, object] | None = None,
+    warm_up: float = 0.0,
+    cool_down: float = 0.0,
+    begin: float | None = None,
+    end: float | None = None,
+    own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
+) -> dict[str, Metrics]:
+    """The metrics of each group of jobs, by the names of the groups.
+
+    All groups have the measured time of the whole run. The utilisation of a group is that of all hosts by its jobs. Its
+    loss of capacity counts the hosts that no job of any group used while its jobs were waiting. Its makespan is from
+    its own first submission to its own last end. The energy is not known.
+
+    Args:
+        rows: the rows of all jobs.
+        hosts: the number of computation hosts, > 0.
+        by: one of `GROUPINGS`.
+        groups: the groups of the jobs, see `job_groups`.
+        tau: as for `measured`, like all others.
+        users: the user of each job, by its full name.
+        warm_up: the share of the time of submissions that is left out at its beginning.
+        cool_down: the share that is left out at its end.
+        begin: the time at which the measured time begins, in place of a warm-up.
+        end: the time at which it ends, in place of a cool-down.
+        own: your own metrics.
+
+    Raises:
+        InputError: an argument is out of its range, or one of your own metrics cannot be measured.
+    """
+    if by not in GROUPINGS:
+        raise InputError(f"expected one of {', '.join(GROUPINGS)}, got {shown(by)}")
+    expect_usable(hosts, tau, warm_up, cool_down)
+    every, chosen, labels = list(rows), own_metrics(own), groups.get(by, {})
+    parts: dict[str, list[JobRow]] = {}
+    for row in every:
+        name = f"{row.workload_name}!{row.job_id}"
+        label = labels.get(name)
+        if label is None:
+            label = size_class(row.requested_number_of_resources) if by == "size" else _NOBODY
+        parts.setdefault(label, []).append(row)
+    jobs = [job for row in every if (job := JobTimes.of(row)) is not None]
+    rejected = [row.submission_time for row in every if row.starting_time is None]
+    counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
+    begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
+    time = MeasuredTime(begin, end, counting.is_window)
+    idle = _Idle(jobs, hosts, begin, end)
+    found: dict[str, Metrics] = {}
+    for label in sorted(parts, key=_natural):
+        ran = [(row, job) for row in parts[label] if (job := JobTimes.of(row)) is not None]
+        counted = [(row, job) for row, job in ran if counting.has(job.submission)]
+        running = [job for _, job in ran]
+        metrics = replace(
+            metrics_of([job for _, job in counted], running, time, hosts, tau, users),
+            nb_rejected=sum(row.starting_time is None and counting.has(row.submission_time) for row in parts[label]),
+            loss_of_capacity=idle.while_waiting(running) / (hosts * (end - begin)) if end > begin else 0.0,
+        )
+        if chosen:
+            run = MeasuredRun(hosts=hosts, begin=begin, end=end, metrics=metrics, rows=every, users=users)
+            values = {each.name: each.value([row for row, _ in counted], run) for each in chosen}
+            metrics = replace(metrics, own=values)
+        found[label] = metrics
+    return found
+
+
+def _natural(label: str) -> tuple[bool, bool, list[tuple[int, int | str]]]:
+    """A key by which 9 comes before 10, hosts before cores, and jobs without a group last."""
+    parts = _DIGITS.split(label)
+    return (
+        label == _NOBODY,
+        label.endswith((" core", " cores")),
+        [(0, int(part)) if number % 2 else (1, part) for number, part in enumerate(parts) if part],
+    )
+
+
+class _Idle:
+    """The host-seconds that no job used, over time.
+
+    Args:
+        jobs: all jobs.
+        hosts: the number of hosts.
+        begin: the beginning of the measured time.
+        end: its end.
+    """
+
+    def __init__(self, jobs: Iterable[JobTimes], hosts: int, begin: float, end: float) -> None:
+        self._begin, self._end = begin, end
+        changes: dict[float, int] = {begin: 0, end: 0}
+        for job in jobs:
+            _, start, finish = job.within(begin, end)[:3]
+            changes[start] = changes.get(start, 0) + job.hosts
+            changes[finish] = changes.get(finish, 0) - job.hosts
+        self._times = sorted(changes)
+        self._idle: list[int] = []  # from each time on
+        self._sums: list[float] = []  # host-seconds before each time
+        busy, total, last = 0, 0.0, begin
+        for time in self._times:
+            total += max(hosts - busy, 0) * (time - last)
+            self._sums.append(total)
+            busy += changes[time]
+            self._idle.append(max(hosts - busy, 0))
+            last = time
+
+    def _until(self, time: float) -> float:
+        place = bisect_right(self._times, time) - 1
+        return self._sums[place] + self._idle[place] * (time - self._times[place])
+
+    def while_waiting(self, jobs: Sequence[JobTimes]) -> float:
+        """The idle host-seconds while one of these jobs was waiting."""
+        found: list[float] = []
+        last = self._begin
+        for submission, start in sorted(job.within(self._begin, self._end)[:2] for job in jobs):
+            if start > last:
+                found.append(self._until(start) - self._until(max(submission, last)))
+                last = start
+        return math.fsum(found)

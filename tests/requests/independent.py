@@ -1,0 +1,579 @@
+"""An independent check of jobs that share hosts: it counts from the results alone.
+
+It looks at the rows of jobs.csv, at the amounts that a site recorded, at what the jobs asked for, at the properties of
+the hosts, and at the tables of the rules. It uses nothing of the library's own plans, pools, timelines and limits. The
+meanings are those of `docs/reference/requests.md`, written a second time, as slow and as simple as can be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from batprotocol.model import FinalJobState, parse_hosts
+
+__all__ = ["Check", "Host", "Run", "accepts", "host_of", "ways"]
+
+LATE = 0.02
+"""Seconds by which messages and calls are late."""
+JUST = 1e-6
+"""Seconds by which sums of floats differ."""
+DONE, KILLED, REJECTED = (
+    FinalJobState.COMPLETED_SUCCESSFULLY,
+    FinalJobState.COMPLETED_KILLED,
+    FinalJobState.REJECTED,
+)
+UNITS = {"G": 2**30, "M": 2**20}
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host by its properties."""
+
+    name: str
+    cores: int
+    memory: float
+    gpus: Mapping[str, int]  # by type; "" for those without one
+    features: frozenset[str]
+    partitions: frozenset[str]
+
+
+def bytes_of(text: str) -> int:
+    return int(text[:-1]) * UNITS[text[-1]]
+
+
+def host_of(name: str, cores: int, properties: Mapping[str, str]) -> Host:
+    gpus: dict[str, int] = {}
+    for part in filter(None, properties.get("gres", "").split(",")):
+        _, *kind, count = part.split(":")
+        gpus["".join(kind)] = gpus.get("".join(kind), 0) + int(count)
+    features, partitions = (
+        frozenset(filter(None, properties.get(key, "").split(","))) for key in ("features", "partitions")
+    )
+    return Host(
+        name, cores, bytes_of(properties["memory"]) if "memory" in properties else math.inf, gpus, features, partitions
+    )
+
+
+@dataclass
+class Needs:
+    """The amounts that a job takes of each host; `gpus` by type."""
+
+    is_whole: bool
+    cores: int
+    memory: int
+    gpus: dict[str, int]
+
+
+def needs_of(asks: Mapping[str, Any], size: int) -> Needs:
+    tasks = asks.get("tasks")
+    each = -(-tasks // size) if tasks else 1
+    times = each if asks.get("per") == "task" else 1
+    cores = asks.get("cores")
+    gpus: dict[str, int] = {}
+    for name, count in asks.get("gres", {}).items():
+        gpus[name.partition(":")[2]] = count * times
+    whole = bool(asks.get("exclusive")) or not any(asks.get(key) for key in ("cores", "memory", "gres", "tasks"))
+    taken = cores * times if cores else each if tasks else 0 if whole else 1
+    return Needs(whole, taken, bytes_of(asks["memory"]) * times if "memory" in asks else 0, gpus)
+
+
+def gives(host: Host, needs: Needs) -> bool:
+    typed = all(host.gpus.get(kind, 0) >= count for kind, count in needs.gpus.items() if kind)
+    return (
+        typed
+        and host.cores >= needs.cores
+        and host.memory >= needs.memory
+        and sum(host.gpus.values()) >= sum(needs.gpus.values())
+    )
+
+
+def accepts(expression: str, features: Iterable[str]) -> bool:
+    """Whether features match an expression without counts and brackets, by Python's own logic."""
+    text = re.sub(r"[A-Za-z]\w*", lambda found: str(found[0] in features), expression)
+    return bool(eval(text.replace("!", " not ").replace("&", " and ").replace("|", " or ")))
+
+
+def satisfied(constraint: str | None, hosts: list[Host]) -> bool:
+    """Whether hosts satisfy a constraint together."""
+    if constraint is None:
+        return True
+    if "*" in constraint:
+        counted = [part.split("*") for part in constraint.strip("[]").split("&")]
+        return all(sum(accepts(part, host.features) for host in hosts) >= int(count) for part, count in counted)
+    if constraint.startswith("["):
+        return any(all(accepts(part, host.features) for host in hosts) for part in constraint.strip("[]").split("|"))
+    return all(accepts(constraint, host.features) for host in hosts)
+
+
+def ways(asks: Mapping[str, Any], hosts: list[tuple[int, Host]], size: int) -> Iterator[tuple[int, ...]]:
+    """All sets of hosts that a job could have on an empty machine."""
+    import itertools
+
+    needs = needs_of(asks, size)
+    for group in itertools.combinations([(number, host) for number, host in hosts if gives(host, needs)], size):
+        numbers = tuple(number for number, _ in group)
+        if asks.get("contiguous") and numbers[-1] - numbers[0] != size - 1:
+            continue
+        if satisfied(asks.get("constraint"), [host for _, host in group]):
+            yield numbers
+
+
+@dataclass
+class Run:
+    """A life of a job."""
+
+    first: str
+    number: int
+    row: Any
+    start: float
+    end: float
+    hosts: tuple[int, ...]
+    taken: Any = None
+
+
+@dataclass
+class Job:
+    """A job of the workload: what it asks for, and its lives."""
+
+    id: str
+    place: int
+    submitted: float
+    size: int
+    walltime: float
+    asks: dict[str, Any]
+    runs: list[Run] = field(default_factory=list)
+    is_rejected: bool = False
+
+    @property
+    def start(self) -> float:
+        return self.runs[0].start if self.runs else math.inf
+
+    @property
+    def end(self) -> float:
+        return self.runs[-1].end if self.runs else math.inf
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self.runs) and self.runs[-1].row.final_state is DONE
+
+
+class Check:
+    """The check of a result.
+
+    Args:
+        hosts: the hosts, in the order of their numbers.
+        tables: the rules of the site, as tables.
+        jobs: the jobs as they were submitted, in the order of their submission.
+        rows: the rows of jobs.csv.
+        allocated: the record of the site.
+        reasons: the reasons of all rejections, by full id.
+        contiguous: whether all jobs need hosts with consecutive numbers.
+    """
+
+    def __init__(
+        self,
+        hosts: list[Host],
+        tables: Mapping[str, Any],
+        jobs: Iterable[Any],
+        rows: Iterable[Any],
+        allocated: Iterable[Any],
+        reasons: Mapping[str, str],
+        *,
+        contiguous: bool = False,
+    ) -> None:
+        self.hosts, self.tables, self.reasons = hosts, tables, reasons
+        self.jobs = {
+            job.id: Job(
+                *(job.id, place, job.submission_time, job.resource_request),
+                math.inf if job.walltime is None else job.walltime,
+                json.loads(job.extra_data or "{}") | ({"contiguous": True} if contiguous else {}),
+            )
+            for place, job in enumerate(jobs)
+        }
+        self.taken = {each.job_id: each for each in allocated}
+        self.members = self._members()
+        seen: set[str] = set()
+        for row in rows:
+            id = f"{row.workload_name}!{row.job_id}"
+            assert id not in seen, f"{id} ends twice"
+            seen.add(id)
+            again = re.fullmatch(r"w0-(.+)~(\d+)", row.job_id) if row.workload_name == "again" else None
+            first, number = (again[1], int(again[2])) if again else (row.job_id, 0)
+            if row.final_state is REJECTED:
+                self.jobs[first].is_rejected = True
+                assert number == 0 or self.reasons[id].startswith("it would end at"), f"{id} is rejected"
+                continue
+            members = tuple(parse_hosts(row.allocated_resources))
+            end = row.starting_time + row.execution_time
+            self.jobs[first].runs.append(Run(first, number, row, row.starting_time, end, members, self.taken.get(id)))
+        for job in self.jobs.values():
+            job.runs.sort(key=lambda run: run.number)
+
+    def _members(self) -> dict[str, set[int]]:
+        numbers = {host.name: number for number, host in enumerate(self.hosts)}
+        found: dict[str, set[int]] = {name: set() for name in self.tables.get("partitions", {})}
+        for number, host in enumerate(self.hosts):
+            for name in host.partitions:
+                found.setdefault(name, set()).add(number)
+        for name, table in self.tables.get("partitions", {}).items():
+            if "hosts" in table:
+                wanted = numbers if table["hosts"] == "ALL" else table["hosts"].split(",")
+                found[name] |= {numbers[host] for host in wanted}
+        return found
+
+    @property
+    def runs(self) -> list[Run]:
+        return [run for job in self.jobs.values() for run in job.runs]
+
+    def all(self) -> None:
+        """Check everything."""
+        for check in (
+            *(self.each_job_ends_once, self.amounts, self.places, self.times, self.limits, self.waiting_limits),
+            *(self.dependencies, self.arrays, self.preemption, self.rejections),
+        ):
+            check()
+
+    # Each job
+
+    def each_job_ends_once(self) -> None:
+        for job in self.jobs.values():
+            was_late = job.is_rejected and bool(job.runs) and "deadline" in job.asks  # before it ran again
+            assert job.is_rejected != bool(job.runs) or was_late, f"{job.id} neither ran nor was rejected, or both"
+            assert [run.number for run in job.runs] == list(range(len(job.runs))), f"{job.id} misses a life"
+            for run, following in zip(job.runs, job.runs[1:], strict=False):
+                assert run.row.final_state is KILLED, f"{job.id} runs again, though it was not killed"
+                assert run.end <= following.start + JUST, f"{job.id} runs twice at a time"
+
+    def names(self, job: Job) -> list[str]:
+        """The partitions that a job names or has by default; "" where there are none, or before a site opens."""
+        if not self.tables and job.runs and job.runs[0].taken is None:
+            return [""]
+        if job.asks.get("partition"):
+            return [name.strip() for name in job.asks["partition"].split(",")]
+        default = [name for name, table in self.tables.get("partitions", {}).items() if table.get("default")]
+        if not default and len(self.members) == 1:
+            default = list(self.members)
+        return default or [""]
+
+    def inside(self, name: str) -> list[tuple[int, Host]]:
+        return [(n, host) for n, host in enumerate(self.hosts) if not name or n in self.members.get(name, ())]
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.tables.get("partitions", {}).get(name, {})
+        return found
+
+    def quality(self, job: Job) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.tables.get("qos", {}).get(job.asks.get("qos"), {})
+        return found
+
+    def may_use(self, job: Job, name: str) -> bool:
+        table = self.table(name)
+        allowed = all(
+            str(job.asks.get(key)) in table.get(f"allow_{key}{'' if key == 'qos' else 's'}", [str(job.asks.get(key))])
+            for key in ("account", "group", "qos")
+        )
+        longest = min(table.get("max_time", math.inf), self.quality(job).get("max_time", math.inf))
+        fits = table.get("min_hosts", 0) <= job.size <= table.get("max_hosts", math.inf)
+        return allowed and fits and (job.walltime == math.inf or job.walltime <= longest)
+
+    def places(self) -> None:
+        """Partition, features, limits of the partition, and the record of the site."""
+        for run in self.runs:
+            job = self.jobs[run.first]
+            assert len(run.hosts) == job.size, f"{job.id} has {len(run.hosts)} hosts"
+            name = run.taken.partition if run.taken else ""
+            if run.taken or self.tables:
+                assert tuple(parse_hosts(run.taken.hosts)) == run.hosts, f"{job.id}: the record has other hosts"
+                assert abs(run.taken.starting_time - run.start) <= LATE, f"{job.id}: the record has another start"
+                assert run.taken.first_id == f"w0!{job.id}"
+                assert name in self.names(job), f"{job.id} runs in {name!r}"
+                assert self.may_use(job, name), f"{job.id} may not use {name!r}"
+            assert run.hosts in ways(job.asks, self.inside(name), job.size), f"{job.id} on {run.hosts} of {name!r}"
+
+    def is_whole(self, run: Run) -> bool:
+        name = run.taken.partition if run.taken else ""
+        return needs_of(run.row and self.jobs[run.first].asks, 1).is_whole or bool(self.table(name).get("exclusive"))
+
+    def amounts(self) -> None:
+        """No host gives more than it has at any time."""
+        for run in self.runs:
+            if run.taken:
+                needs = needs_of(self.jobs[run.first].asks, len(run.hosts))
+                assert run.taken.whole == self.is_whole(run), f"{run.first}: the record is not exclusive"
+                if not run.taken.whole:
+                    assert (run.taken.cores, run.taken.memory) == (needs.cores, needs.memory), (
+                        f"{run.first}: the record"
+                    )
+        for number, host in enumerate(self.hosts):
+            there = [run for run in self.runs if number in run.hosts and run.end > run.start + JUST]
+            for moment in [run.start for run in there]:
+                now = [run for run in there if run.start <= moment < run.end - JUST]
+                names = f"{', '.join(run.first for run in now)} on {host.name} at {moment}"
+                if any(self.is_whole(run) for run in now):
+                    assert len(now) == 1, f"{names}: one has the host for itself"
+                    continue
+                needs = [needs_of(self.jobs[run.first].asks, len(run.hosts)) for run in now]
+                assert sum(each.cores for each in needs) <= host.cores, f"{names}: cores"
+                assert sum(each.memory for each in needs) <= host.memory, f"{names}: memory"
+                for kind in {kind for each in needs for kind in each.gpus if kind}:
+                    assert sum(each.gpus.get(kind, 0) for each in needs) <= host.gpus.get(kind, 0), f"{names}: {kind}"
+                total = sum(count for each in needs for count in each.gpus.values())
+                assert total <= sum(host.gpus.values()), f"{names}: GPUs"
+
+    def moment(self, value: Any, job: Job) -> float:
+        return job.submitted + float(value.partition("+")[2] or 0) if isinstance(value, str) else float(value)
+
+    def times(self) -> None:
+        """Submission, begin, deadline, walltime."""
+        for run in self.runs:
+            job = self.jobs[run.first]
+            begin = max(job.submitted, self.moment(job.asks.get("begin", 0), job))
+            assert run.start >= begin - LATE, f"{job.id} starts before {begin}"
+            assert run.end - run.start <= job.walltime + LATE
+            deadline = self.moment(job.asks.get("deadline", 1e9), job)
+            walltime = 0.0 if job.walltime == math.inf else job.walltime
+            assert run.start + walltime <= deadline + LATE, f"{job.id} misses its deadline"
+
+    # Limits
+
+    def scopes(self, job: Job) -> Iterator[tuple[tuple[Any, ...], Mapping[str, int]]]:
+        """The scopes of a job, with the limits of each."""
+        user, account, qos = (job.asks.get(key) for key in ("user", "account", "qos"))
+        yield ("all",), self.tables.get("limits", {})
+        yield ("user", user), self.tables.get("per_user", {})
+        accounts = self.tables.get("accounts", {})
+        name = account
+        while name in accounts:
+            yield ("account", name), accounts[name].get("limits", {})
+            if name == account:
+                yield ("account user", name, user), accounts[name].get("per_user", {})
+            name = accounts[name].get("parent")
+        quality = self.quality(job)
+        yield ("qos", qos), quality.get("limits", {})
+        yield ("qos user", qos, user), quality.get("per_user", {})
+        yield ("qos account", qos, account), quality.get("per_account", {})
+
+    def counts(self, job: Job) -> dict[str, int]:
+        """The amounts by which limits count a job: of whole hosts, the cores of the smallest that it can have."""
+        needs = needs_of(job.asks, job.size)
+        cores = needs.cores * job.size
+        if needs.is_whole:
+            place = next(name for name in self.names(job) if self.can_run_in(job, name))
+            able = [host.cores for _, host in self.inside(place) if self.is_able(job, host, needs)]
+            cores = sum(sorted(able)[: job.size])
+        return {"running": 1, "hosts": job.size, "cores": cores, "gpus": sum(needs.gpus.values()) * job.size}
+
+    @staticmethod
+    def is_able(job: Job, host: Host, needs: Needs) -> bool:
+        constraint = job.asks.get("constraint", "")
+        return gives(host, needs) and ("*" in constraint or "[" in constraint or satisfied(constraint or None, [host]))
+
+    def limits(self) -> None:
+        for scope, limits, runs in self._by_scope():
+            for run in runs:
+                now = [each for each in runs if each.start <= run.start < each.end - JUST]
+                for key in ("running", "hosts", "cores", "gpus"):
+                    if key in limits:
+                        used = sum(self.counts(self.jobs[each.first])[key] for each in now)
+                        names = ", ".join(each.first for each in now)
+                        assert used <= limits[key], f"{names} have {used} {key} at {run.start}, {scope}: {limits[key]}"
+
+    def _by_scope(self) -> Iterator[tuple[tuple[Any, ...], Mapping[str, int], list[Run]]]:
+        found: dict[tuple[Any, ...], tuple[Mapping[str, int], list[Run]]] = {}
+        for job in self.jobs.values():
+            for scope, limits in self.scopes(job) if job.runs else ():
+                if limits:
+                    found.setdefault(scope, (limits, []))[1].extend(
+                        run for run in job.runs if run.end > run.start + JUST
+                    )
+        for scope, (limits, runs) in found.items():
+            yield scope, limits, runs
+
+    def waiting_limits(self) -> None:
+        """Of the jobs that were accepted, no more wait than may; those that run again come on top."""
+        for job in self.jobs.values():
+            for scope, limits in self.scopes(job) if job.runs else ():
+                if "waiting" not in limits or job.start <= job.submitted + LATE:
+                    continue
+                wait = [
+                    other
+                    for other in self.jobs.values()
+                    if other.runs
+                    and other.submitted <= job.submitted
+                    and other.place <= job.place
+                    and other.start > job.submitted + LATE
+                    and scope in [each for each, _ in self.scopes(other)]
+                ]
+                assert len(wait) <= limits["waiting"], f"{[other.id for other in wait]} wait, {scope}: {limits}"
+
+    # Dependencies
+
+    def conditions(self, job: Job) -> tuple[list[tuple[str, str, float]], Callable[[Iterable[Any]], bool]]:
+        text = job.asks.get("dependency")
+        if not text:
+            return [], all
+        found = []
+        for part in re.split("[,?]", text):
+            kind, *names = part.split(":")
+            for name in names or [""]:
+                name, _, minutes = name.partition("+")
+                found.append((kind, name, 60 * float(minutes or 0)))
+        return found, any if "?" in text else all
+
+    def named(self, job: Job, kind: str, name: str) -> list[Job]:
+        """The jobs that a condition names."""
+        if kind == "singleton":
+            if "name" not in job.asks:
+                return []
+            own = job.asks["name"], job.asks.get("user")
+            rest = (other for other in self.jobs.values() if other.place < job.place)
+            return [other for other in rest if (other.asks.get("name"), other.asks.get("user")) == own]
+        if name in self.jobs:
+            return [self.jobs[name]]
+        tasks = [other for other in self.jobs.values() if other.asks.get("array", "").startswith(f"{name}_")]
+        if kind == "aftercorr" and "array" in job.asks:
+            own_task = task_of(job)
+            tasks = [other for other in tasks if task_of(other) == own_task]
+        return tasks
+
+    def holds(self, job: Job, condition: tuple[str, str, float], by: float) -> bool:
+        """Whether a condition held by a time. Tasks that were submitted later were not known then."""
+        kind, name, delay = condition
+        others = [other for other in self.named(job, kind, name) if other.submitted <= by]
+        known = [other for other in others if other.submitted < by - 2 * LATE]
+        if not known:  # those that came just then came one after the other
+            return kind == "singleton" or any(self._has(kind, other, delay, by) for other in others)
+        return all(self._has(kind, other, delay, by) for other in known)
+
+    @staticmethod
+    def _has(kind: str, other: Job, delay: float, by: float) -> bool:
+        if other.is_rejected:
+            return kind in ("after", "afterany", "afternotok", "singleton")
+        if kind == "after":
+            return other.start + delay <= by
+        if kind in ("afterany", "singleton"):
+            return other.end <= by
+        return other.end <= by and other.is_done == (kind != "afternotok")
+
+    def dependencies(self) -> None:
+        for job in self.jobs.values():
+            conditions, together = self.conditions(job)
+            if job.runs and conditions:
+                by = job.start + LATE
+                assert together([self.holds(job, each, by) for each in conditions]), f"{job.id} started at {job.start}"
+
+    def arrays(self) -> None:
+        for job in self.jobs.values():
+            limit = job.asks.get("array", "").partition("%")[2]
+            if limit:
+                array = job.asks["array"].rpartition("_")[0]
+                tasks = [other for other in self.jobs.values() if other.asks.get("array", "").startswith(f"{array}_")]
+                for run in job.runs:
+                    runs = (each for other in tasks for each in other.runs)
+                    now = [each for each in runs if each.start <= run.start < each.end - JUST]
+                    assert len(now) <= int(limit), f"{[each.first for each in now]} run, {array} may {limit}"
+
+    # Preemption
+
+    def preempts(self, job: Job, place: str, victim: Run) -> bool:
+        """Whether a job of a partition may let a running one give way."""
+        partitions = self.tables.get("partitions", {})
+        by_tier = any(table.get("preempt", "off") != "off" for table in partitions.values())
+        where = victim.taken.partition
+        mine, its = (self.table(name).get("tier", 1) for name in (place, where))
+        if self.mode(victim) == "off":
+            return False
+        if mine > its and self.table(where).get("preempt", "off") != "off":
+            return True
+        other = self.jobs[victim.first].asks.get("qos")
+        return (mine >= its or not by_tier) and other in self.quality(job).get("preempts", ())
+
+    def _rules(self, victim: Run) -> tuple[Mapping[str, Any], str]:
+        name = self.jobs[victim.first].asks.get("qos")
+        qualities = self.tables.get("qos", {})
+        if name in qualities and any(name in each.get("preempts", ()) for each in qualities.values()):
+            return qualities[name], "requeue"
+        return self.table(victim.taken.partition), "off"
+
+    def mode(self, victim: Run) -> str:
+        rules, usual = self._rules(victim)
+        return str(rules.get("preempt", usual))
+
+    def preemption(self) -> None:
+        for victim in self.runs:
+            job = self.jobs[victim.first]
+            if victim.row.final_state is not KILLED:
+                continue
+            decided = victim.end - self._rules(victim)[0].get("grace", 0.0)
+            above = [
+                other
+                for other in self.jobs.values()
+                if other is not job
+                and other.submitted <= decided + LATE
+                and any(
+                    self.preempts(other, name, victim) for name in self.names(other) if self.can_run_in(other, name)
+                )
+                and not any(run.start < decided - LATE and run.end >= victim.end - LATE for run in other.runs)
+            ]
+            assert above, f"{job.id} was killed, and nobody may preempt it"
+            ends = self.mode(victim) == "cancel" or job.asks.get("requeue") is False
+            if "deadline" in job.asks and not ends:  # there may be no time for another life
+                deadline = self.moment(job.asks["deadline"], job)
+                ends = victim.end + (0.0 if job.walltime == math.inf else job.walltime) > deadline
+            assert (ends or job.is_rejected) == (victim is job.runs[-1]), (
+                f"{job.id} was killed and should {'not ' * ends}run again"
+            )
+
+    # Rejections
+
+    def can_run_in(self, job: Job, name: str) -> bool:
+        return self.may_use(job, name) and any(True for _ in ways(job.asks, self.inside(name), job.size))
+
+    def rejections(self) -> None:
+        """Each rejected job has a reason; each that could never run, or whose time is over, is rejected."""
+        for job in self.jobs.values():
+            never = self._can_never_run(job)
+            assert not (never and job.runs), f"{job.id} can never run, and did"
+            if job.is_rejected and not job.runs:
+                reason = self.reasons.get(f"w0!{job.id}")
+                assert reason, f"{job.id} is rejected without a reason"
+                assert never or self._may_be_refused(job, reason), f"{job.id} is rejected: {reason}"
+
+    def _can_never_run(self, job: Job) -> bool:
+        for key in ("qos", "account"):
+            known = self.tables.get("qos" if key == "qos" else "accounts", {})
+            if known and job.asks.get(key) is not None and job.asks[key] not in known:
+                return True
+        if "reservation" in job.asks or not any(self.can_run_in(job, name) for name in self.names(job)):
+            return True
+        counts = self.counts(job)
+        return any(counts[key] > limits.get(key, math.inf) for _, limits in self.scopes(job) for key in counts)
+
+    def _may_be_refused(self, job: Job, reason: str) -> bool:
+        if "wait already" in reason and not reason.startswith("it waits for"):
+            return any("waiting" in limits for _, limits in self.scopes(job))
+        if reason.startswith("it would end at"):
+            return "deadline" in job.asks
+        if reason.startswith("it waits for itself"):
+            chain = [name.removeprefix("w0!") for name in reason.partition("itself: ")[2].split(" -> ")]
+            assert chain[0] == chain[-1] == job.id
+            for one, other in itertools.pairwise(chain):
+                named = [
+                    each
+                    for kind, name, _ in self.conditions(self.jobs[one])[0]
+                    for each in self.named(self.jobs[one], kind, name)
+                ]
+                assert self.jobs[other] in named, f"{one} does not wait for {other}"
+            return True
+        conditions, together = self.conditions(job)
+        return bool(conditions) and not together([self.holds(job, each, math.inf) for each in conditions])
+
+
+def task_of(job: Job) -> int:
+    return int(job.asks["array"].partition("%")[0].rpartition("_")[2])
