@@ -150,6 +150,8 @@ def grouped(
     users: Mapping[str, object] | None = None,
     warm_up: float = 0.0,
     cool_down: float = 0.0,
+    begin: float | None = None,
+    end: float | None = None,
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> dict[str, Metrics]:
     """The metrics of each group of jobs, by the names of the groups.
@@ -167,6 +169,8 @@ def grouped(
         users: the user of each job, by its full name.
         warm_up: the share of the time of submissions that is left out at its beginning.
         cool_down: the share that is left out at its end.
+        begin: the time at which the measured time begins, in place of a warm-up.
+        end: the time at which it ends, in place of a cool-down.
         own: your own metrics.
 
     Raises:
@@ -185,9 +189,9 @@ def grouped(
         parts.setdefault(label, []).append((row, JobTimes.of(row)))
     jobs = [job for part in parts.values() for _, job in part if job is not None]
     rejected = [row.submission_time for row in every if row.starting_time is None]
-    counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down)
+    counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
-    time = MeasuredTime(begin, end)
+    time = MeasuredTime(begin, end, counting.is_window)
     idle = _Idle(jobs, hosts, begin, end)
     found: dict[str, Metrics] = {}
     for label in sorted(parts, key=_natural):
