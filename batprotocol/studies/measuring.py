@@ -146,7 +146,8 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
     """A row for each group of jobs of each run: `by` is one more axis. The metrics are those of the group.
 
     They are computed from the files of each run, with its own warm-up, cool-down and tau. Metrics that files of the
-    study define, and classes of jobs, are left out. A failed run has one row, without a group.
+    study define, and classes of jobs, are left out. A failed run has one row, without a group. `Row.jobs` still has all
+    jobs of the run.
 
     Args:
         rows: the rows of a study or a store.

@@ -113,7 +113,6 @@ def satisfied(constraint: str | None, hosts: list[Host]) -> bool:
 
 def ways(asks: Mapping[str, Any], hosts: list[tuple[int, Host]], size: int) -> Iterator[tuple[int, ...]]:
     """All sets of hosts that a job could have on an empty machine."""
-    import itertools
 
     needs = needs_of(asks, size)
     for group in itertools.combinations([(number, host) for number, host in hosts if gives(host, needs)], size):
@@ -246,7 +245,7 @@ class Check:
             was_late = job.is_rejected and bool(job.runs) and "deadline" in job.asks  # before it ran again
             assert job.is_rejected != bool(job.runs) or was_late, f"{job.id} neither ran nor was rejected, or both"
             assert [run.number for run in job.runs] == list(range(len(job.runs))), f"{job.id} misses a life"
-            for run, following in zip(job.runs, job.runs[1:], strict=False):
+            for run, following in itertools.pairwise(job.runs):
                 assert run.row.final_state is KILLED, f"{job.id} runs again, though it was not killed"
                 assert run.end <= following.start + JUST, f"{job.id} runs twice at a time"
 
@@ -465,8 +464,11 @@ class Check:
         for job in self.jobs.values():
             conditions, together = self.conditions(job)
             if job.runs and conditions:
-                by = job.start + LATE
-                assert together([self.holds(job, each, by) for each in conditions]), f"{job.id} started at {job.start}"
+                named = [other for kind, name, _ in conditions for other in self.named(job, kind, name)]
+                # A job joins the queue once and for all: tasks of an array that come thereafter do not count.
+                moments = [job.start, *(other.submitted - LATE for other in named if other.submitted < job.start)]
+                held = [together([self.holds(job, each, by + LATE) for each in conditions]) for by in moments]
+                assert any(held), f"{job.id} started at {job.start}"
 
     def arrays(self) -> None:
         for job in self.jobs.values():
@@ -526,9 +528,10 @@ class Check:
             if "deadline" in job.asks and not ends:  # there may be no time for another life
                 deadline = self.moment(job.asks["deadline"], job)
                 ends = victim.end + (0.0 if job.walltime == math.inf else job.walltime) > deadline
-            assert (ends or job.is_rejected) == (victim is job.runs[-1]), (
-                f"{job.id} was killed and should {'not ' * ends}run again"
-            )
+            if victim is job.runs[-1]:
+                assert ends or job.is_rejected, f"{job.id} was killed and should run again"
+            else:
+                assert not ends, f"{job.id} was killed and should not run again"
 
     # Rejections
 
@@ -536,7 +539,7 @@ class Check:
         return self.may_use(job, name) and any(True for _ in ways(job.asks, self.inside(name), job.size))
 
     def rejections(self) -> None:
-        """Each rejected job has a reason; each that could never run, or whose time is over, is rejected."""
+        """Each rejected job has a reason, and none that could never run did."""
         for job in self.jobs.values():
             never = self._can_never_run(job)
             assert not (never and job.runs), f"{job.id} can never run, and did"

@@ -148,8 +148,8 @@ def table(**options: Any) -> None:
       batproto study table study.toml --columns offered_load --baseline FCFS -o table.tex
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
       batproto study table study.runs --rows offered_load --columns seed --only scheduler=easy
-      batproto study table study.runs --rows scheduler,offered_load --baseline fcfs,0.9
       batproto study table study.runs --rows partition --columns scheduler --metric mean_waiting_time
+      batproto study table study.runs --rows scheduler,offered_load --baseline fcfs,0.9
     """
     from batprotocol.cli.study import tables
 

@@ -78,6 +78,8 @@ class JobTimes(NamedTuple):
 
     def within(self, begin: float, end: float) -> JobTimes:
         """The part of the job in this interval."""
+        if begin <= self.submission and self.finish <= end:
+            return self
         submission, start, finish = (min(max(time, begin), end) for time in self[:3])
         return JobTimes(submission, start, finish, self.hosts, self.name)
 
