@@ -175,6 +175,15 @@ def test_groups_are_those_of_a_plain_computation(asked: Asked) -> None:
     assert kinds == {"user", "size", "partition"}
 
 
+def test_groups_are_those_of_the_command(asked: Asked) -> None:
+    only = ("--only", "scheduler=recorded", "--only", f"platform={HOSTS}")
+    found = of_the_command(asked.folder, "--rows", "user", "--metric", "mean_waiting_time", *only)
+    users = {change.name: change for change in asked.answer.changes["easy, 20"] if change.kind == "user"}
+    assert set(found) == set(users)
+    for name, (text,) in found.items():
+        assert float(text.split()[0]) == pytest.approx(users[name].before, rel=0.01)
+
+
 def test_names_from_outside_are_texts_and_nothing_is_loaded(asked: Asked) -> None:
     parsed = Cells(asked.html)
     assert "script" not in parsed.tags
