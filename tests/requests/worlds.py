@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.simulator import StaticJob
 
-__all__ = ["PARTS", "World", "worlds"]
+__all__ = ["PARTS", "World", "world_of", "worlds"]
 
 PARTS = {
     "order": ["fcfs", "lcfs", "sjf", "ljf", "saf", "smallest", "wfp3", "multifactor", "heft"],
