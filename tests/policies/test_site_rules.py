@@ -332,6 +332,46 @@ def test_tables_that_cannot_be_are_refused_with_their_place(tables: dict[str, An
     assert SiteRules.of({"accounts": fine, "partitions": {"p": {"default": True}}}).accounts["c"].parent is None
 
 
+TIMES = ["partitions.p.max_time", "partitions.p.default_time", "partitions.p.grace", "qos.q.max_time", "qos.q.grace"]
+TIMES += ["priority.decay_half_life", "priority.calc_period"]
+WEIGHTS = ["partitions.p.priority", "qos.q.priority", "qos.q.usage_factor", "accounts.a.shares", "accounts.a.users.u"]
+COUNTS = ["partitions.p.tier", "partitions.p.min_hosts", "partitions.p.max_hosts"]
+COUNTS += [f"{scope}.{what}" for scope in ("limits", "qos.q.per_user") for what in Limits.__struct_fields__]
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        *((key, (-1, -0.5, math.nan, -math.inf)) for key in TIMES),
+        *((key, (math.inf, 1e300)) for key in TIMES if key.endswith("grace")),
+        *((key, (-1, -0.5, math.nan, math.inf, 1e300)) for key in WEIGHTS),
+        *((key, (-1, 0.5, 10**30)) for key in COUNTS),
+    ],
+)
+def test_values_that_nothing_can_be_are_refused_with_their_key(key: str, wrong: tuple[float, ...]) -> None:
+    *path, name = key.split(".")
+    tables: dict[str, Any] = {}
+    table = tables
+    for each in path:
+        table = table.setdefault(each, {})
+    for value in wrong:
+        table[name] = value
+        with pytest.raises(InputError) as caught:
+            SiteRules.of(tables)
+        assert str(caught.value).startswith(f"{key}: expected `")
+        assert str(caught.value).endswith(f", got {value!r}") or "`, got `float`" in str(caught.value)
+    table[name] = 3
+    SiteRules.of(tables)
+
+
+@pytest.mark.parametrize(("low", "high"), [("default_time", "max_time"), ("min_hosts", "max_hosts")])
+def test_values_that_contradict_each_other_are_refused(low: str, high: str) -> None:
+    with pytest.raises(InputError) as caught:
+        SiteRules.of({"partitions": {"p": {low: 6, high: 5}}})
+    assert str(caught.value) == f"partitions.p.{low}: expected at most {high} = 5, got 6"
+    assert SiteRules.of({"partitions": {"p": {low: 5, high: 5}, "o": {low: 6}, "n": {high: 5}}}).partitions["p"]
+
+
 @pytest.mark.parametrize(
     ("tables", "can"),
     [

@@ -25,6 +25,11 @@ LATE = 0.02
 """Seconds by which messages and calls are late."""
 JUST = 1e-6
 """Seconds by which sums of floats differ."""
+DECISIVE = (
+    *("partition", "begin", "deadline", "constraint", "tasks", "cores", "memory", "gres", "exclusive"),
+    *("contiguous", "dependency", "array", "reservation"),
+)
+"""The keys of which one makes a policy without rules look at partitions."""
 DONE, KILLED, REJECTED = (
     FinalJobState.COMPLETED_SUCCESSFULLY,
     FinalJobState.COMPLETED_KILLED,
@@ -96,6 +101,10 @@ class Check:
         contiguous: bool = False,
     ) -> None:
         self.hosts, self.tables, self.reasons = hosts, tables, reasons
+        jobs = list(jobs)
+        asking = [job for job in jobs if any(json.loads(job.extra_data or "{}").get(key) for key in DECISIVE)]
+        first = min((job.submission_time for job in asking), default=math.inf)
+        self.opened = -math.inf if tables else first  # until then, jobs are in no partition
         self.jobs = {
             job.id: Job(
                 *(job.id, place, job.submission_time, job.resource_request),
@@ -200,7 +209,8 @@ class Check:
                 assert tuple(parse_hosts(run.taken.hosts)) == run.hosts, f"{job.id}: the record has other hosts"
                 assert abs(run.taken.starting_time - run.start) <= LATE, f"{job.id}: the record has another start"
                 assert run.taken.first_id == f"w0!{job.id}"
-                assert name in self.names(job), f"{job.id} runs in {name!r}"
+                is_early = name == "" and run.start <= self.opened + LATE
+                assert is_early or name in self.names(job), f"{job.id} runs in {name!r}"
                 assert self.may_use(job, name), f"{job.id} may not use {name!r}"
             assert run.hosts in ways(job.asks, self.inside(name), job.size), f"{job.id} on {run.hosts} of {name!r}"
 

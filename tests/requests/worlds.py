@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.simulator import StaticJob
 
-__all__ = ["PARTS", "World", "worlds"]
+__all__ = ["PARTS", "World", "world_of", "worlds"]
 
 PARTS = {
     "order": ["fcfs", "lcfs", "sjf", "ljf", "saf", "smallest", "wfp3", "multifactor", "heft"],
@@ -85,9 +85,9 @@ def partition_of(random: Random, names: list[str], is_in_use: bool) -> dict[str,
     sometimes(random, table, "preempt", ["requeue", "cancel", "checkpoint"], 2)
     sometimes(random, table, "grace", [2.0, 5.0, 15.0])
     sometimes(random, table, "max_time", [15.0, 30.0], 6)
-    sometimes(random, table, "default_time", [5.0, 20.0], 6)
+    sometimes(random, table, "default_time", [5.0, min(table.get("max_time", 20.0), 20.0)], 6)
     sometimes(random, table, "max_hosts", [1, 2], 8)
-    sometimes(random, table, "min_hosts", [2], 10)
+    sometimes(random, table, "min_hosts", [table.get("max_hosts", 2)], 10)
     sometimes(random, table, "exclusive", [True], 8)
     sometimes(random, table, "allow_qos", [["high", "low"]], 12)
     sometimes(random, table, "allow_accounts", [["top"]], 12)

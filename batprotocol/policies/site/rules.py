@@ -21,8 +21,9 @@ __all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "SiteRules", "re
 Preemption = Literal["off", "cancel", "requeue", "checkpoint"]
 """The fate of jobs that give way: none do; they are killed; they run again from their start, or from their progress."""
 
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-_Share = Annotated[float, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+_Time = Annotated[float, msgspec.Meta(ge=0)]
+_Grace = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 _Above = Annotated[float, msgspec.Meta(gt=0)]
 _Weight = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 _DAY: Final = 86400.0
@@ -76,14 +77,14 @@ class Partition(_Table, frozen=True, kw_only=True):
 
     hosts: str | None = None
     default: bool = False
-    max_time: float = math.inf
-    default_time: float | None = None
+    max_time: _Time = math.inf
+    default_time: _Time | None = None
     min_hosts: _Count = 0
     max_hosts: _Count | None = None
     tier: _Count = 1
     priority: _Weight = 1.0
     preempt: Preemption = "off"
-    grace: _Share = 0.0
+    grace: _Grace = 0.0
     allow_accounts: tuple[str, ...] | None = None
     allow_groups: tuple[str, ...] | None = None
     allow_qos: tuple[str, ...] | None = None
@@ -110,8 +111,8 @@ class Qos(_Table, frozen=True, kw_only=True):
     priority: _Weight = 0.0
     preempts: tuple[str, ...] = ()
     preempt: Preemption = "requeue"
-    grace: _Share = 0.0
-    max_time: float = math.inf
+    grace: _Grace = 0.0
+    max_time: _Time = math.inf
     usage_factor: _Weight = 1.0
     limits: Limits = Limits()
     per_user: Limits = Limits()
@@ -177,8 +178,8 @@ class Priority(_Table, frozen=True, kw_only=True):
     weight_qos: _Weight = 0.0
     weight_tres: dict[str, _Weight] = {}
     max_age: _Above = 7 * _DAY
-    decay_half_life: _Share = 7 * _DAY
-    calc_period: _Share = 0.0
+    decay_half_life: _Time = 7 * _DAY
+    calc_period: _Time = 0.0
     fair_tree: bool = True
     fair_share_dampening_factor: _Above = 1.0
     favor_small: bool = False
@@ -225,11 +226,17 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         return rules
 
     def check(self) -> None:
-        """Refuse names that do not exist, accounts above themselves, and qualities of service that preempt each other.
+        """Refuse what no value alone shows: names that do not exist, contradictions, and circles.
 
         Raises:
-            InputError: a name does not exist, an account is above itself, or jobs could preempt each other in turns.
+            InputError: a name does not exist, a value contradicts another one, an account is above itself, or jobs
+                could preempt each other in turns.
         """
+        for name, partition in self.partitions.items():
+            for low, high in (("default_time", "max_time"), ("min_hosts", "max_hosts")):
+                least, most = getattr(partition, low), getattr(partition, high)
+                if least is not None and most is not None and least > most:
+                    raise InputError(f"expected at most {high} = {most:g}, got {least:g}", f"partitions.{name}.{low}")
         for name, qos in self.qos.items():
             for other in qos.preempts:
                 if other not in self.qos:
