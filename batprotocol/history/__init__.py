@@ -7,6 +7,7 @@ values and does not know where they come from. The package must not know schedul
 - `opening` finds the format of a file, and reads its jobs as often as they are needed. `choosing` limits logs to a
   period.
 - `slurm` reads Slurm's accounting. `columns` reads tables of published logs, by files that name their columns.
+- `managers` reads the logs of PBS, LSF, OAR, CiGri and Flux.
 - `tables` writes logged jobs as Parquet or CSV, and reads them again. `anonymous` replaces names.
 - `runs`: the attempts of jobs that started and ended, with their shares of hosts. `surveys`: a first look at a whole
   log: its period, and the use of each host.

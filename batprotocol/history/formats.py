@@ -91,6 +91,11 @@ FORMATS: Final[dict[str, LogFormat]] = {
             r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
         ),
     ),
+    "pbs": LogFormat(
+        "accounting records of PBS Pro, OpenPBS and Torque",
+        "batprotocol.history.managers.pbs:read_pbs",
+        (r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2};[A-Za-z];",),
+    ),
     "jobcomp": LogFormat(
         "Slurm's completion plugin jobcomp/filetxt",
         "batprotocol.history.slurm.completions:read_jobcomp",

@@ -1,0 +1,158 @@
+"""Jobs as the logs of resource managers hold them, and writers of these logs, for the tests of the readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone, tzinfo
+from random import Random
+from typing import Any, Final
+
+from batprotocol.history import Attempt, JobState, LoggedJob
+
+BEGIN: Final = 1_770_000_000
+HOSTS: Final = [f"n{number}" for number in range(12)]
+
+
+def jobs_of(make: Callable[[Random, int], LoggedJob], seeds: Sequence[int]) -> list[LoggedJob]:
+    """A job for each number, with ids that count from 1 on."""
+    return [make(Random(seed), number) for number, seed in enumerate(seeds, 1)]
+
+
+def texts(draw: Random, *names: str) -> dict[str, Any]:
+    """Texts, or None, for these names."""
+    return {name: draw.choice([None, f"{name[:2]}{draw.randrange(9)}"]) for name in names}
+
+
+# PBS
+
+
+def pbs_moment(moment: float, zone: tzinfo = timezone.utc) -> str:
+    """A time as PBS writes it."""
+    return datetime.fromtimestamp(moment, zone).strftime("%m/%d/%Y %H:%M:%S")
+
+
+def pbs_job(draw: Random, number: int) -> LoggedJob:
+    """A job as PBS logs it, with up to three attempts; it may wait or run at the end of the log."""
+    attempts: list[Attempt] = []
+    hosts, cores = draw.sample(HOSTS, draw.randrange(1, 4)), draw.randrange(1, 9)
+    memory, gpus = draw.randrange(1, 99) * 2**20, draw.choice([0, 0, 2])
+    submitted = float(BEGIN + draw.randrange(5000))
+    walltime = draw.choice([None, 60.0, 90_061.0])
+    for count in range(draw.choice([0, 0, 0, 1, 2]), -1, -1):
+        started = submitted + draw.randrange(500)
+        last = draw.choice(["E", "E", "E", "S", "Q", "D"]) if not count else "R"
+        suspended = float(draw.choice([0, 0, 7]))
+        ended = started + suspended + draw.randrange(1, 50)
+        code, signal, state = draw.choice([(0, None, "COMPLETED"), (3, None, "FAILED"), (0, 15, "FAILED")])
+        attempt = Attempt(
+            submitted=submitted,
+            eligible=draw.choice([None, float(BEGIN)]) if not attempts else attempts[0].eligible,
+            started=started,
+            ended=ended,
+            state=JobState(state),
+            hosts=tuple(hosts),
+            suspended=suspended,
+            exit_code=code,
+            signal=signal,
+        )
+        if last == "R":
+            attempt = _but(attempt, state=JobState.REQUEUED, exit_code=None, signal=None)
+        if last == "S":
+            attempt = _but(attempt, state=JobState.RUNNING, ended=None, suspended=0.0, exit_code=None, signal=None)
+        if last in "QD":
+            state = "CANCELLED" if last == "D" else "PENDING"
+            attempt = _but(attempt, state=JobState(state), started=None, hosts=(), suspended=0.0, exit_code=None)
+            attempt = _but(attempt, ended=started if last == "D" else None, signal=None)
+        attempts.append(attempt)
+        submitted = ended
+    has_run = attempts[-1].started is not None
+    task = draw.choice([None, None, draw.randrange(20)])
+    gres = (("gpu", gpus * len(hosts)),) if gpus else ()
+    return LoggedJob(
+        id=f"{number}" if task is None else f"{number}_{task}",
+        attempts=tuple(attempts),
+        host_count=len(hosts),
+        cores=cores * len(hosts) if has_run else None,
+        memory=memory * len(hosts) if has_run else None,
+        gres=gres if has_run else (),
+        requested_hosts=len(hosts),
+        requested_cores=cores * len(hosts),
+        requested_memory=memory * len(hosts),
+        requested_gres=gres,
+        walltime=walltime,
+        dependency=draw.choice([None, None, "afterok:1:2,afterany:3_4"]),
+        array=None if task is None else str(number),
+        exclusive=draw.choice([None, True]),
+        **texts(draw, "name", "user", "group", "account", "partition", "reservation"),
+    )
+
+
+def _but(attempt: Attempt, **changes: Any) -> Attempt:
+    values = {name: getattr(attempt, name) for name in Attempt.__struct_fields__}
+    return Attempt(**{**values, **changes})
+
+
+def pbs_records(job: LoggedJob, number: int) -> Iterable[tuple[float, int, str]]:
+    """The records of a job: each with its time, a number that orders those of one time, and its text."""
+    id = job.id if job.array is None else f"{job.array}[{job.id.partition('_')[2]}]"
+    step = iter(range(number * 100, number * 100 + 100))
+
+    def record(moment: float, kind: str, **values: Any) -> tuple[float, int, str]:
+        pairs = " ".join(f"{key}={value}" for key, value in values.items() if value is not None)
+        return moment, next(step), f"{kind};{id}.host;{pairs}"
+
+    walltime = job.walltime and int(job.walltime)
+    asked = {
+        "user": job.user,
+        "group": job.group,
+        "account": job.account and f'"{job.account}"',
+        "jobname": job.name,
+        "queue": job.partition,
+        "resvname": job.reservation,
+        "ctime": int(job.first.submitted),
+        "qtime": int(job.first.submitted),
+        "etime": int(job.first.eligible or 0),
+    }
+    resources = {
+        "Resource_List.mem": f"{(job.requested_memory or 0) // 2**20}mb",
+        "Resource_List.ncpus": job.requested_cores,
+        "Resource_List.ngpus": dict(job.requested_gres).get("gpu", 0),
+        "Resource_List.nodect": job.requested_hosts,
+        "Resource_List.place": "scatter:excl" if job.exclusive else "scatter",
+        "Resource_List.walltime": walltime and f"{walltime // 3600:02}:{walltime // 60 % 60:02}:{walltime % 60:02}",
+    }
+    depend = job.dependency and ":".join(
+        each if not each[0].isdigit() else f"{each.replace('_4', '[4]')}.host"
+        for each in job.dependency.replace(",", ":,:").split(":")
+    ).replace(":,:", ",")
+    yield record(job.first.submitted, "Q", **asked, depend=depend, **resources)
+    for attempt in job.attempts:
+        if attempt.started is None:
+            if attempt.ended is not None:
+                yield record(attempt.ended, "D", requestor="u@host")
+            continue
+        count = len(attempt.hosts)
+        each = f"ncpus={(job.requested_cores or 0) // count}:mem={(job.requested_memory or 0) // 2**10 // count}kb"
+        each += f":ngpus={job.requested_gres[0][1] // count}" if job.requested_gres else ""
+        hosts = {
+            "start": int(attempt.started),
+            "exec_host": "+".join(f"{name}/0*4" for name in attempt.hosts),
+            "exec_vnode": "+".join(f"({name}:{each})" for name in attempt.hosts),
+        }
+        yield record(attempt.started, "S", **asked, **hosts, **resources)
+        if attempt.suspended:
+            yield record(attempt.started, "z")
+            yield record(attempt.started + attempt.suspended, "r")
+        if attempt.ended is None:
+            continue
+        status = attempt.exit_code if attempt.signal is None else 256 + attempt.signal
+        kind = "R" if attempt.state is JobState.REQUEUED else "E"
+        yield record(
+            attempt.ended, kind, **asked, **hosts, **resources, session=7, end=int(attempt.ended), Exit_status=status
+        )
+
+
+def pbs_text(jobs: Iterable[LoggedJob], zone: tzinfo = timezone.utc) -> str:
+    """The accounting records of jobs, in the order of their times."""
+    records = sorted(record for number, job in enumerate(jobs) for record in pbs_records(job, number))
+    return "".join(f"{pbs_moment(moment, zone)};{text}\n" for moment, _, text in records)
