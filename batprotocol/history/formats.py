@@ -96,6 +96,11 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "batprotocol.history.managers.pbs:read_pbs",
         (r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2};[A-Za-z];",),
     ),
+    "lsf": LogFormat(
+        "LSF's lsb.acct",
+        "batprotocol.history.managers.lsf:read_lsf",
+        (r'"(?:JOB_FINISH|JOB_RESIZE|EVENT_ADRSV_FINISH)" "',),
+    ),
     "jobcomp": LogFormat(
         "Slurm's completion plugin jobcomp/filetxt",
         "batprotocol.history.slurm.completions:read_jobcomp",

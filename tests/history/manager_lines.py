@@ -18,6 +18,11 @@ def jobs_of(make: Callable[[Random, int], LoggedJob], seeds: Sequence[int]) -> l
     return [make(Random(seed), number) for number, seed in enumerate(seeds, 1)]
 
 
+def by_id(jobs: Iterable[LoggedJob]) -> list[LoggedJob]:
+    """Jobs in the order of their ids."""
+    return sorted(jobs, key=lambda job: job.id)
+
+
 def texts(draw: Random, *names: str) -> dict[str, Any]:
     """Texts, or None, for these names."""
     return {name: draw.choice([None, f"{name[:2]}{draw.randrange(9)}"]) for name in names}
@@ -156,3 +161,103 @@ def pbs_text(jobs: Iterable[LoggedJob], zone: tzinfo = timezone.utc) -> str:
     """The accounting records of jobs, in the order of their times."""
     records = sorted(record for number, job in enumerate(jobs) for record in pbs_records(job, number))
     return "".join(f"{pbs_moment(moment, zone)};{text}\n" for moment, _, text in records)
+
+
+# LSF
+
+
+def lsf_job(draw: Random, number: int) -> LoggedJob:
+    """A job as LSF logs it: it has ended, and may have been requeued before."""
+    attempts: list[Attempt] = []
+    hosts, slots = draw.sample(HOSTS, draw.randrange(1, 4)), draw.randrange(1, 9)
+    submitted = float(BEGIN + draw.randrange(5000))
+    started = submitted + draw.randrange(500)
+    eligible = draw.choice([None, submitted + 5])
+    for count in range(draw.choice([0, 0, 0, 1, 2]), -1, -1):
+        suspended = float(draw.choice([0, 0, 7]))
+        state, code, signal = draw.choice([("COMPLETED", 0, 0), ("FAILED", 3, 0), ("TIMEOUT", 0, 9)])
+        if count:
+            state, code, signal = "REQUEUED", 0, 0
+        ran = count > 0 or draw.random() < 0.9
+        attempts.append(
+            Attempt(
+                submitted=submitted,
+                eligible=eligible,
+                started=started if ran else None,
+                ended=started + suspended + draw.randrange(1, 50),
+                state=JobState(state) if ran else JobState.CANCELLED,
+                hosts=tuple(hosts) if ran else (),
+                suspended=suspended if ran else 0.0,
+                exit_code=code if ran else 0,
+                signal=signal if ran else 0,
+            )
+        )
+        started = (attempts[-1].ended or 0.0) + 3
+    task = draw.choice([None, None, draw.randrange(1, 20)])
+    ran = any(attempt.started is not None for attempt in attempts)
+    order = sorted(attempts, key=lambda each: (each.started is not None, each.started))  # one that never ran is first
+    return LoggedJob(
+        id=f"{number}" if task is None else f"{number}_{task}",
+        attempts=tuple(order),
+        host_count=len(hosts) if ran else 1,
+        cores=slots * len(hosts) if ran else None,
+        requested_cores=slots * len(hosts),
+        walltime=draw.choice([None, 60.0, 43200.0]),
+        dependency=draw.choice([None, None, "afterok:1,afterany:3", "afternotok:1?after:3"]),
+        array=None if task is None else str(number),
+        exclusive=draw.choice([None, True]),
+        **texts(draw, "name", "user", "account", "partition", "reservation"),
+    )
+
+
+LSF_REASONS: Final = {"TIMEOUT": 5, "REQUEUED": 10, "CANCELLED": 14}
+LSF_CONDITIONS: Final = {"afterok": "done", "afterany": "ended", "afternotok": "exit", "after": "started"}
+
+
+def lsf_line(job: LoggedJob, attempt: Attempt, short: bool, usage: bool) -> str:
+    """A record of `lsb.acct`, with the hosts in short, and with the usage of each host."""
+    condition = job.dependency or ""
+    for ours, theirs in LSF_CONDITIONS.items():
+        condition = condition.replace(f"{ours}:", f"{theirs}(")
+    condition = condition.replace(",", ") && ").replace("?", ") || ") + (")" if condition else "")
+    count = len(attempt.hosts)
+    slots = (job.requested_cores or 0) // (count or 1)
+    hosts: list[Any] = [f"{slots}*{name}" for name in attempt.hosts]
+    if not short:
+        hosts = [name for name in attempt.hosts for _ in range(slots)]
+    runtime = 0 if attempt.started is None else int((attempt.ended or 0) - attempt.started - attempt.suspended)
+    host_usage = [part for name in attempt.hosts for part in (Bare(name), 1, 0, 2, 3, 0)] if usage else []
+    fields: list[Any] = [
+        *("JOB_FINISH", "10.1", int(attempt.ended or 0), int(job.id.partition("_")[0]), 1000),
+        *(0x2000002 | (0x40 if job.exclusive else 0), job.requested_cores, int(attempt.submitted)),
+        *(int(attempt.eligible or 0), 0, int(attempt.started or 0), job.user or "", job.partition or ""),
+        *("select[type == any]", condition, "", "login", "/home/a b", "", "", "", "1527326745.7610", 1, "asked"),
+        *(len(hosts), *hosts, 64 if attempt.state is JobState.COMPLETED else 32, 60.0, job.name or ""),
+        *('#!/bin/sh;#BSUB -R "span[hosts=1]";run', *[-1] * 19, "", job.account or ""),
+        *((attempt.exit_code or 0) << 8 | (attempt.signal or 0), 1, "", "", int(job.id.partition("_")[2] or 0)),
+        *(2048, 0, "", "", job.reservation or "", "", 0, "", LSF_REASONS.get(attempt.state.value, 0)),
+        *("", -1, "/ada", "", "", "", -1, "", "", 5136, "", 0, "", "", 2, 1032, "0", 1033, "0"),
+        *(count if usage else 0, *host_usage, -1 if job.walltime is None else int(job.walltime), 64, 2048),
+        *("select[type == any] ", "", -1, "", -1, 0, "", 0, 0, "", runtime, "/home", 0, "", 0.0),
+    ]
+    return " ".join(_lsf_field(field) for field in fields)
+
+
+class Bare(str):
+    """A text without quotation marks."""
+
+
+def _lsf_field(value: Any) -> str:
+    if isinstance(value, str) and not isinstance(value, Bare):
+        return '"' + value.replace('"', '""') + '"'
+    return f"{value}"
+
+
+def lsf_text(jobs: Sequence[LoggedJob]) -> str:
+    """A file `lsb.acct` with the jobs."""
+    lines = [
+        ((attempt.ended or 0.0, number), lsf_line(job, attempt, number % 2 == 0, number % 3 == 0))
+        for number, job in enumerate(jobs)
+        for attempt in job.attempts
+    ]
+    return "".join(f"{line}\n" for _, line in sorted(lines))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from manager_lines import jobs_of, pbs_job, pbs_text
+from manager_lines import jobs_of, lsf_job, lsf_text, pbs_job, pbs_text
 from sacct_lines import mutated, read
 from test_sacct_fuzz import check
 
@@ -19,6 +19,7 @@ ALPHABET = "0123456789;:-_+.,[]{}()=/*TKMGbknE naé\"'\\\n\t\x00٣ 9999999999"
 SEEDS = range(40)
 FORMATS: dict[str, tuple[Callable[[], str], int]] = {
     "pbs": (lambda: pbs_text(jobs_of(pbs_job, SEEDS)), 1),
+    "lsf": (lambda: lsf_text(jobs_of(lsf_job, SEEDS)), 1),
 }
 """The formats, each with a text, and the number of lines at its begin that stay as they are."""
 

@@ -1,4 +1,4 @@
-"""What the readers of logs share: values that a row may lack, and attempts whose times are in order.
+"""Values that a row of a log may lack, and attempts whose times are in order.
 
 It must not know any format.
 """

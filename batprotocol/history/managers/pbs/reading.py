@@ -58,7 +58,7 @@ def read_pbs(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
                 continue
             record = record_of(line)
             if record is None:
-                left_out.row("the line is no accounting record", number)
+                left_out.row("the line is not an accounting record", number)
                 continue
             try:
                 job = jobs.take(record, number)
@@ -275,4 +275,4 @@ _ACTS: Final[dict[str, Callable[[_Jobs, _Open, Record, float, int], LoggedJob | 
     "z": _Jobs._suspend,
     "r": _Jobs._resume,
 }
-"""What the records of each type do."""
+"""The effect of the records of each type."""

@@ -59,7 +59,7 @@ class Record(NamedTuple):
 
 
 def record_of(line: str) -> Record | None:
-    """Divide a line; None if it is no record.
+    """Divide a line; None if it is not a record.
 
     >>> record_of("02/11/2026 20:12:21;E;7[3].host;user=ada").job
     '7_3'

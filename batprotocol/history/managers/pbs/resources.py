@@ -25,7 +25,7 @@ _LIST: Final = "Resource_List."
 
 
 class Amounts(NamedTuple):
-    """What a job asks for, or has.
+    """The amounts that a job asks for, or has.
 
     Attributes:
         names: the names of its hosts.
@@ -79,7 +79,7 @@ def span_of(text: str) -> float | None:
 
 
 def given_of(pairs: Mapping[str, str]) -> Amounts:
-    """What a job has, of `exec_vnode`, `exec_host` and Torque's `total_execution_slots`.
+    """The amounts that a job has, of `exec_vnode`, `exec_host` and Torque's `total_execution_slots`.
 
     Raises:
         ValueError: a value cannot be read.
@@ -123,7 +123,7 @@ def _places(text: str) -> tuple[tuple[str, ...], int | None]:
 
 
 def asked_of(pairs: Mapping[str, str]) -> Amounts:
-    """What a job asks for, of `Resource_List`: its totals, or else the chunks of `select`, or Torque's `nodes`.
+    """The amounts that a job asks for: the totals in `Resource_List`, or the chunks of `select` or Torque's `nodes`.
 
     Raises:
         ValueError: a value cannot be read.
