@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone, tzinfo
 from random import Random
@@ -261,3 +262,211 @@ def lsf_text(jobs: Sequence[LoggedJob]) -> str:
         for attempt in job.attempts
     ]
     return "".join(f"{line}\n" for _, line in sorted(lines))
+
+
+# Flux
+
+
+def ended_job(draw: Random, number: int, fraction: bool = False) -> dict[str, Any]:
+    """The times and hosts of a job with one attempt, which may have been cancelled while it waited."""
+    submitted = float(BEGIN + draw.randrange(5000)) + (0.25 if fraction else 0.0)
+    has_run = draw.random() < 0.8
+    started = submitted + draw.randrange(500) if has_run else None
+    return {
+        "submitted": submitted,
+        "started": started,
+        "ended": (started or submitted) + draw.randrange(1, 50),
+        "hosts": tuple(draw.sample(HOSTS, draw.randrange(1, 4))) if has_run else (),
+    }
+
+
+def flux_job(draw: Random, number: int) -> LoggedJob:
+    """A job as Flux lists it."""
+    times = ended_job(draw, number, fraction=True)
+    has_run = times["started"] is not None
+    state, code, signal = draw.choice(
+        [("COMPLETED", 0, None), ("FAILED", 3, None), ("FAILED", 0, 9), ("TIMEOUT", 0, 15), ("RUNNING", None, None)]
+        if has_run
+        else [("CANCELLED", None, None), ("PENDING", None, None)]
+    )
+    if state in ("RUNNING", "PENDING"):
+        times["ended"] = None
+    count, cores = len(times["hosts"]) or 2, draw.randrange(1, 99)
+    return LoggedJob(
+        id=str(10**12 + number),
+        attempts=(Attempt(**times, state=JobState(state), exit_code=code, signal=signal),),
+        host_count=count,
+        cores=cores if has_run else None,
+        requested_hosts=None if has_run else count,
+        requested_cores=None if has_run else cores,
+        walltime=draw.choice([None, 60.0, 90.5]),
+        priority=draw.choice([None, 0, 16]),
+        **texts(draw, "name", "user", "account", "partition"),
+    )
+
+
+FLUX_STATES: Final = {"RUNNING": "RUN", "PENDING": "SCHED"}
+
+
+def flux_text(jobs: Sequence[LoggedJob]) -> str:
+    """The output of `flux jobs -a --json`, with a line for each job."""
+    return '{"jobs": [\n' + ",\n".join(json.dumps(_flux_values(job)) for job in jobs) + "\n]}\n"
+
+
+def _flux_values(job: LoggedJob) -> dict[str, Any]:
+    state, attempt = job.last.state.value, job.last
+    values = {
+        "t_depend": attempt.submitted + 0.01,
+        "t_run": attempt.started,
+        "t_cleanup": attempt.ended,
+        "t_inactive": attempt.ended and attempt.ended + 3,
+        "duration": job.walltime or 0.0,
+        "name": job.name,
+        "queue": job.partition,
+        "bank": job.account,
+        "ncores": job.cores or job.requested_cores,
+        "nnodes": job.host_count,
+        "priority": job.priority,
+        "nodelist": ",".join(attempt.hosts),
+        "id": int(job.id),
+        "t_submit": attempt.submitted,
+        "state": FLUX_STATES.get(state, "INACTIVE"),
+        "result": None if state in FLUX_STATES else state.replace("CANCELLED", "CANCELED"),
+        "username": job.user,
+        "returncode": -attempt.signal if attempt.signal else attempt.exit_code,
+        "annotations": {"user": {"a}": '"{'}},
+    }
+    if state == "CANCELLED":
+        values["returncode"] = -128
+    return {key: value for key, value in values.items() if value is not None and value != ""}
+
+
+# OAR and CiGri
+
+
+def oar_job(draw: Random, number: int) -> LoggedJob:
+    """A job as OAR lists it."""
+    times = ended_job(draw, number)
+    has_run = times["started"] is not None
+    state, code, signal = draw.choice(
+        [("COMPLETED", 0, 0), ("FAILED", 3, 0), ("TIMEOUT", 0, 9), ("PREEMPTED", 0, 9), ("RUNNING", None, None)]
+        if has_run
+        else [("CANCELLED", None, None), ("PENDING", None, None)]
+    )
+    if state in ("RUNNING", "PENDING"):
+        times["ended"] = None
+    return LoggedJob(
+        id=str(number),
+        attempts=(Attempt(**times, state=JobState(state), exit_code=code, signal=signal),),
+        host_count=len(times["hosts"]) or 1,
+        cores=draw.randrange(1, 30) if has_run else None,
+        walltime=draw.choice([None, 60.0, 3600.0]),
+        dependency=draw.choice([None, None, "afterany:1:2"]),
+        array=draw.choice([None, "99999"]),
+        **texts(draw, "name", "user", "account", "partition"),
+    )
+
+
+OAR_STATES: Final = {"RUNNING": "Running", "PENDING": "Waiting", "CANCELLED": "Error"}
+OAR_EVENTS: Final = {"TIMEOUT": "WALLTIME", "PREEMPTED": "BESTEFFORT_KILL", "CANCELLED": "FRAG_JOB_REQUEST"}
+
+
+def oar_text(jobs: Sequence[LoggedJob], gantt: bool = False) -> str:
+    """The output of `oarstat -J -f`; with `--gantt`, if `gantt`."""
+    if gantt:
+        names = {"startTime": "start_time", "stopTime": "stop_time", "submissionTime": "submission_time"}
+        names |= {"assigned_resources": "resources", "assigned_network_address": "network_addresses"}
+        names |= {"owner": "user", "queue": "queue_name", "name": "job_name"}
+        listed = {job.id: {names.get(key, key): value for key, value in _oar_values(job).items()} for job in jobs}
+        return json.dumps(
+            {"resources": [{"resource_id": 1}], "jobs": listed, "dead_resources": {"3": [[1, 2]]}}, indent=3
+        )
+    return json.dumps({job.id: _oar_values(job) for job in jobs}, indent=3, separators=(",", " : ")) + "\n"
+
+
+def _oar_values(job: LoggedJob) -> dict[str, Any]:
+    attempt, state = job.last, job.last.state.value
+    event = OAR_EVENTS.get(state)
+    return {
+        "types": ["besteffort"],
+        "dependencies": [int(each) for each in (job.dependency or "").split(":")[1:]],
+        "Job_Id": int(job.id),
+        "assigned_network_address": list(attempt.hosts),
+        "assigned_resources": list(range(job.cores or 0)),
+        "owner": job.user,
+        "project": job.account,
+        "properties": "(desktop_computing = 'NO') AND drain='NO'",
+        "queue": job.partition,
+        "name": job.name,
+        "state": OAR_STATES.get(state, "Terminated"),
+        "array_id": int(job.array or job.id),
+        "submissionTime": int(attempt.submitted),
+        "startTime": int(attempt.started or 0),
+        "stopTime": int(attempt.ended or 0),
+        "walltime": job.walltime and int(job.walltime),
+        "exit_code": None if attempt.exit_code is None else attempt.exit_code << 8 | (attempt.signal or 0),
+        "events": [] if event is None else [{"type": "SWITCH_INTO_ERROR_STATE"}, {"type": event, "date": 5}],
+        "wanted_resources": "-l \"{type = 'default'}/network_address=2,walltime=1:0:0\" ",
+    }
+
+
+def cigri_job(draw: Random, number: int) -> LoggedJob:
+    """A job as CiGri lists it."""
+    times = ended_job(draw, number)
+    has_run = times["started"] is not None
+    state, code = draw.choice(
+        [("COMPLETED", 0), ("FAILED", 3), ("RUNNING", None)] if has_run else [("PENDING", None), ("FAILED", None)]
+    )
+    if state in ("RUNNING", "PENDING"):
+        times["ended"] = None
+    times["hosts"] = ()
+    return LoggedJob(
+        id=str(number),
+        attempts=(Attempt(**times, state=JobState(state), exit_code=code),),
+        account=str(draw.randrange(1, 9)),
+        **texts(draw, "name", "user", "partition"),
+    )
+
+
+CIGRI_STATES: Final = {"COMPLETED": "terminated", "FAILED": "event", "RUNNING": "running", "PENDING": "remote_waiting"}
+
+
+def _cigri_moment(moment: float | None, zone: tzinfo) -> str:
+    if moment is None:
+        return ""
+    text = datetime.fromtimestamp(moment, zone).isoformat(" ")
+    return text.removesuffix(":00") if zone is timezone.utc else text
+
+
+def cigri_rows(jobs: Iterable[LoggedJob], zone: tzinfo = timezone.utc) -> list[dict[str, str]]:
+    """The rows of CiGri's table of jobs."""
+    return [
+        {
+            "id": job.id,
+            "param": f"{job.name} d=4" if job.name else "",
+            "grid_user": job.user or "",
+            "campaign_id": job.account or "",
+            "cluster_id": (job.partition or "")[-1:],
+            "state": CIGRI_STATES[job.last.state.value],
+            "return_code": "" if job.last.exit_code is None else str(job.last.exit_code),
+            "submission_time": _cigri_moment(job.last.submitted, zone),
+            "start_time": _cigri_moment(job.last.started, zone),
+            "stop_time": _cigri_moment(job.last.ended, zone),
+            "node_name": "",
+            "runner_options": '{"besteffort"=>false, "batch_id"=>1}',
+            "cluster_name": job.partition or "",
+        }
+        for job in jobs
+    ]
+
+
+def gridstat_text(jobs: Iterable[LoggedJob], zone: tzinfo = timezone.utc) -> str:
+    """The outputs of `gridstat -j` for jobs, one after another."""
+    return "".join("".join(f"{key}: {value}\n" for key, value in row.items()) for row in cigri_rows(jobs, zone))
+
+
+def cigri_text(jobs: Iterable[LoggedJob], zone: tzinfo = timezone.utc) -> str:
+    """CiGri's table of jobs as CSV."""
+    rows = cigri_rows(jobs, zone)
+    names = [name for name in rows[0] if name not in ("param", "grid_user", "cluster_name", "runner_options")]
+    return "".join(f"{','.join(line)}\n" for line in [names, *([row[name] for name in names] for row in rows)])

@@ -7,7 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from manager_lines import jobs_of, lsf_job, lsf_text, pbs_job, pbs_text
+from manager_lines import (
+    cigri_job,
+    cigri_text,
+    flux_job,
+    flux_text,
+    gridstat_text,
+    jobs_of,
+    lsf_job,
+    lsf_text,
+    oar_job,
+    oar_text,
+    pbs_job,
+    pbs_text,
+)
 from sacct_lines import mutated, read
 from test_sacct_fuzz import check
 
@@ -17,23 +30,27 @@ WITHOUT_ENGINE = True
 
 ALPHABET = "0123456789;:-_+.,[]{}()=/*TKMGbknE naé\"'\\\n\t\x00٣ 9999999999"
 SEEDS = range(40)
-FORMATS: dict[str, tuple[Callable[[], str], int]] = {
-    "pbs": (lambda: pbs_text(jobs_of(pbs_job, SEEDS)), 1),
-    "lsf": (lambda: lsf_text(jobs_of(lsf_job, SEEDS)), 1),
+FORMATS: dict[str, tuple[Callable[[], str], int, int]] = {
+    "pbs": (lambda: pbs_text(jobs_of(pbs_job, SEEDS)), 1, 3),
+    "lsf": (lambda: lsf_text(jobs_of(lsf_job, SEEDS)), 1, 3),
+    "flux": (lambda: flux_text(jobs_of(flux_job, SEEDS)), 2, 9),
+    "oar": (lambda: oar_text(jobs_of(oar_job, SEEDS)), 1, 40),
+    "gridstat": (lambda: gridstat_text(jobs_of(cigri_job, SEEDS)), 1, 20),
+    "cigri": (lambda: cigri_text(jobs_of(cigri_job, SEEDS)), 2, 3),
 }
-"""The formats, each with a text, and the number of lines at its begin that stay as they are."""
+"""The formats, each with a text, the lines at its begin that stay as they are, and of how many others one is changed."""
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("changes", [200, pytest.param(100_000, marks=pytest.mark.minutes)])
 def test_changed_lines_of_managers(tmp_path: Path, format: str, changes: int) -> None:
-    text_of, kept = FORMATS[format]
+    text_of, kept, share = FORMATS[format]
     lines = text_of().splitlines()
     head, body = lines[:kept], lines[kept:]
     draw, changed, counted = random.Random(format), 0, 0
     while changed < changes:
         found = list(body)
-        for place in draw.sample(range(len(body)), len(body) // 3):
+        for place in draw.sample(range(len(body)), len(body) // share):
             (found[place],) = mutated(draw, [body[place]], ALPHABET)
             changed += 1
         text = "\n".join([*head, *found])

@@ -20,7 +20,7 @@ from batprotocol.history.left_out import LeftOut
 
 __all__ = ["READY", "ready_mapping"]
 
-READY: Final = ("pm100", "fugaku", "philly", "helios", "alibaba-2020", "alibaba-2023")
+READY: Final = ("pm100", "fugaku", "philly", "helios", "alibaba-2020", "alibaba-2023", "cigri")
 """The names of the formats."""
 
 
@@ -47,3 +47,4 @@ read_philly: Final = _reader("philly")
 read_helios: Final = _reader("helios")
 read_alibaba_2020: Final = _reader("alibaba-2020")
 read_alibaba_2023: Final = _reader("alibaba-2023")
+read_cigri: Final = _reader("cigri")
