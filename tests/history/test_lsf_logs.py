@@ -80,13 +80,13 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         "a record of a job that changed its size: only its record JOB_FINISH is read": (1, (2,)),
         "a record of a reservation": (1, (3,)),
         "the line is not a record of lsb.acct": (1, (4,)),
-        "the record ends before options": (1, (5,)),
+        "the record ends before idx": (1, (5,)),
         "the record cannot be divided into fields": (1, (6,)),
         "the job ends before it starts, or before it is submitted": (1, (7,)),
         "the id is not one of LSF's jobs": (1, (8,)),
         "a dependency that is not made of done, ended, exit and started, with the ids of jobs": (1, (9,)),
         "the value of jStatus cannot be read": (1, (10,)),
-        "hostFactor is not at its place in the record": (1, (11,)),
+        "command is not at its place in the record": (1, (11,)),
     }
     with pytest.raises(InputError, match="expected a record of lsb"):
         read(tmp_path, "no record", "lsf")

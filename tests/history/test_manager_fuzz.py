@@ -38,7 +38,7 @@ FORMATS: dict[str, tuple[Callable[[], str], int, int]] = {
     "gridstat": (lambda: gridstat_text(jobs_of(cigri_job, SEEDS)), 1, 20),
     "cigri": (lambda: cigri_text(jobs_of(cigri_job, SEEDS)), 2, 3),
 }
-"""The formats, each with a text, the lines at its begin that stay as they are, and of how many others one is changed."""
+"""The formats, each with a text, the lines at its begin that stay as they are, and how many others have one changed."""
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -33,7 +33,21 @@ _TYPES: Final = {
 _EXCLUSIVE: Final = 0x40  # SUB_EXCLUSIVE in the options
 _DONE: Final = 64
 _EXIT: Final = 32
-_USAGE: Final = 19  # the numbers of getrusage
+_ID: Final = 3  # the place of jobId
+_ASKED: Final = 22  # the place of numAskedHosts
+_TASK: Final = 29  # idx is so far behind jStatus
+_TEXTS: Final = {
+    **dict(enumerate(("userName", "queue", "resReq", "dependCond", "preExecCmd", "fromHost", "cwd"), 11)),
+    **dict(enumerate(("inFile", "outFile", "errFile", "jobFile"), 18)),
+    _ASKED + 2: "jobName",
+    _ASKED + 3: "command",
+    _ASKED + 23: "mailUser",
+    _ASKED + 24: "projectName",
+    _ASKED + 27: "loginShell",
+    _ASKED + 28: "timeEvent",
+}
+"""The fields that are texts in quotation marks: before the hosts by their places, and from jStatus on as if it were at
+`_ASKED`."""
 _KINDS: Final = {"done": "afterok", "ended": "afterany", "exit": "afternotok", "started": "after"}
 _REASONS: Final = {
     1: JobState.PREEMPTED,
@@ -79,12 +93,13 @@ def read_lsf(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
         for number, line in source.lines(left_out):
             if not line.strip():
                 continue
+            fields = _divided(line)
             try:
-                job = _job(line, Row(left_out, number))
+                job = _job(line, fields, Row(left_out, number))
             except Refused as refused:
                 left_out.row(str(refused), number)
                 job = None
-            if repeated and (key := _key(line)) in repeated:
+            if repeated and (key := _key(fields)) in repeated:
                 yield from held.add(key, () if job is None else (job,))
             elif job is not None:
                 yield job
@@ -95,86 +110,90 @@ def _repeated(source: Source) -> dict[str, int]:
     """The jobs with several records, with the number of these."""
     repeated = Repeated()
     for _, line in source.lines():
-        repeated.add(_key(line))
+        repeated.add(_key(_divided(line)))
     return repeated.rows
 
 
-def _key(line: str) -> str:
-    """The id of the job of a record, or "": it is the same for the tasks of an array whose index cannot be read."""
-    if not line.startswith(_FINISH):
-        return ""
+def _divided(line: str) -> list[str]:
+    """The fields of a record, as they are; none of another line."""
+    return _FIELD.findall(line) if line.startswith(f"{_FINISH} ") else []
+
+
+def _status_place(fields: list[str]) -> int:
+    """The place of jStatus, behind two lists of hosts.
+
+    Raises:
+        ValueError: a number of hosts cannot be read.
+        IndexError: the record ends before.
+    """
+    executed = _ASKED + 1 + (amount_of(fields[_ASKED]) or 0)
+    return executed + 1 + (amount_of(fields[executed]) or 0)
+
+
+def _key(fields: list[str]) -> str:
+    """The id of the job of a record, or "": it cannot be read."""
     try:
-        return _id(_head(_Fields(line)))[0]
-    except Refused:
+        task = fields[_status_place(fields) + _TASK]
+    except (ValueError, IndexError):
         return ""
+    return fields[_ID] if task == "0" else f"{fields[_ID]}_{task}"
 
 
 class _Fields:
     """The fields of a record, one after another.
 
-    Raises:
-        Refused: the line cannot be divided into fields.
+    Args:
+        fields: the fields.
+        place: the place of the next one.
     """
 
-    def __init__(self, line: str) -> None:
-        self._fields = _FIELD.findall(line)
-        self._place = 0
-        if _FIELD.sub("", line).strip(" \r\t"):
-            raise Refused("the record cannot be divided into fields")
+    def __init__(self, fields: list[str], place: int) -> None:
+        self._fields = fields
+        self._place = place
 
-    @property
-    def has_more(self) -> bool:
-        """Whether there are fields behind the place."""
-        return self._place < len(self._fields)
-
-    def next(self, name: str) -> str:
-        """The next field, without quotation marks.
+    def raw(self, name: str) -> str:
+        """The next field, as it is.
 
         Raises:
             Refused: there is none.
         """
-        return _plain(self.raw(name))
-
-    def raw(self, name: str) -> str:
-        """The next field, as it is."""
-        if not self.has_more:
+        if self._place >= len(self._fields):
             raise Refused(f"the record ends before {name}")
         self._place += 1
-        found: str = self._fields[self._place - 1]
-        return found
+        return self._fields[self._place - 1]
 
     def text(self, name: str) -> str:
         """The next field, which must be a text in quotation marks."""
-        raw = self.raw(name)
-        if not raw.startswith('"'):
-            raise Refused(f"{name} is not at its place in the record")
-        return _plain(raw)
+        return _text(self.raw(name), name)
 
     def value(self, name: str, reader: Callable[[Any], Value]) -> Value:
         """The next field, which must be a number."""
-        raw = self.raw(name)
-        try:
-            return reader(raw)
-        except ValueError:
-            raise Refused(f"{name} is not at its place in the record") from None
+        return _value(self.raw(name), name, reader)
 
     def count(self, name: str) -> int:
         """The next field, which must be a number of fields that follow."""
         return min(self.value(name, amount_of) or 0, len(self._fields))
 
-    def skip(self, count: int, name: str) -> None:
+    def skip(self, count: int) -> None:
         """Pass over fields."""
         self._place += count
-        if self._place > len(self._fields):
-            raise Refused(f"the record ends before {name}")
 
 
-def _plain(field: str) -> str:
-    return field[1:-1].replace('""', '"') if field.startswith('"') else field
+def _text(field: str, name: str) -> str:
+    if not field.startswith('"'):
+        raise Refused(f"{name} is not at its place in the record")
+    return field[1:-1].replace('""', '"')
+
+
+def _value(field: str, name: str, reader: Callable[[Any], Value]) -> Value:
+    try:
+        return reader(field)
+    except ValueError:
+        raise Refused(f"{name} is not at its place in the record") from None
 
 
 class _Head(NamedTuple):
-    """The first fields of a record, up to the status of the exit and the index in an array."""
+    """The first fields of a record, up to the index in an array, and the place behind them."""
 
     ended: float | None
     id: int
@@ -193,6 +212,7 @@ class _Head(NamedTuple):
     project: str
     exit_status: int
     task: int
+    end: int
 
 
 def _whole(value: Any) -> int:
@@ -202,36 +222,43 @@ def _whole(value: Any) -> int:
     return int(number)
 
 
-def _head(fields: _Fields) -> _Head:
-    fields.skip(1, "the version")
-    fields.text("the version")
-    ended, id = fields.value("eventTime", moment_of), fields.value("jobId", _whole)
-    fields.skip(1, "options")
-    options, processors = fields.value("options", _whole), fields.value("numProcessors", amount_of)
-    submitted, begin = fields.value("submitTime", moment_of), fields.value("beginTime", moment_of)
-    fields.skip(1, "startTime")
-    started = fields.value("startTime", moment_of)
-    user, queue = fields.text("userName"), fields.text("queue")
-    fields.text("resReq")
-    dependency = fields.text("dependCond")
-    for name in ("preExecCmd", "fromHost", "cwd", "inFile", "outFile", "errFile", "jobFile"):
-        fields.text(name)
-    fields.skip(fields.count("numAskedHosts"), "numExHosts")
-    hosts, slots = _hosts([fields.next("execHosts") for _ in range(fields.count("numExHosts"))])
-    status = fields.value("jStatus", _whole)
-    fields.value("hostFactor", number_of)
-    name = fields.text("jobName")
-    fields.text("command")
-    fields.skip(_USAGE, "mailUser")
-    fields.text("mailUser")
-    project, exit_status = fields.text("projectName"), fields.value("exitStatus", _whole)
-    fields.skip(1, "loginShell")
-    for each in ("loginShell", "timeEvent"):
-        fields.text(each)
-    task = fields.value("idx", _whole)
+def _head(fields: list[str]) -> _Head:
+    """The first fields.
+
+    Raises:
+        Refused: a field is not at its place.
+    """
+    try:
+        place = _status_place(fields)
+        fields[place + _TASK]
+    except IndexError:
+        raise Refused("the record ends before idx") from None
+    except ValueError:
+        raise Refused("the hosts are not at their place in the record") from None
+    for index, name in _TEXTS.items():
+        if fields[index if index < _ASKED else index - _ASKED + place][0] != '"':
+            raise Refused(f"{name} is not at its place in the record")
+    hosts, slots = _hosts(fields[_ASKED + 2 + (amount_of(fields[_ASKED]) or 0) : place])
+    _value(fields[place + 1], "hostFactor", number_of)
     return _Head(
-        *(ended, id, options, processors, submitted, begin, started, user, queue, dependency, hosts, slots),
-        *(status, name, project, exit_status, task),
+        ended=_value(fields[2], "the time of the record", moment_of),
+        id=_value(fields[_ID], "jobId", _whole),
+        options=_value(fields[5], "options", _whole),
+        processors=_value(fields[6], "numProcessors", amount_of),
+        submitted=_value(fields[7], "submitTime", moment_of),
+        begin=_value(fields[8], "beginTime", moment_of),
+        started=_value(fields[10], "startTime", moment_of),
+        user=_text(fields[11], "userName"),
+        queue=_text(fields[12], "queue"),
+        dependency=_text(fields[14], "dependCond"),
+        hosts=hosts,
+        slots=slots,
+        status=_value(fields[place], "jStatus", _whole),
+        name=_text(fields[place + 2], "jobName"),
+        project=_text(fields[place + 24], "projectName"),
+        exit_status=_value(fields[place + 25], "exitStatus", _whole),
+        task=_value(fields[place + _TASK], "idx", _whole),
+        end=place + _TASK + 1,
     )
 
 
@@ -240,7 +267,7 @@ def _hosts(listed: list[str]) -> tuple[tuple[str, ...], int]:
     names: dict[str, None] = {}
     slots = 0
     for each in listed:
-        found = _SLOTS.fullmatch(each)
+        found = _SLOTS.fullmatch(each.strip('"'))
         if found is None:
             raise Refused("execHosts is not at its place in the record")
         names[sys.intern(found[2])] = None
@@ -275,24 +302,24 @@ def _tail(fields: _Fields, row: Row) -> _Tail:
     """What can be read: old versions have fewer fields."""
     found = _Tail()
     try:
-        fields.skip(4, "rsvId")
+        fields.skip(4)
         found = found._replace(reservation=fields.text("rsvId"))
-        fields.skip(3, "exitInfo")
+        fields.skip(3)
         found = found._replace(reason=fields.value("exitInfo", _whole))
-        fields.skip(10, "resizeNotifyCmd")
+        fields.skip(10)
         fields.text("resizeNotifyCmd")
-        fields.skip(1, "rsvId")
+        fields.skip(1)
         for name in ("rsvId", "jobDescription"):
             fields.text(name)
-        fields.skip(2 * fields.count("submitExt"), "numHostRusage")
+        fields.skip(2 * fields.count("submitExt"))
         for _ in range(fields.count("numHostRusage")):
-            fields.skip(5, "hostRusage")
-            fields.skip(2 * fields.count("hostRusage"), "runLimit")
+            fields.skip(5)
+            fields.skip(2 * fields.count("hostRusage"))
         walltime = fields.value("runLimit", amount_of)
-        fields.skip(2, "effectiveResReq")
+        fields.skip(2)
         fields.text("effectiveResReq")
         found = found._replace(walltime=walltime)
-        fields.skip(8, "outdir")
+        fields.skip(8)
         fields.text("outdir")
         return found._replace(runtime=fields.value("runTime", number_of))
     except Refused:
@@ -300,18 +327,19 @@ def _tail(fields: _Fields, row: Row) -> _Tail:
         return found
 
 
-def _job(line: str, row: Row) -> LoggedJob:
-    """The job of a record.
+def _job(line: str, divided: list[str], row: Row) -> LoggedJob:
+    """The job of a record, of which there are the line and its fields.
 
     Raises:
         Refused: it is left out.
     """
-    if not line.startswith(f"{_FINISH} "):
+    if not divided:
         raise Refused(_TYPES.get(line.partition(" ")[0], "the line is not a record of lsb.acct"))
-    fields = _Fields(line)
-    head = _head(fields)
+    if sum(map(len, divided)) + len(divided) - 1 != len(line) and _FIELD.sub("", line).strip(" \r\t"):
+        raise Refused("the record cannot be divided into fields")
+    head = _head(divided)
     id, array = _id(head)
-    tail = _tail(fields, row)
+    tail = _tail(_Fields(divided, head.end), row)
     if head.ended is None:
         raise Refused("the record has no time")
     suspended = 0.0
