@@ -91,6 +91,7 @@ LONG = (
     "studies/test_on_dask.py",
     "studies/test_study_command.py",
     "testing/test_strategies.py",
+    "whatif/test_page.py",
     "wire/test_bombs.py",
 )
 """The files that take longest: they compile with sanitizers, search for rare values, or start many programs."""

@@ -28,6 +28,7 @@ from benchmark import (
     queues,
     round_trip,
     simulation,
+    sites,
     turns,
 )
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
@@ -81,6 +82,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--in-process", action="store_true", help="also measure turns inside Batsim")
     parser.add_argument("--queues", action="store_true", help="also measure turns while many jobs wait")
     parser.add_argument("--policies", action="store_true", help="also measure policies while many jobs wait")
+    parser.add_argument("--sites", action="store_true", help="also measure policies for shared hosts")
     parser.add_argument("--gym", action="store_true", help="also measure steps of environments to learn in")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--fast", action="store_true", help="also measure tasks of FaST over an MQTT broker")
@@ -117,6 +119,7 @@ def main() -> int:
         hosts: given.hosts,
         queues: given.queues,
         policies: given.policies,
+        sites: given.sites,
         environments: given.gym,
         simulation: given.simulation,
         mqtt: given.fast,

@@ -6,7 +6,8 @@ the modules that do the work only when a command runs: `batproto --help` and com
 - `messages`: `dump`, `convert`, `validate` and `check`; `captures`: `at`, `stats`, `diff` and `replay`;
 - `reference`: `schema`, `rules` and `policies`;
 - `run`: `run` and `library`; `simulate`, `compare`, `conformance`, `bridge` and `new`, one each;
-- `study` and `workload`: the commands for studies, and for workloads of other formats; `importing`: `import`;
+- `study` and `workload`: the commands for studies, and for workloads of other formats; `importing`: `import`; `whatif`
+  runs a study of a log;
 - `fast` and `grid`: the commands for FaST and for campaigns.
 
 The families share these modules: `parameters` has the parameters that several commands take, `completing` completes

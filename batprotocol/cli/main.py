@@ -32,6 +32,7 @@ from batprotocol.cli.simulate.command import simulate
 from batprotocol.cli.study.command import study
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.whatif.command import whatif
 from batprotocol.cli.workload.command import workload
 from batprotocol.errors import ProtocolError
 from batprotocol.files import reason_of
@@ -64,6 +65,7 @@ _OVERVIEW = {
         "workload": "Describe workloads, and make workloads of other formats.",
         "compare": "Compare the results of two simulations, job by job.",
         "study": "Run many simulations, and make tables and plots of them.",
+        "whatif": "Report what other policies, loads or hosts would do to a log.",
         "conformance": "Test whether a scheduler, in any language, keeps the rules.",
     },
     "Run schedulers with Batsim": {
@@ -153,7 +155,7 @@ for _command in (
     *(dump, convert, validate, check),
     *(at, stats, diff, replay, timeline, tap, export),
     *(schema, rules, policies),
-    *(run, library, simulate, compare, study, conformance, bridge, new, workload),
+    *(run, library, simulate, compare, study, whatif, conformance, bridge, new, workload),
     import_logs,
     *(fast, grid),
 ):

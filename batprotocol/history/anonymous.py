@@ -1,7 +1,7 @@
 """Users, groups, accounts and names of jobs without their names: always the same other name for one key.
 
-A name is replaced by a keyed hash (HMAC-SHA256) with its kind in front, as `user-daa290733c2ff725`. Whoever has the key
-can find out whether a name is in a log; without the key, this is not possible. It must not know formats.
+A name is replaced by a keyed hash (HMAC-SHA256) with its kind in front, as `user-daa290733c2ff725`. A reader who
+has the key can find out whether a name is in a log; without the key, this is not possible. It must not know formats.
 """
 
 from __future__ import annotations

@@ -83,6 +83,16 @@ FORMATS: Final[dict[str, LogFormat]] = {
         f"{_READY}:read_alibaba_2023",
         (r"name,cpu_milli,memory_mib,",),
     ),
+    "opendc": LogFormat(
+        "OpenDC: tasks.parquet of a workload",
+        f"{_READY}:read_opendc",
+        (r"PAR1 (?=[^\n]*submission_time)(?=[^\n]*cpu_capacity)(?=[^\n]*mem_capacity)",),
+    ),
+    "elastisim": LogFormat(
+        "ElastiSim: the jobs of a workload",
+        "batprotocol.history.elastisim:read_elastisim",
+        (r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:type|submit_time|num_nodes(?:_min)?|application_model)"\s*:',),
+    ),
     "sacct-json": LogFormat(
         "Slurm's sacct with --json",
         "batprotocol.history.slurm.records:read_sacct_json",
@@ -93,7 +103,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
     ),
     "pbs": LogFormat(
         "accounting records of PBS Pro, OpenPBS and Torque",
-        "batprotocol.history.managers.pbs:read_pbs",
+        "batprotocol.history.pbs:read_pbs",
         (r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2};[A-Za-z];",),
     ),
     "lsf": LogFormat(

@@ -15,14 +15,16 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.history.anonymous import Anonymizer
 from batprotocol.history.asking import Unit, unit_for
+from batprotocol.history.checking import Numbers, numbers_of_log
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.left_out import LeftOut
 from batprotocol.history.platforms import SiteHost, platform_lines, read_hosts, smallest_hosts
 from batprotocol.history.runs import Attempts
 from batprotocol.history.surveys import Survey, survey_of
 from batprotocol.history.tables import write_table
-from batprotocol.history.workloads import write_logged_workload
-from batprotocol.simulator import Platform, described_platform, platform_xml
+from batprotocol.history.windows import HostWindow, windows_of
+from batprotocol.history.workloads import logged_workload, write_logged_workload
+from batprotocol.simulator import Platform, Workload, described_platform, platform_xml
 from batprotocol.writing import by_ending
 
 __all__ = ["OUTPUTS", "PLATFORMS", "Import"]
@@ -76,15 +78,37 @@ class Import:
         self.has_nodes = given is not None
         self.unit: Unit = unit or unit_for(self.survey, None if given is None else _platform(given))
         self.hosts: Sequence[SiteHost] = smallest_hosts(self.survey, self.unit) if given is None else given
-        if anonymizer is not None:
+        if anonymizer is not None and given is not None:  # otherwise, the partitions are those of the jobs
             self.hosts = [
-                msgspec.structs.replace(host, partitions=anonymizer.partitions(host.partitions)) for host in self.hosts
+                msgspec.structs.replace(host, partitions=anonymizer.partitions(host.partitions)) for host in given
             ]
 
     @cached_property
     def platform(self) -> Platform:
         """The platform of the hosts."""
         return _platform(self.hosts)
+
+    def workload(self) -> Workload:
+        """The workload of the jobs, in memory. `skipped` is the number of the jobs that it leaves out."""
+        made = logged_workload(
+            self._jobs,
+            platform=self.platform,
+            survey=self.survey,
+            unit=self.unit,
+            attempts=self._attempts,
+            priority=self._priority,
+            reservations=self._reservations,
+        )
+        made.skipped = max(self.survey.rows - len(made), 0)
+        return made
+
+    def numbers(self) -> Numbers:
+        """The log's own numbers: its utilisation and waiting times."""
+        return numbers_of_log(self._jobs, self.platform, self.unit, self._attempts)
+
+    def windows(self) -> list[HostWindow]:
+        """The windows of time in which the log shows hosts down or lent."""
+        return windows_of(self._jobs, self.survey.first_submission)
 
     def write(self, file: BinaryIO, kind: str) -> int:
         """Write the jobs.

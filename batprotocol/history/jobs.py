@@ -44,6 +44,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         suspended: seconds that it was suspended for.
         exit_code: the exit code; None if the log does not have it.
         signal: the signal that ended it; None or 0 if none did.
+        is_planned: whether it is of a workload for a simulator, which has no starts: it counts as started at its
+            submission.
     """
 
     submitted: float
@@ -55,6 +57,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     suspended: float = 0.0
     exit_code: int | None = None
     signal: int | None = None
+    is_planned: bool = False
 
 
 class LoggedJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):

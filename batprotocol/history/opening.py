@@ -24,7 +24,7 @@ from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import opened
 from batprotocol.history.tables.rows import PARQUET, parquet_columns
 
-__all__ = ["Log", "format_of", "read_log"]
+__all__ = ["Log", "format_of", "is_logged", "read_log"]
 
 _BEGIN: Final = 1 << 16
 """The characters at the beginning of a file that show its format."""
@@ -35,7 +35,7 @@ STANDARD_INPUT: Final = "-"
 class Log:
     """A log, whose jobs are read from its file in each iteration.
 
-    The first iteration counts what it leaves out. What can be read only once, such as a pipe, is kept in a temporary
+    The first iteration counts the rows that it leaves out. A pipe, which can be read only once, is kept in a temporary
     file until the log is closed.
 
     Args:
@@ -150,6 +150,14 @@ def format_of(path: str | os.PathLike[str], name: str = "") -> str:
         raise InputError(
             f"expected a log in one of the formats {', '.join(FORMATS)}; name its format", file=source.name
         )
+
+
+def is_logged(path: str | os.PathLike[str]) -> bool:
+    """Whether the content of a file is that of a format of `FORMATS`; no if it cannot be read."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode) and bool(format_of(path))
+    except (InputError, OSError):
+        return False
 
 
 def reader_of(format: str) -> Reader:

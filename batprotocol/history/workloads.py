@@ -237,7 +237,8 @@ class _Conversion:
             priority=self.priority,
             reservations=self.reservations,
         )
-        data["recorded"] = self._recorded(run, origin)
+        if not attempt.is_planned:
+            data["recorded"] = self._recorded(run, origin)
         text = msgspec.json.encode(data).decode()
         return JobRecord(id, seconds_between(origin, attempt.submitted), resources, name, walltime, text)
 

@@ -14,6 +14,7 @@ __all__ = ["expanded_names", "folded_names"]
 _MOST: Final = 100_000
 _DIGITS: Final = frozenset("0123456789")
 _LONGEST: Final = 9
+_MARK = re.compile(r"[\[\],]")
 _PIECE = re.compile(r"[^\[\],\s]+|\[[^\[\]]*\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 
@@ -41,7 +42,10 @@ def expanded_names(text: str, limit: int = _MOST) -> list[str]:
             if len(names) + total > limit:
                 raise InputError(f"{shown(text)} stands for more than {limit:,} names")
             pieces.append(values)
-        names.extend("".join(choice) for choice in itertools.product(*pieces))
+        if len(pieces) == 2 and len(pieces[0]) == 1:  # a name with one range: by far the most are
+            names.extend([pieces[0][0] + value for value in pieces[1]])
+        else:
+            names.extend(map("".join, itertools.product(*pieces)))
     return names
 
 
@@ -102,14 +106,17 @@ def _width(first: str) -> int:
 
 def _parts(text: str) -> Iterator[str]:
     """The parts between commas that are not in brackets."""
+    if "[" not in text and "]" not in text:
+        yield from (part.strip() for part in text.split(","))
+        return
     begin = depth = 0
-    for place, character in enumerate(text):
-        depth += (character == "[") - (character == "]")
+    for found in _MARK.finditer(text):
+        depth += (found[0] == "[") - (found[0] == "]")
         if not 0 <= depth <= 1:
             raise InputError(f"expected names such as 'n[0-63]', got {shown(text)}: its brackets do not match")
-        if character == "," and not depth:
-            yield text[begin:place].strip()
-            begin = place + 1
+        if found[0] == "," and not depth:
+            yield text[begin : found.start()].strip()
+            begin = found.end()
     if depth:
         raise InputError(f"expected names such as 'n[0-63]', got {shown(text)}: its brackets do not match")
     yield text[begin:].strip()
@@ -131,6 +138,6 @@ def _values(brackets: str, limit: int) -> list[str]:
             raise InputError(f"expected a range such as 0-63, got {shown(piece)}")
         if last - first >= limit - len(values):
             raise InputError(f"{shown(brackets)} stands for more than {limit:,} names")
-        width = len(found[1]) if found[1].startswith("0") else 0
-        values.extend(f"{number:0{width}}" for number in range(first, last + 1))
+        numbers, width = map(str, range(first, last + 1)), len(found[1])
+        values.extend([number.zfill(width) for number in numbers] if found[1].startswith("0") else numbers)
     return values

@@ -146,11 +146,11 @@ class Dependencies:
         """All jobs are submitted: a job that was named and never submitted will not be.
 
         Returns:
-            The jobs that name others which were never submitted, and those that wait for themselves.
+            The jobs that may name others which were never submitted, and those that wait for themselves.
         """
         self._closed = True
-        missing = [one for name, ones in self._named.items() if not self._found(name) for one in ones]
-        return [*missing, *self.stuck()]
+        missing = [name for name in self._named if name in self._arrays or not self._found(name)]
+        return [*(one for name in missing for one in self._named[name]), *self.stuck()]
 
     def started(self, job_id: str, time: float) -> list[str]:
         """A job starts. Returns the jobs whose verdicts may have changed."""
@@ -207,6 +207,8 @@ class Dependencies:
         name = full_id(condition.job, job.id)
         ids = self._ids(condition, job)
         if not ids:
+            if name in self._arrays and job.request.array is not None:
+                name = f"task {job.request.array.task} of {name}"
             return Verdict(math.inf, f"it waits for {name}, which was never submitted") if self._closed else _OPEN
         verdicts = [self._of(condition, self._jobs[one]) for one in ids]
         never = next((each.never for each in verdicts if each.never is not None), None)

@@ -6,15 +6,17 @@ take this way:
 
 - `keys` defines the keys of a description. `study` makes the runs of a description in TOML or Python. `schedulers`,
   `files` and `naming` find the files that it names, `sources` the modules that a scheduler imports from its folder.
-  `runs` defines a run and its name.
+  `changing` decides how the workload of a run
+  changes. `runs` defines a run and its name.
 - `checking` reads each input once, and refuses studies that cannot run.
 - `running` gives the runs that are not in the store to an engine (`batprotocol.engines`), which calls `executing`. That
   makes schedulers, reads `inputs`, simulates (with the embedded or a `real` Batsim), records the conversation of runs
   that fail (`keeping`), and reports in `outcomes` how runs ended.
 - `measuring` computes the metrics of runs when they end, or later from their files.
 - `store` keeps the results, and returns them as rows.
-- `loads` has the offered load of each workload. `comparing` makes tables, plots and comparisons of rows from any
-  source.
+- `loads` has the offered load of each workload. `copies` simulates logs as they were. `comparing` makes tables, plots
+  and comparisons of rows from any source. `whatif` asks what
+  would have changed for a log, and reports the answer.
 
 It must not know of campaigns.
 """

@@ -169,10 +169,13 @@ def _run(
         )
         roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
         found = measures_of(what, measures, roots)
-    groups = with_allocations(workload.groups, allocations)
+    groups = workload.groups
+    if allocations:
+        named = {name: str(user) for name, user in (workload.users or {}).items()}
+        groups = with_allocations({**groups, "user": named}, allocations)
     known: dict[str, Any] = {
         USERS: workload.users,
-        GROUPS: {key: labels for key, labels in groups.items() if labels and (key != "user" or allocations)},
+        GROUPS: {key: labels for key, labels in groups.items() if labels},
         WORKFLOWS: workflows,
     }
     files = {name: msgspec.json.encode(value) for name, value in known.items() if value}

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.simulator.inputs import Platform, Workload, named_workload, platform_for, read_platform
 from batprotocol.simulator.inputs.machines import DEFAULT_MASTER
-from batprotocol.simulator.results.grouping import JobGroups, job_groups
+from batprotocol.simulator.results.grouping import GROUPINGS, JobGroups, job_groups
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Task
 
@@ -27,7 +27,7 @@ _OFFERED: Final = "offered-load"
 
 
 class Submitted(NamedTuple):
-    """A workload, the users who submitted its jobs (None if no user is known), and the groups of its jobs."""
+    """A workload, the users who submitted its jobs (None if no user is known), and the other groups of its jobs."""
 
     workload: Workload
     users: Mapping[str, Any] | None
@@ -99,7 +99,7 @@ class Inputs:
             name = f"{path}?{query}" if query else path
             hosts = self._hosts(task, shared) if task.changes.keys() & {_OFFERED} else None
             found = named_workload(name, compositions=beyond, corrected=corrected, kept=self._read, hosts=hosts)
-            return Submitted(found, found.users() or None, job_groups([found]))
+            return Submitted(found, found.users() or None, job_groups([found], keys=GROUPINGS.keys() - {"user"}))
 
         machine = (task.platform, *_machine(task)) if _OFFERED in task.changes else None
         own = (task.workload, task.workload_files, changes, beyond, corrected, machine)

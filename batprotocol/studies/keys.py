@@ -15,7 +15,7 @@ from batprotocol.conversation import RULE_SETS
 from batprotocol.errors import StudyError, shown
 from batprotocol.simulator.inputs.names import FILE_WORDS
 
-__all__ = ["KEYS", "OLD_KEYS", "Key", "values_of", "with_new_names"]
+__all__ = ["ESTIMATES", "KEYS", "OLD_KEYS", "Key", "values_of", "with_new_names"]
 
 
 class Key(NamedTuple):
@@ -67,6 +67,8 @@ def _is_share(value: Any) -> bool:
     return _is_number(value) and 0 <= value < 1
 
 
+ESTIMATES: Final = ("asked", "exact", "predicted")
+"""The estimates of run times that schedulers can use."""
 _TRUTH: Final = ("true or false", _is_truth)
 _INTERVAL: Final = ('an interval such as "0-999"', _is_interval)
 
@@ -100,6 +102,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "events": Key("input", "a file", _is_text, "A file of external events."),
     "jobs": _changing("jobs", *_INTERVAL, "; of a model, the number of jobs"),
     "time": _changing("time", *_INTERVAL),
+    "window": _changing("window", *_INTERVAL, "; only the jobs of the window itself count in the results"),
+    "before": _changing("before", "seconds >= 0", _is_factor),
+    "after": _changing("after", "seconds >= 0", _is_factor),
     "shift": _changing("shift", *_TRUTH),
     "larger": _changing("larger", *_TRUTH),
     "runtime_limits": _changing("runtime-limits", *_TRUTH),
@@ -109,7 +114,12 @@ KEYS: Final[Mapping[str, Key]] = {
     "period": _changing("period", "seconds > 0", _is_positive),
     "arrival_factor": _changing("arrival-factor", "a number > 0", _is_positive),
     "offered_load": _changing("offered-load", "a number > 0", _is_positive),
-    "estimates": _changing("estimates", '"exact"', lambda value: value == "exact"),
+    "estimates": _changing(
+        "estimates",
+        '"asked", "exact" or "predicted"',
+        lambda value: value in ESTIMATES,
+        " With predicted, the scheduler, a policy, predicts run times, as its part `predicted` does",
+    ),
     "estimate_factor": _changing("estimate-factor", "a number >= 0", _is_factor),
     "walltimes": _changing("walltimes", "a number > 0", _is_positive),
     "seed": _changing("seed", "an integer >= 0", _is_natural, '; "0-9" are ten seeds'),

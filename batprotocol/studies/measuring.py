@@ -72,15 +72,16 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
             **settings,
         )
         known = {name: value for name, value in found.flat().items() if not math.isnan(value)}
-        return {**known, **self._of_workflows(settings.get("warm_up", 0.0), settings.get("cool_down", 0.0))}
+        return {**known, **self._of_workflows(settings)}
 
-    def _of_workflows(self, warm_up: float, cool_down: float) -> dict[str, float]:
+    def _of_workflows(self, settings: Mapping[str, float]) -> dict[str, float]:
         """The metrics of the workflows that arrived in the measured time."""
         if not self.workflows:
             return {}
         jobs = [job for row in self.rows if (job := JobTimes.of(row)) is not None]
         rejected = [row.submission_time for row in self.rows if row.starting_time is None]
-        time = MeasuredTime.between(jobs, rejected, warm_up, cool_down)
+        shares = settings.get("warm_up", 0.0), settings.get("cool_down", 0.0)
+        time = MeasuredTime.between(jobs, rejected, *shares).within(settings.get("begin"), settings.get("end"))
         return workflow_means(each for each in self.workflows if time.has(each.arrival))
 
 
@@ -145,7 +146,8 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
     """A row for each group of jobs of each run: `by` is one more axis. The metrics are those of the group.
 
     They are computed from the files of each run, with its own warm-up, cool-down and tau. Metrics that files of the
-    study define, and classes of jobs, are left out. A failed run has one row, without a group.
+    study define, and classes of jobs, are left out. A failed run has one row, without a group. `Row.jobs` still has all
+    jobs of the run.
 
     Args:
         rows: the rows of a study or a store.

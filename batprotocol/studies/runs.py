@@ -110,7 +110,8 @@ class Measure(msgspec.Struct, frozen=True):
     """A way to measure runs.
 
     Args:
-        settings: the arguments of `batprotocol.simulator.measured`: `warm_up`, `cool_down`, `tau`, `wide` and `long`.
+        settings: the arguments of `batprotocol.simulator.measured`: `warm_up`, `cool_down`, `begin`,
+            `end`, `tau`, `wide` and `long`.
         own: the metrics that files of the study define.
     """
 

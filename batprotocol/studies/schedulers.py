@@ -25,7 +25,13 @@ from batprotocol.studies.sources import imported_from_beside
 
 __all__ = ["Chosen", "Shelf", "chosen"]
 
-_WORDS = {"scheduler": "a policy or FILE:CLASS", "name": "a text", "arguments": "a table", "files": "names of files"}
+_WORDS = {
+    "scheduler": "a policy or FILE:CLASS",
+    "name": "a text",
+    "arguments": "a table",
+    "files": "names of files",
+    "only": "a table of axes and their values",
+}
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -37,6 +43,7 @@ class Chosen(msgspec.Struct, frozen=True):
         arguments: the arguments of the class.
         files: its file and the modules that this imports from its folder; the file of the site of a policy; or None.
         parameters: its arguments with several values in the study. Each of them is an axis.
+        only: the values on other axes with which it runs, by the axes; empty: it runs with all values.
     """
 
     name: str
@@ -44,13 +51,19 @@ class Chosen(msgspec.Struct, frozen=True):
     arguments: Mapping[str, Any] = {}
     files: Files | None = None
     parameters: Mapping[str, Any] = {}
+    only: Mapping[str, tuple[Any, ...]] = {}
+
+    def runs_with_value(self, axis: str, label: Any) -> bool:
+        """Whether it runs with this value on an axis of the study."""
+        return axis not in self.only or str(label) in map(str, self.only[axis])
 
 
 def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
     """The scheduler that a study names; several schedulers if an argument has several values.
 
     Args:
-        given: a policy, `FILE:CLASS`, a class, or a table with the keys `scheduler`, `name`, `arguments` and `files`.
+        given: a policy, `FILE:CLASS`, a class, or a table with the keys `scheduler`, `name`, `arguments`, `files` and
+            `only`.
         folder: the folder of its file.
         place: its place in the description, for errors.
 
@@ -62,6 +75,15 @@ def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
     unknown = table.keys() - _WORDS.keys()
     if unknown or "scheduler" not in table:
         raise StudyError(f"a table has the keys {', '.join(_WORDS)}, got {shown(sorted(table))}", place)
+    only = table.pop("only", {})
+    if not isinstance(only, Mapping):
+        raise StudyError(f"expected a table of axes and their values, got {shown(only)}", f"{place}.only")
+    values = {axis: tuple(each) if isinstance(each, list | tuple) else (each,) for axis, each in only.items()}
+    return [msgspec.structs.replace(each, only=values) for each in _chosen(table, folder, place)]
+
+
+def _chosen(table: Mapping[str, Any], folder: str, place: str) -> list[Chosen]:
+    """The schedulers of a table, without the values with which they run."""
     target, name = table["scheduler"], table.get("name")
     arguments, extra = table.get("arguments", {}), table.get("files", [])
     if isinstance(target, type):

@@ -10,13 +10,25 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from batprotocol.errors import StudyError, shown
 from batprotocol.files import naming
+from batprotocol.policies.names import PolicyNameError, named
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
+from batprotocol.studies.changing import (
+    PREDICTED,
+    SEED,
+    GivenInput,
+    changes_of,
+    counted_of,
+    drawn_of,
+    predicting,
+    word_of,
+    words_of,
+)
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, OLD_KEYS, values_of, with_new_names
 from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
@@ -30,25 +42,15 @@ _EXAMPLE: Final = "example"
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _OF_MODELS: Final = ("jobs", "arrival_factor", "offered_load", "estimates", "estimate_factor", "walltimes", "seed")
 """The changes of a workload that is drawn from a model."""
-_DRAWN: Final = {"weeks": "weeks", "estimate_factor": "estimates"}
-"""The parts of a workload that are drawn at random, by the keys that cause it."""
-_EXCLUSIVE: Final = (("estimates", "estimate_factor"), ("arrival_factor", "offered_load"))
+_EXCLUSIVE: Final = (
+    *(("estimates", "estimate_factor"), ("arrival_factor", "offered_load")),
+    *(("window", other) for other in ("jobs", "time", "shift", "weeks", "offered_load", "warm_up", "cool_down")),
+)
 """A study has at most one key of each of these groups."""
-_SEED: Final = "{seed}"
-"""The placeholder for the seed in the initialization data and in the arguments of a scheduler."""
 _MOST_RUNS: Final = 10_000_000
 """The maximum number of runs of a study: a list of runs takes about a kilobyte a run."""
 _OPTIONS: Final = ("master", "mmax", "roles")
 """The keys that a table of a platform may have beside its file."""
-
-
-class _Input(NamedTuple):
-    """A file that a run reads, or a value in place of one. A platform has options, too."""
-
-    label: Any
-    text: Any
-    files: Files | None
-    options: Mapping[str, Any] = {}
 
 
 class Description:
@@ -91,6 +93,8 @@ class Description:
             self._expect_changes()
             self._expect_chance()
             self._expect_watts()
+            self._expect_only()
+            self._expect_policies()
         except StudyError as error:
             raise StudyError(error.reason, error.path, file=error.file or file) from None
 
@@ -126,7 +130,7 @@ class Description:
             if len(found) > 1:
                 raise StudyError(f"{' and '.join(found)} exclude one another: give one of them", found[-1])
 
-    def _read(self, key: str) -> list[_Input]:
+    def _read(self, key: str) -> list[GivenInput]:
         given = self._values.get(key)
         if given is None:
             example = key == "platform" and all(_path_of(each) == _EXAMPLE for each in self._workloads())
@@ -136,7 +140,7 @@ class Description:
     def _workloads(self) -> list[Any]:
         return self._values.get("workload", [_EXAMPLE])
 
-    def _input(self, key: str, given: Any, place: str) -> _Input:
+    def _input(self, key: str, given: Any, place: str) -> GivenInput:
         label, text = given, given
         options: dict[str, Any] = {}
         if isinstance(given, Mapping):
@@ -147,15 +151,15 @@ class Description:
             label = given.get("name", text)
             options = {name: _option(name, given[name], place) for name in _OPTIONS if name in given}
         if not isinstance(text, str):
-            return _Input(label, text, None, options)
+            return GivenInput(label, text, None, options)
         path, mark, query = text.partition("?") if key == "workload" else (text, "", "")
         if key == "workload" and _is_model(text):
-            return _Input(label, text, None)
+            return GivenInput(label, text, None)
         examples = {"workload": EXAMPLE_WORKLOAD, "platform": EXAMPLE_PLATFORM}
         path = examples.get(key, path) if path == _EXAMPLE else os.path.join(self.folder, path)
         folder, own = os.path.split(path)
         names = [own, *traces_of(path)] if key == "workload" else [own]
-        return _Input(label, own + mark + query, Files.read(folder, names), options)
+        return GivenInput(label, own + mark + query, Files.read(folder, names), options)
 
     def _label(self) -> None:
         labels: dict[str, Sequence[Any]] = {key: self._values[key] for key in KEYS if key in self._values}
@@ -182,7 +186,7 @@ class Description:
         """Check that each change of a workload is possible, and is given once."""
         for key in self._values:
             for workload in self._inputs["workload"] if KEYS[key].kind == "change" else ():
-                if _word(key) in _words(workload) and key != "seed":
+                if word_of(key) in words_of(workload) and key != "seed":
                     raise StudyError(
                         f"the workload {shown(workload.text)} has it in its name already: remove one of them", key
                     )
@@ -198,7 +202,7 @@ class Description:
             return
         inits = self._values.get("init", [""])
         if not any(
-            _drawn(self._values, workload, scheduler, init)
+            drawn_of(self._values, workload, scheduler, init)
             for workload in self._inputs["workload"]
             for scheduler in self._schedulers
             for init in inits
@@ -218,6 +222,27 @@ class Description:
         if "master" in self._values and without:
             raise StudyError("a platform without a file has its own master: name a platform file", "platform")
 
+    def _expect_only(self) -> None:
+        """Check that the values with which schedulers run are values of this study."""
+        for each in self._schedulers:
+            for axis, values in each.only.items():
+                known = list(map(str, self.axes.get(axis, ())))
+                missing = [value for value in values if str(value) not in known]
+                if missing:
+                    found = f"it has {', '.join(known)}" if known else f"there is no axis {shown(axis)}"
+                    raise StudyError(f"{each.name} runs with {axis} {shown(missing[0])} only, but {found}", "scheduler")
+
+    def _expect_policies(self) -> None:
+        """Check that all schedulers can predict if the study has predicted estimates."""
+        for each in self._schedulers if PREDICTED in self._values.get("estimates", ()) else ():
+            if PREDICTED in map(str, each.only.get("estimates", (PREDICTED,))):
+                if each.files is not None:
+                    raise StudyError(f"{each.name} is not a policy, and policies alone can predict", "estimates")
+                try:
+                    named(predicting(each.target))
+                except PolicyNameError as error:
+                    raise StudyError(f"{each.name} cannot predict: {error}", "estimates") from None
+
     # The runs
 
     def count(self, only: Iterable[str] = ()) -> int:
@@ -227,7 +252,9 @@ class Description:
             StudyError: there is no such axis, or no such value on it.
         """
         choices = self._choices(only)
-        return math.prod(map(len, choices.values()))
+        if not any(each.only for each in self._schedulers):
+            return math.prod(map(len, choices.values()))
+        return sum(math.prod(map(len, each.values())) for each in self._boxes(choices))
 
     def runs(
         self, only: Iterable[str] = (), *, batsim: Sequence[str] = (), in_process: bool = False
@@ -276,6 +303,18 @@ class Description:
         ]
         return found
 
+    def _boxes(
+        self, choices: Mapping[str, Sequence[tuple[Any, Any]]]
+    ) -> Iterator[Mapping[str, Sequence[tuple[Any, Any]]]]:
+        """The choices for each scheduler, with the values with which it runs."""
+        for label, scheduler in choices["scheduler"]:
+            own = {
+                key: [each for each in found if scheduler.runs_with_value(key, each[0])]
+                for key, found in choices.items()
+                if key != "scheduler"
+            }
+            yield {**own, "scheduler": [(label, scheduler)]}
+
     def _all(
         self, only: Iterable[str], files: dict[str, Files], batsim: tuple[str, ...], program: str, in_process: bool
     ) -> Iterator[Run]:
@@ -296,16 +335,18 @@ class Description:
             axes = {key: label for key, (label, _) in zip(choices, chosen_values, strict=True) if key in self.axes}
             workload, platform, events = (value[key] for key in ("workload", "platform", "events"))
             scheduler: Chosen = value["scheduler"]
+            if not all(scheduler.runs_with_value(key, label) for key, label in axes.items()):
+                continue
             axes.update(_parameters(scheduler))
             seed = value.get("seed", 0)
             init = value.get("init", "")
             task = Task(
-                scheduler=scheduler.target,
-                arguments={name: seed if each == _SEED else each for name, each in scheduler.arguments.items()},
+                scheduler=predicting(scheduler.target) if value.get("estimates") == PREDICTED else scheduler.target,
+                arguments={name: seed if each == SEED else each for name, each in scheduler.arguments.items()},
                 source=sources[id(scheduler)],
                 workload=workload.text,
                 workload_files=digests[id(workload)],
-                changes=_changes(value, workload),
+                changes=changes_of(value, workload),
                 platform=platform.text,
                 platform_files=digests[id(platform)],
                 master=platform.options.get("master", value.get("master", "")),
@@ -313,7 +354,7 @@ class Description:
                 roles=platform.options.get("roles", {}),
                 events=events.text or "",
                 events_files=digests[id(events)],
-                init=init.replace(_SEED, str(seed)),
+                init=init.replace(SEED, str(seed)),
                 energy=value.get("energy", False),
                 corrected=value.get("corrected", False),
                 rules=value.get("rules", ""),
@@ -322,8 +363,9 @@ class Description:
                 in_process=in_process,
             )
             settings = {key: value[key] for key in value if KEYS[key].kind == "metrics"}
-            measure = measures.setdefault(tuple(settings.values()), Measure(settings, self._metrics))
-            yield Run.of(axes, task, measure, _drawn(value, workload, scheduler, init), workload.files is None)
+            settings.update(counted_of(task))
+            measure = measures.setdefault(tuple(settings.items()), Measure(settings, self._metrics))
+            yield Run.of(axes, task, measure, drawn_of(value, workload, scheduler, init), workload.files is None)
 
 
 def read_description(path: str | os.PathLike[str]) -> Description:
@@ -412,50 +454,10 @@ def memory_of(given: Any) -> int:
     return int(found)
 
 
-def _changes(value: Mapping[str, Any], workload: _Input) -> dict[str, str]:
-    """The changes of a workload, as options in its name."""
-    own = _words(workload)
-    found = {}
-    for key, given in value.items():
-        if KEYS[key].kind != "change" or _word(key) in own or (key == "seed" and not _draws(value, workload)):
-            continue
-        found[_word(key)] = ("yes" if given else "no") if isinstance(given, bool) else str(given)
-    return found
-
-
 def _is_model(workload: Any) -> bool:
     """Whether a workload is drawn from a model, by its name."""
     name = workload.get("workload") if isinstance(workload, Mapping) else workload
     return isinstance(name, str) and name.startswith("lublin:")
-
-
-def _word(key: str) -> str:
-    """The name of a key in names of workloads."""
-    return key.replace("_", "-")
-
-
-def _words(workload: _Input) -> set[str]:
-    """The options in the name of a workload, by their present names."""
-    words = (part.partition("=")[0] for part in str(workload.text).partition("?")[2].split("&"))
-    old = {name: _word(new[workload.files is None]) for name, new in OLD_KEYS.items()}
-    return {old.get(word, word) for word in words}
-
-
-def _draws(value: Mapping[str, Any], workload: _Input) -> tuple[str, ...]:
-    """The parts of a workload that are drawn at random, of `workload`, `weeks` and `estimates`."""
-    if workload.files is None:
-        return ("workload",)
-    own = _words(workload)
-    return tuple(dict.fromkeys(what for key, what in _DRAWN.items() if key in value or _word(key) in own))
-
-
-def _drawn(value: Mapping[str, Any], workload: _Input, scheduler: Chosen, init: str) -> tuple[str, ...]:
-    """The parts that the seed of a run draws."""
-    if "seed" not in value:
-        return ()
-    found = () if "seed" in _words(workload) else _draws(value, workload)
-    own = _SEED in init or _SEED in scheduler.arguments.values()
-    return (*found, "scheduler") if own else found
 
 
 def _wanted(only: Iterable[str], axes: Mapping[str, Sequence[Any]]) -> dict[str, set[str]]:

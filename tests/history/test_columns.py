@@ -245,7 +245,7 @@ texts = st.sampled_from(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(texts | st.text(max_size=8), min_size=12, max_size=12), st.integers(0, 400), st.integers(0, 255))
 def test_changed_rows_are_jobs_or_have_a_reason(
     tmp_path_factory: pytest.TempPathFactory, values: list[str], place: int, byte: int
@@ -264,7 +264,7 @@ def test_changed_rows_are_jobs_or_have_a_reason(
         list(read_by(ready_mapping("philly"), path, left_out))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.text(alphabet='[]joba.tmp="{}\n\\', max_size=40))
 def test_any_text_is_a_mapping_or_an_error(text: str) -> None:
     with suppress(InputError):

@@ -30,7 +30,7 @@ def through(folder: Path, jobs: list[LoggedJob], kind: str) -> list[LoggedJob]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(logs, st.sampled_from(["parquet", "csv"]))
 def test_a_round_trip(tmp_path_factory: pytest.TempPathFactory, jobs: list[LoggedJob], kind: str) -> None:
     assert through(tmp_path_factory.getbasetemp(), jobs, kind) == jobs

@@ -195,6 +195,16 @@ def test_elapsed_and_order_tell_which_hour_it_is(tmp_path: Path) -> None:
     assert minutes == [[10, 20, 90], [50, 55, 58], [65, 66, 67]]
 
 
+@pytest.mark.parametrize(("waited", "hours"), [("00:20:00", 0), ("01:20:00", 1), ("", 0)])
+@pytest.mark.parametrize("column", ["Planned", "Reserved"])
+def test_the_waiting_time_tells_which_hour_it_is(tmp_path: Path, column: str, waited: str, hours: int) -> None:
+    row = "7|2026-10-25T01:50:00|2026-10-25T01:50:00|2026-10-25T02:10:00|Unknown|RUNNING|n0|"
+    header = f"JobID|Submit|Eligible|Start|End|State|NodeList|{column}\n"
+    (job,), left_out = read(tmp_path, f"{header}{row}{waited}\n", zone="Europe/Paris")
+    assert not list(left_out)
+    assert job.first.started == datetime(2026, 10, 25, hours, 10, tzinfo=timezone.utc).timestamp()
+
+
 def test_a_zone_that_there_is_not(tmp_path: Path) -> None:
     for zone in ("Europe/Pariss", "../../etc/passwd", "", "a\0b"):
         with pytest.raises(InputError, match="expected a zone such as 'Europe/Paris'"):

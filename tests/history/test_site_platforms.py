@@ -109,6 +109,11 @@ def test_a_real_cluster() -> None:
         ("", "expected the output of scontrol show node, slurm.conf, or the output of pbsnodes -F json"),
         ("ClusterName=x\nInclude nodes.conf\n", "use the file that it includes, 'nodes.conf'"),
         ("NodeName=n[0-1 CPUs=4", ":1: "),
+        ("NodeName=n0\nPartitionName=p Nodes=n[0", ":2: partition p: "),
+        (
+            "NodeName=n[0-99999]\n" + "PartitionName=p Nodes=ALL\n" * 11,
+            ":10: partition p: the lines of the file stand for more",
+        ),
         ("\nNodeName=n0 CPUs=x", ":2: cpus: expected a whole number"),
         ("NodeName=n0 CPUTot=8 Gres=1!", "node n0: gres: expected NAME"),
         ('{"nodes": [1]}', "nodes[0]: expected a node with a name"),
@@ -127,7 +132,7 @@ def test_a_wrong_file_is_an_error_with_its_place(tmp_path: Path, text: str, erro
     assert str(path) in str(caught.value)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.binary(max_size=200)
     | st.text(alphabet='NodeName=[-]0, \n{}":', max_size=60).map(lambda text: b"NodeName=" + text.encode())
@@ -168,7 +173,7 @@ def seen(platform: Platform) -> list[Any]:
     return [(host.name, host.cores, dict(host.properties)) for host in platform.hosts]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(hosts, min_size=1, max_size=4, unique_by=lambda host: host.name))
 def test_lines_and_xml_describe_the_same_platform(tmp_path_factory: Any, given_hosts: list[SiteHost]) -> None:
     platform = described_platform(platform_lines(given_hosts))

@@ -20,7 +20,7 @@ from batprotocol.simulator import described_platform, read_workload
 WITHOUT_ENGINE = True
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(logs, st.sampled_from(["last", "all"]), st.sampled_from([None, "hosts", "shares", "cores"]), st.booleans())
 def test_the_file_has_the_same_workload(
     tmp_path_factory: pytest.TempPathFactory, log: list[LoggedJob], attempts: Any, unit: Any, priority: bool

@@ -152,6 +152,7 @@ CLI = {
     "study": 4,
     "workload": 4,
     "run": 5,
+    "whatif": 5,
     "captures": 6,
     "conformance": 6,
     "simulate": 6,

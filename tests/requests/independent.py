@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from asked import Host, Needs, gives, needs_of, satisfied, ways
+
 from batprotocol.model import FinalJobState, parse_hosts
 
-__all__ = ["Check", "Host", "Run", "accepts", "host_of", "ways"]
+__all__ = ["LATE", "Check", "Run"]
 
 LATE = 0.02
 """Seconds by which messages and calls are late."""
@@ -28,100 +30,6 @@ DONE, KILLED, REJECTED = (
     FinalJobState.COMPLETED_KILLED,
     FinalJobState.REJECTED,
 )
-UNITS = {"G": 2**30, "M": 2**20}
-
-
-@dataclass(frozen=True)
-class Host:
-    """A host by its properties."""
-
-    name: str
-    cores: int
-    memory: float
-    gpus: Mapping[str, int]  # by type; "" for those without one
-    features: frozenset[str]
-    partitions: frozenset[str]
-
-
-def bytes_of(text: str) -> int:
-    return int(text[:-1]) * UNITS[text[-1]]
-
-
-def host_of(name: str, cores: int, properties: Mapping[str, str]) -> Host:
-    gpus: dict[str, int] = {}
-    for part in filter(None, properties.get("gres", "").split(",")):
-        _, *kind, count = part.split(":")
-        gpus["".join(kind)] = gpus.get("".join(kind), 0) + int(count)
-    features, partitions = (
-        frozenset(filter(None, properties.get(key, "").split(","))) for key in ("features", "partitions")
-    )
-    return Host(
-        name, cores, bytes_of(properties["memory"]) if "memory" in properties else math.inf, gpus, features, partitions
-    )
-
-
-@dataclass
-class Needs:
-    """The amounts that a job takes of each host; `gpus` by type."""
-
-    is_whole: bool
-    cores: int
-    memory: int
-    gpus: dict[str, int]
-
-
-def needs_of(asks: Mapping[str, Any], size: int) -> Needs:
-    tasks = asks.get("tasks")
-    each = -(-tasks // size) if tasks else 1
-    times = each if asks.get("per") == "task" else 1
-    cores = asks.get("cores")
-    gpus: dict[str, int] = {}
-    for name, count in asks.get("gres", {}).items():
-        gpus[name.partition(":")[2]] = count * times
-    whole = bool(asks.get("exclusive")) or not any(asks.get(key) for key in ("cores", "memory", "gres", "tasks"))
-    taken = cores * times if cores else each if tasks else 0 if whole else 1
-    return Needs(whole, taken, bytes_of(asks["memory"]) * times if "memory" in asks else 0, gpus)
-
-
-def gives(host: Host, needs: Needs) -> bool:
-    typed = all(host.gpus.get(kind, 0) >= count for kind, count in needs.gpus.items() if kind)
-    return (
-        typed
-        and host.cores >= needs.cores
-        and host.memory >= needs.memory
-        and sum(host.gpus.values()) >= sum(needs.gpus.values())
-    )
-
-
-def accepts(expression: str, features: Iterable[str]) -> bool:
-    """Whether features match an expression without counts and brackets, by Python's own logic."""
-    text = re.sub(r"[A-Za-z]\w*", lambda found: str(found[0] in features), expression)
-    return bool(eval(text.replace("!", " not ").replace("&", " and ").replace("|", " or ")))
-
-
-def satisfied(constraint: str | None, hosts: list[Host]) -> bool:
-    """Whether hosts satisfy a constraint together."""
-    if constraint is None:
-        return True
-    if "*" in constraint:
-        counted = [part.split("*") for part in constraint.strip("[]").split("&")]
-        return all(sum(accepts(part, host.features) for host in hosts) >= int(count) for part, count in counted)
-    if constraint.startswith("["):
-        return any(all(accepts(part, host.features) for host in hosts) for part in constraint.strip("[]").split("|"))
-    return all(accepts(constraint, host.features) for host in hosts)
-
-
-def ways(asks: Mapping[str, Any], hosts: list[tuple[int, Host]], size: int) -> Iterator[tuple[int, ...]]:
-    """All sets of hosts that a job could have on an empty machine."""
-    import itertools
-
-    needs = needs_of(asks, size)
-    for group in itertools.combinations([(number, host) for number, host in hosts if gives(host, needs)], size):
-        numbers = tuple(number for number, _ in group)
-        if asks.get("contiguous") and numbers[-1] - numbers[0] != size - 1:
-            continue
-        if satisfied(asks.get("constraint"), [host for _, host in group]):
-            yield numbers
 
 
 @dataclass
@@ -246,7 +154,7 @@ class Check:
             was_late = job.is_rejected and bool(job.runs) and "deadline" in job.asks  # before it ran again
             assert job.is_rejected != bool(job.runs) or was_late, f"{job.id} neither ran nor was rejected, or both"
             assert [run.number for run in job.runs] == list(range(len(job.runs))), f"{job.id} misses a life"
-            for run, following in zip(job.runs, job.runs[1:], strict=False):
+            for run, following in itertools.pairwise(job.runs):
                 assert run.row.final_state is KILLED, f"{job.id} runs again, though it was not killed"
                 assert run.end <= following.start + JUST, f"{job.id} runs twice at a time"
 
@@ -465,8 +373,11 @@ class Check:
         for job in self.jobs.values():
             conditions, together = self.conditions(job)
             if job.runs and conditions:
-                by = job.start + LATE
-                assert together([self.holds(job, each, by) for each in conditions]), f"{job.id} started at {job.start}"
+                named = [other for kind, name, _ in conditions if name for other in self.named(job, kind, name)]
+                # A job joins the queue once and for all: tasks of an array that come thereafter do not count.
+                moments = [job.start, *(other.submitted - LATE for other in named if other.submitted < job.start)]
+                held = [together([self.holds(job, each, by + LATE) for each in conditions]) for by in moments]
+                assert any(held), f"{job.id} started at {job.start}"
 
     def arrays(self) -> None:
         for job in self.jobs.values():
@@ -526,9 +437,10 @@ class Check:
             if "deadline" in job.asks and not ends:  # there may be no time for another life
                 deadline = self.moment(job.asks["deadline"], job)
                 ends = victim.end + (0.0 if job.walltime == math.inf else job.walltime) > deadline
-            assert (ends or job.is_rejected) == (victim is job.runs[-1]), (
-                f"{job.id} was killed and should {'not ' * ends}run again"
-            )
+            if victim is job.runs[-1]:
+                assert ends or job.is_rejected, f"{job.id} was killed and should run again"
+            else:
+                assert not ends, f"{job.id} was killed and should not run again"
 
     # Rejections
 
@@ -536,7 +448,7 @@ class Check:
         return self.may_use(job, name) and any(True for _ in ways(job.asks, self.inside(name), job.size))
 
     def rejections(self) -> None:
-        """Each rejected job has a reason; each that could never run, or whose time is over, is rejected."""
+        """Each rejected job has a reason, and none that could never run did."""
         for job in self.jobs.values():
             never = self._can_never_run(job)
             assert not (never and job.runs), f"{job.id} can never run, and did"

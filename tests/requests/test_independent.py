@@ -1,13 +1,17 @@
-"""Whatever jobs ask for, whatever the site and the policy: an independent check finds that all is kept."""
+"""Random sites, jobs and policies: an independent check finds that all is kept that jobs ask for and rules limit."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import logging
 from typing import Any
 
+import msgspec
 import pytest
+from asked import host_of
 from hypothesis import given, settings
-from independent import Check, host_of
+from independent import LATE, Check
 from worlds import World, worlds
 
 from batprotocol.policies import Policy, SiteRules, named
@@ -71,6 +75,64 @@ def check(world: World) -> None:
 @given(worlds())
 def test_all_that_jobs_ask_for_is_kept(world: World) -> None:
     check(world)
+
+
+class Promises(Counted):
+    """Policies that note the first time that is reserved for a job in a partition."""
+
+    def on_simulation_begins(self, event: Any) -> None:
+        super().on_simulation_begins(event)
+        self.promised: dict[str, float] = {}
+
+    def decide(self) -> None:
+        super().decide()
+        if self.site is not None:
+            for entry in self.site._planner.heads.values():  # the plan is no decision, and nothing else knows it
+                self.promised.setdefault(entry.job.id, entry.start)
+
+
+RESTRICTIONS = ("begin", "deadline", "dependency", "array", "priority", "nice")
+
+
+def simplified(world: World) -> World:
+    """The same without all that may let a job come before the first one, or keep that from its start."""
+    tables = {"partitions": {}}
+    for name, table in world.tables.get("partitions", {}).items():
+        tables["partitions"][name] = {key: value for key, value in table.items() if key not in ("tier", "preempt")}
+    jobs = []
+    for job in world.jobs:
+        asks = {key: value for key, value in json.loads(job.extra_data or "{}").items() if key not in RESTRICTIONS}
+        jobs.append(msgspec.structs.replace(job, walltime=job.walltime or 30.0, extra_data=json.dumps(asks)))
+    return dataclasses.replace(world, tables=tables, jobs=jobs)
+
+
+def check_promises(world: World) -> None:
+    simple = simplified(world)
+    plain: Any = named(world.policy)()
+    policy = Promises(plain.order, plain.backfilling, plain.allocation, site=SiteRules.of(simple.tables))
+    result = simulate(described_platform(simple.hosts), Workload(simple.jobs, {}), policy)
+    for row in result.jobs:
+        promised = policy.promised.get(f"w0!{row.job_id}")
+        if promised is not None:
+            assert row.starting_time is not None
+            assert row.starting_time <= promised + LATE, f"{row.job_id} is late because of others"
+
+
+@settings(max_examples=30)
+@given(worlds("easy"))
+def test_no_reservation_of_easy_is_late_because_of_others(world: World) -> None:
+    check_promises(world)
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("policy", ["easy", "easy+pack", "reservations=2", "conservative"])
+def test_no_reservation_is_late_because_of_others_in_many_simulations(policy: str) -> None:
+    @settings(max_examples=500)
+    @given(worlds(policy))
+    def many(world: World) -> None:
+        check_promises(world)
+
+    many()
 
 
 @pytest.mark.minutes

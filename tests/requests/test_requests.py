@@ -263,6 +263,13 @@ def test_circles_and_jobs_that_never_come() -> None:
     assert submitted(("a", {"dependency": "afterok:a"})).verdict("w0!a").never == "it waits for itself: w0!a -> w0!a"
 
 
+def test_a_task_that_never_comes() -> None:
+    waiting = submitted(("a", {"array": "A_2", "dependency": "aftercorr:B"}), ("b", {"array": "B_1"}))
+    assert waiting.verdict("w0!a") == (math.inf, None)
+    assert waiting.no_more() == ["w0!a"]
+    assert waiting.verdict("w0!a").never == "it waits for task 2 of w0!B, which was never submitted"
+
+
 def test_other_workloads_arrays_and_singletons() -> None:
     waiting = Dependencies()
     waiting.submitted("w0!x", asked(array="12_0"), 0.0)

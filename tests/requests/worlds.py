@@ -40,7 +40,7 @@ class World:
 
 
 def sometimes(random: Random, table: dict[str, Any], key: str, values: Any, of: int = 3) -> None:
-    """Give a key one of some values, in one of so many cases."""
+    """Give a key one of some values, in one of some number of cases."""
     if random.randint(1, of) == of:
         table[key] = random.choice(values)
 
@@ -135,7 +135,7 @@ def dependency_of(random: Random, number: int, count: int) -> str:
     """Mostly on earlier jobs, sometimes on any, on arrays, or on one that does not exist."""
 
     def one() -> str:
-        kind = random.choice(["after", "afterany", "afterok", "afternotok", "aftercorr", "singleton"])
+        kind = random.choice(["after", "afterany", "afterok", "afternotok", "aftercorr", "singleton", "singleton"])
         if kind == "singleton":
             return kind
         other = random.randint(0, 11)
@@ -153,7 +153,7 @@ def asks_of(random: Random, number: int, count: int, tables: dict[str, Any], hos
     sometimes(random, asks, "cores", [1, 1, 2, 4], 2)
     sometimes(random, asks, "memory", ["1G", "2G", "512M", "6G"])
     if "gres=" in hosts:
-        sometimes(random, asks, "gres", [{"gpu": 1}, {"gpu": 2}, {"gpu:a": 1}, {"gpu:b": 1, "gpu": 1}], 4)
+        sometimes(random, asks, "gres", [{"gpu": 1}, {"gpu": 2}, {"gpu:a": 1}, {"gpu:a": 1}, {"gpu:b": 1, "gpu": 1}], 2)
     if random.randint(0, 7) == 7:
         asks["tasks"] = random.randint(1, 4)
         sometimes(random, asks, "per", ["task"], 2)
@@ -163,7 +163,7 @@ def asks_of(random: Random, number: int, count: int, tables: dict[str, Any], hos
         constraints = ["x", "x&!y", "x|y", "[x|y]", "x*1", "x*1&y*1", "[x*2&y*1]", "!(x&y)"]
         sometimes(random, asks, "constraint", constraints, 6)
     sometimes(random, asks, "user", [1, 2], 2)
-    sometimes(random, asks, "name", ["s", "t"], 3)
+    sometimes(random, asks, "name", ["s", "s", "t"], 2)
     names = sorted({*tables.get("partitions", {}), *("p" if "partitions=p" in hosts else "")})
     if names:
         sometimes(random, asks, "partition", [some_of(random, names)], 2)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.studies.comparing import bootstrap, holm, interval, means_of, p_value
+from batprotocol.studies.comparing import bootstrap, holm, interval, means_of, p_value, resampling, student
 
 WITHOUT_ENGINE = True
 
@@ -92,11 +93,11 @@ def test_numpy_makes_no_difference(values: list[float], seed: int, resamples: in
     found = interval(values, seed=seed, resamples=resamples)
     p = p_value(values, seed=seed, resamples=resamples)
     with pytest.MonkeyPatch.context() as patch:
-        bootstrap._kept_draws.cache_clear()
-        patch.setattr(bootstrap, "_numpy", lambda: None)
+        resampling._kept.cache_clear()
+        patch.setitem(sys.modules, "numpy", None)
         assert interval(values, seed=seed, resamples=resamples) == pytest.approx(found, rel=1e-9, abs=1e-9)
         assert p_value(values, seed=seed, resamples=resamples) == pytest.approx(p, rel=1e-6, abs=1e-9)
-        bootstrap._kept_draws.cache_clear()
+        resampling._kept.cache_clear()
 
 
 @given(QUARTERS, st.sampled_from([0.5, 2.0, 1024.0]), st.integers(-50, 50))
@@ -124,7 +125,7 @@ def test_the_studentized_bootstrap(values: list[float], confidence: float, seed:
     if np.ptp(given) == 0:
         assert found == (values[0], values[0])
         return
-    drawn = given[np.concatenate([np.asarray(each) for each in bootstrap._draws(len(values), 300, seed)])]
+    drawn = given[np.concatenate([np.asarray(each) for each in resampling._made(len(values), 300, seed, len(values))])]
     drawn = drawn[np.ptp(drawn, axis=1) > 0]
     ratios = (drawn.mean(axis=1) - given.mean()) / stats.sem(drawn, axis=1)
     tail = (1 - confidence) / 2
@@ -141,8 +142,8 @@ def test_the_studentized_bootstrap(values: list[float], confidence: float, seed:
 def test_students_distribution(ratio: float, freedom: int, part: float) -> None:
     from scipy import stats
 
-    assert bootstrap._student(ratio, freedom) == pytest.approx(stats.t.cdf(ratio, freedom), abs=1e-12)
-    assert bootstrap._student_quantile(part, freedom) == pytest.approx(stats.t.ppf(part, freedom), rel=1e-8)
+    assert student.student(ratio, freedom) == pytest.approx(stats.t.cdf(ratio, freedom), abs=1e-12)
+    assert student.student_quantile(part, freedom) == pytest.approx(stats.t.ppf(part, freedom), rel=1e-8)
 
 
 @given(QUARTERS, st.sampled_from([0.5, 0.9, 0.95, 0.99]), st.integers(-40, 40))
@@ -211,8 +212,8 @@ def test_many_numbers_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     chance = random.Random(5)
     values = [chance.gauss(0, 1) for _ in range(100)]
     whole = interval(values, resamples=300)
-    monkeypatch.setattr(bootstrap, "_AT_ONCE", 1000)
-    monkeypatch.setattr(bootstrap, "_KEPT", 0)
+    monkeypatch.setattr(resampling, "_AT_ONCE", 1000)
+    monkeypatch.setattr(resampling, "_KEPT", 0)
     assert interval(values, resamples=300) == pytest.approx(whole)
 
 

@@ -70,6 +70,9 @@ def test_every_key_has_a_kind() -> None:
             *(
                 "jobs",
                 "time",
+                "window",
+                "before",
+                "after",
                 "shift",
                 "larger",
                 "runtime_limits",
@@ -330,7 +333,7 @@ def test_schedulers_and_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"name": "x"}, "s: a table has the keys scheduler, name, arguments, files, got ['name']"),
+        ({"name": "x"}, "s: a table has the keys scheduler, name, arguments, files, only, got ['name']"),
         ({"scheduler": ""}, "s.scheduler: expected a policy or FILE:CLASS, got ''"),
         (7, "s.scheduler: expected a policy or FILE:CLASS, got 7"),
         ({"scheduler": "easy", "name": ""}, "s.name: expected a text, got ''"),

@@ -161,7 +161,7 @@ def test_what_cannot_run_is_refused_before_the_first_run(folder: Path, keys: dic
         ({"badness": 1, "estimate_factor": 1}, "estimate_factor and badness, its old name, exclude one another"),
         ({"arrival_factor": 1, "offered_load": 1}, "arrival_factor and offered_load exclude one another"),
         ({"estimates": "exact", "estimate_factor": 1}, "estimates and estimate_factor exclude one another"),
-        ({"estimates": "rough"}, 'expected "exact", got'),
+        ({"estimates": "rough"}, 'expected "asked", "exact" or "predicted", got'),
         ({"workload": "lublin:16?seed=3", "seed": [1, 2]}, "nothing is drawn at random"),
     ],
 )

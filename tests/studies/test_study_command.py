@@ -48,7 +48,10 @@ def test_a_study_on_the_command_line(study: Path) -> None:
     assert done.stdout.startswith("4 runs: 4 done, 0 failed; ")
     again = run_here("study", "run", path, "-j", "1")
     assert again.out.startswith("6 runs: 2 done, 0 failed, 4 were in the store; ")
-    assert run_here("study", "run", path).out == "6 runs: 0 done, 0 failed, 6 were in the store; nothing to do\n"
+    said, load, warning = run_here("study", "run", path).out.splitlines()
+    assert said == "6 runs: 0 done, 0 failed, 6 were in the store; nothing to do"
+    assert re.fullmatch(r"workload=lublin:16\?jobs=15: offered load [\d.]+ to [\d.]+", load)
+    assert warning.startswith("in 4 of 6 runs the offered load is above 1 (up to 1.63)")
     dry = run_here("study", "run", path, "-n")
     assert [line.split()[1] for line in dry.out.splitlines()] == ["done"] * 6
     store = str(study.with_name("study.runs"))
@@ -173,7 +176,7 @@ def test_a_store_that_is_read_only(study: Path) -> None:
 def test_the_example_has_150_runs_and_one_of_them_runs(tmp_path: Path) -> None:
     study = Study.read(ROOT / "examples" / "study.toml")
     assert len(study.runs()) == 150
-    rows = study.run(tmp_path / "runs", only=["scheduler=easy", "offered_load=1.0", "seed=3"], processes=1)
+    rows = study.run(tmp_path / "runs", only=["scheduler=easy", "arrival_factor=1.0", "seed=3"], processes=1)
     assert [row.state for row in rows] == ["done"]
 
 
@@ -212,7 +215,7 @@ def test_a_log_says_how_far_a_study_is(study: Path, monkeypatch: pytest.MonkeyPa
     assert re.fullmatch(
         r"\d of 6 runs, [\d.e-]+/s, (less than a minute left|some \d+ min left|no run has ended yet)", lines[0]
     )
-    assert lines[-1].startswith("6 runs: 6 done, 0 failed; ")
+    assert lines[-3].startswith("6 runs: 6 done, 0 failed; ")
 
 
 def test_a_dry_run_of_very_many_runs_prints_their_number(study: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Final
 
+from batprotocol.history.columns.ready import READY, ready_mapping
 from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
 from batprotocol.simulator import METRICS, OF_WORKFLOWS
@@ -15,7 +16,7 @@ from batprotocol.studies.keys import KEYS
 from batprotocol.studies.outcomes import KINDS as FAILURES
 from handbook.markdown import capitalised, code, prose, table, target
 
-__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "words"]
+__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "published_logs", "words"]
 
 _KEY_KINDS: Final[Mapping[str, str]] = {
     "input": "Inputs",
@@ -41,6 +42,16 @@ def policies(page: str, kind: str) -> str:
         if part.kind == kind
     )
     return _without_empty(("name", "effect", "source"), rows)
+
+
+def published_logs(page: str, argument: str) -> str:
+    """The published logs that have a mapping of their columns."""
+    rows = []
+    for name in READY:
+        mapping = ready_mapping(name)
+        title = f"[{prose(mapping.title)}]({mapping.source})"
+        rows.append((code(name), title, prose(" ".join(mapping.notes))))
+    return table(("format", "log", "notes"), rows)
 
 
 def requests(page: str, which: str) -> str:

@@ -41,6 +41,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "older-json": older.json_events,
     "older-text": older.text_events,
     "policies": catalogues.policies,
+    "published-logs": catalogues.published_logs,
     "python": api.python,
     "requests": catalogues.requests,
     "rules": rules.rules,

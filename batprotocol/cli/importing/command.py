@@ -88,6 +88,17 @@ _FILE = click.Path(readable=False, path_type=str)
     type=click.Choice(["partition", "qos", "reservation"]),
     help="Replace these names, too.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Simulate the log as it was, and print how good this copy is; and when hosts were down or lent.",
+)
+@click.option(
+    "--policies",
+    metavar="NAMES",
+    help="With --check: print how well these policies explain the log, with commas between them.  "
+    "[default: fcfs,easy,conservative]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def import_logs(**options: Any) -> None:
     """Make a workload and a platform of the log of a resource manager.
@@ -116,11 +127,14 @@ def import_logs(**options: Any) -> None:
       helios         Helios: SenseTime's GPU clusters, cluster_log.csv
       alibaba-2020   Alibaba's cluster-trace-gpu-v2020, pai_task_table.csv
       alibaba-2023   Alibaba's cluster-trace-gpu-v2023, openb_pod_list
+      opendc         OpenDC's workloads, tasks.parquet
+      elastisim      ElastiSim's workloads, the jobs
 
     \b
     Examples:
       sacct -a -P -S 2026-01-01 --format=ALL > log.txt
       batproto import log.txt
+      batproto import log.txt --nodes slurm.conf --check --policies fcfs,easy
       batproto import log.txt --nodes slurm.conf -o log.json -p hosts.txt
       batproto simulate easy --hosts "$(cat hosts.txt)" -w log.json
       batproto import log.txt --anonymous --key key.txt -o log.parquet

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from math import inf
 
+import click
+
+from batprotocol.cli.importing.check import Checked, check_json, checked_copy, print_check
 from batprotocol.cli.importing.report import Report, as_json, lines
 from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output, ProgressBar
@@ -42,9 +46,13 @@ def show(
     anonymous: bool,
     key: str | None,
     others: Sequence[str],
+    check: bool,
+    policies: str | None,
     as_json: bool,
 ) -> None:
     """Import logs, and print what was taken and left out."""
+    if policies is not None and not check:
+        raise click.UsageError("--policies is for --check: add --check")
     screen = Output()
     with ExitStack() as stack, screen.progress("jobs") as bar:
         opened = [stack.enter_context(read_log(path, format, zone)) for path in logs]
@@ -73,15 +81,19 @@ def show(
             with whole(platform) as file:
                 file.write(text.encode())
         left_out = [*((log.name, log.left_out) for log in opened), ("", period), ("", made.left_out)]
+        checked = checked_copy(made, policies) if check and made.hosts else None
         report = Report(made, [(log.name, log.format) for log in opened], count, left_out, written, zone)
-    _print(screen, report, is_json=as_json)
+    _print(screen, report, checked, is_json=as_json)
 
 
-def _print(screen: Output, report: Report, *, is_json: bool) -> None:
+def _print(screen: Output, report: Report, checked: Checked | None, *, is_json: bool) -> None:
     if is_json:
-        screen.json(as_json(report))
-    else:
-        screen.lines([[(style, printable(text)) for style, text in line] for line in lines(report)])
+        found = as_json(report)
+        screen.json(json.dumps(found | ({} if checked is None else check_json(checked)), indent=2, ensure_ascii=False))
+        return
+    screen.lines([[(style, printable(text)) for style, text in line] for line in lines(report)])
+    if checked is not None:
+        print_check(screen, checked)
 
 
 def _write(made: Import, output: str | None) -> int:

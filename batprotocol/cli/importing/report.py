@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -56,8 +55,9 @@ def lines(report: Report) -> Iterator[list[Piece]]:
     yield _line("taken", f"{report.jobs:,} jobs of {survey.rows:,} in the log, of {number_of(survey.users, 'user')}")
     if survey.runs:
         first, last = _moment(survey.first_submission, report.zone), _moment(survey.last_submission, report.zone)
-        days = (survey.last_submission - survey.first_submission) / _DAY
-        yield _line("submitted", f"from {first} to {last} ({days:,.3g} days)")
+        span = survey.last_submission - survey.first_submission
+        length = f"{span / _DAY:,.1f} days" if span >= _DAY else f"{span:,.0f} s"
+        yield _line("submitted", f"from {first} to {last} ({length})")
         yield _line("time 0", f"{first}, the first submission ({survey.first_submission:.12g} s since 1970)")
     yield _line("jobs", _UNITS[made.unit])
     yield _line("machine", _machine(made))
@@ -101,15 +101,15 @@ def _moment(seconds: float, zone: str | None) -> str:
         return f"{seconds:.12g} s"
 
 
-def as_json(report: Report) -> str:
-    """The report as JSON."""
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as values of JSON."""
     made, survey = report.made, report.made.survey
     rows = [
         {"reason": each.reason, "count": each.count, "lines": each.lines, "file": name or None, "whole_row": is_row}
         for is_row in (True, False)
         for name, each in _reasons(report, is_row)
     ]
-    found = {
+    return {
         "logs": [{"file": name, "format": format} for name, format in report.logs],
         "jobs": report.jobs,
         "rows": survey.rows,
@@ -123,4 +123,3 @@ def as_json(report: Report) -> str:
         "left_out": rows,
         "written": report.written,
     }
-    return json.dumps(found, indent=2, ensure_ascii=False)

@@ -78,11 +78,11 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_source
 @click.option(
     "--rows",
-    metavar="AXIS",
+    metavar="AXIS,...",
     shell_complete=complete_axis,
     default="scheduler",
     show_default=True,
-    help="The axis of the rows.",
+    help="The axis of the rows. Of several axes, each combination of values is a row.",
 )
 @click.option(
     "--columns",
@@ -110,6 +110,9 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_only
 @_confidence
 @_unit
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=0, help="The seed of the resampling for intervals."
+)
 @click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
 @click.option(
     "-o",
@@ -146,6 +149,7 @@ def table(**options: Any) -> None:
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
       batproto study table study.runs --rows offered_load --columns seed --only scheduler=easy
       batproto study table study.runs --rows partition --columns scheduler --metric mean_waiting_time
+      batproto study table study.runs --rows scheduler,offered_load --baseline fcfs,0.9
     """
     from batprotocol.cli.study import tables
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -16,7 +17,7 @@ from batprotocol.signals import Interrupts
 from batprotocol.studies import Progress, Rows, Store, Study, loads_of
 from batprotocol.studies.comparing.captions import load_note
 
-__all__ = ["run"]
+__all__ = ["execute", "run"]
 
 _MOST_LISTED = 100_000
 """The maximum number of runs that a dry run lists. For more, it prints the number only."""
@@ -68,6 +69,23 @@ def run(
         runs = study.runs(only, batsim=command, in_process=in_process)
         print_runs(output, runs, _states(place))
         return 0
+    status, rows = execute(
+        study,
+        place,
+        output,
+        only=only,
+        retry_failed=retry_failed,
+        processes=processes,
+        dask=dask,
+        batsim=command,
+        in_process=in_process,
+    )
+    _print_loads(output, rows)
+    return status
+
+
+def execute(study: Study, place: str, output: Output, **options: Any) -> tuple[int, Rows]:
+    """Run a study with the options of `Study.run`, print its progress, and return the exit status and the rows."""
     with output.progress() as bar:
         reporter = _Reporter(output, bar, place)
         try:
@@ -77,16 +95,7 @@ def run(
                     reporter(progress)
                     interrupts.check()  # for an interrupt where Python ignores exceptions, such as in a destructor
 
-                rows = study.run(
-                    place,
-                    only=only,
-                    retry_failed=retry_failed,
-                    processes=processes,
-                    dask=dask,
-                    batsim=command,
-                    in_process=in_process,
-                    on_progress=report,
-                )
+                rows = study.run(place, **options, on_progress=report)
         except (KeyboardInterrupt, SystemExit):
             done = reporter.last.total - reporter.last.remaining
             output.remark(
@@ -94,9 +103,7 @@ def run(
                 f"interrupted; {done:,} of {reporter.last.total:,} runs are in the store, and the same command goes on",
             )
             raise
-    status = reporter.conclude()
-    _print_loads(output, rows)
-    return status
+    return reporter.conclude(), rows
 
 
 def _print_loads(output: Output, rows: Rows) -> None:

@@ -30,6 +30,7 @@ def show(
     where: Mapping[str, Sequence[str]],
     confidence: float,
     unit: str,
+    seed: int,
     holm: bool,
     form: str | None,
     output: str | None,
@@ -43,12 +44,13 @@ def show(
     kept, names = measured_rows(source, metrics, where, rows, columns)
     found = table(
         kept,
-        rows=rows,
+        rows=rows.split(",") if "," in rows else rows,
         columns=columns,
         metric=names,
         baseline=baseline,
         confidence=confidence,
         unit=unit,
+        seed=seed,
         correction="holm" if holm else None,
     )
     printer = Output()

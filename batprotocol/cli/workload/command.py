@@ -39,8 +39,9 @@ def info(**options: Any) -> None:
     """Print a description of a workload: jobs, users, sizes, times, estimates, gaps, the offered load by week.
 
     LOG is the name of a workload, as for `-w` of `simulate`: a file in Batsim's JSON, .swf or .swf.gz, a part of one,
-    or a model. The offered load is the work that is submitted in a time (hosts x run times), relative to the hosts in
-    this time. The last lines are about properties that look wrong.
+    or a model. It can also be a log of a resource manager, as for `batproto import`. The offered load is the work that
+    is submitted in a time (hosts x run times), relative to the hosts in this time. The last lines are about properties
+    that look wrong.
 
     \b
     Examples:

@@ -11,6 +11,8 @@ from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.distributions import Distribution
+from batprotocol.history.imports import Import
+from batprotocol.history.opening import is_logged, read_log
 from batprotocol.simulator import WEEK, WorkloadInfo, WorkloadShare, named_workload, with_recordings, workload_info
 from batprotocol.simulator.results.words import duration, percent, ratio
 from batprotocol.studies.comparing.formats import Entry, Grid
@@ -24,7 +26,12 @@ DAY = 86_400.0
 
 def show(name: str, *, hosts: int | None, as_json: bool) -> None:
     """Print the description of a workload."""
-    info = workload_info(named_workload(with_recordings(name)), hosts)
+    if is_logged(name):
+        with read_log(name) as log:
+            made = Import(log)
+            info = workload_info(made.workload(), hosts or len(made.hosts) or None)
+    else:
+        info = workload_info(named_workload(with_recordings(name)), hosts)
     output = Output()
     if as_json:
         output.json(json.dumps(msgspec.to_builtins(info), indent=2))

@@ -77,7 +77,8 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         column: the column. In objects of JSON, a path: `a.b`, and `a[].b` for all elements of a list.
         unit: the unit of its numbers, one of `UNITS`.
-        plus: for a time: the column of a duration in seconds that is added, as start + duration.
+        plus: for a time: the column of a duration that is added, as start + duration.
+        plus_unit: the unit of that duration; seconds by default.
         times: for a count or memory: the column of a number that it is multiplied by, as cores for each instance.
         values: other words for its values, such as `{Pass = "COMPLETED"}`.
         missing: values that mean that there is none.
@@ -88,6 +89,7 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     column: str
     unit: str = ""
     plus: str = ""
+    plus_unit: str = ""
     times: str = ""
     values: dict[str, str | int | float | bool] = {}
     missing: tuple[str | int | float, ...] = ()
@@ -122,6 +124,7 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         source: where its documentation is.
         notes: what is particular about it, as sentences.
         zone: the zone of times that have none, such as `Asia/Shanghai`.
+        planned: whether it is a workload for a simulator, which has no starts; they are mapped to submissions.
         header: the names of the columns, if a CSV file has no header.
         attempts: the path of the list of attempts in an object of JSON; "": a row has one attempt.
         join: columns of another table.
@@ -135,6 +138,7 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     source: str = ""
     notes: tuple[str, ...] = ()
     zone: str = ""
+    planned: bool = False
     header: tuple[str, ...] = ()
     attempts: str = ""
     join: Join | None = None
@@ -207,8 +211,12 @@ def _check_column(place: str, column: Column, kind: str) -> None:
     if column.unit and column.unit not in units:
         expected = f"one of {', '.join(units)}" if units else f"no unit for a value of the kind {kind}"
         raise InputError(f"expected {expected}, got {shown(column.unit)}", f"{place}.unit")
+    if column.plus_unit and column.plus_unit not in UNITS["duration"]:
+        known_units = ", ".join(UNITS["duration"])
+        raise InputError(f"expected one of {known_units}, got {shown(column.plus_unit)}", f"{place}.plus_unit")
     only: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
         ("plus", bool(column.plus), ("time",)),
+        ("plus_unit", bool(column.plus_unit), ("time",)),
         ("times", bool(column.times), ("count", "memory")),
         ("length", column.length, ("count",)),
         ("also", bool(column.also), ("text",)),

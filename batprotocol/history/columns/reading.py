@@ -152,7 +152,7 @@ class _Rows:
                 values["state"] = JobState.REQUEUED
             if attempts and attempts[-1].ended is not None:
                 values["submitted"] = max(values["submitted"], attempts[-1].ended)
-            attempts.append(Attempt(**values))
+            attempts.append(Attempt(**values, is_planned=self._mapping.planned))
         return tuple(attempts)
 
     def _values(self, readers: dict[str, Read], row: Values[str, Any], number: int) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def reader(column: Column, kind: str, zone: tzinfo) -> Read:
 def _time(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
     factor = UNITS["time"][column.unit or "s"]
     clock = Clock(zone)
-    added = reader(Column(column.plus), "duration", zone) if column.plus else None
+    added = reader(Column(column.plus, column.plus_unit), "duration", zone) if column.plus else None
 
     def convert(value: Any, row: Mapping[str, Any]) -> float | None:
         moment: float | None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from batprotocol.errors import InputError, shown
-from batprotocol.history.managers.pbs.resources import size_of
+from batprotocol.history.pbs.resources import size_of
 from batprotocol.history.platforms.hosts import SiteHost
 from batprotocol.requests.amounts import parse_count
 

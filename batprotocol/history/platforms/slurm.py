@@ -13,7 +13,7 @@ from batprotocol.requests.amounts import parse_count, parse_gres
 __all__ = ["NOTHING", "count_of", "gres_of", "host_of_text", "hosts_of_json", "hosts_of_text", "words_of"]
 
 NOTHING: Final = frozenset({"", "(null)", "N/A", "n/a", "None"})
-"""What Slurm writes for a value that there is not."""
+"""The texts that Slurm writes for an absent value."""
 
 _KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _SOCKETS: Final = re.compile(r"\([^()]*\)")

@@ -16,6 +16,8 @@ __all__ = ["hosts_of_conf"]
 
 _KINDS: Final = ("nodename", "nodeset", "partitionname")
 _MEBI: Final = 2**20
+_MOST_NAMES: Final = 1_000_000
+"""The names that all lines may stand for together: a short file can stand for very many."""
 
 
 def hosts_of_conf(text: str) -> list[SiteHost]:
@@ -28,6 +30,7 @@ def hosts_of_conf(text: str) -> list[SiteHost]:
         InputError: a line has a value that it cannot have; with the line.
     """
     hosts: dict[str, SiteHost] = {}
+    names = _Names()
     partitions: list[tuple[str, str, int]] = []
     sets: dict[str, Mapping[str, str]] = {}
     defaults: dict[str, dict[str, str]] = {kind: {} for kind in _KINDS}
@@ -42,7 +45,7 @@ def hosts_of_conf(text: str) -> list[SiteHost]:
         values = {**defaults[kind], **values}
         try:
             if kind == "nodename":
-                hosts |= {host.name: host for host in _hosts(values)}
+                hosts |= {host.name: host for host in _hosts(values, names)}
             elif kind == "nodeset":
                 sets[values[kind]] = values
             else:
@@ -51,9 +54,12 @@ def hosts_of_conf(text: str) -> list[SiteHost]:
             raise InputError(error.reason, error.path, line=number) from None
     members: dict[str, list[str]] = {name: [] for name in hosts}
     for partition, nodes, number in partitions:
-        for name in _members(nodes, hosts, sets, number):
-            if name in members:
-                members[name].append(partition)
+        try:
+            for name in _members(nodes, hosts, sets, names):
+                if name in members:
+                    members[name].append(partition)
+        except InputError as error:
+            raise InputError(error.reason, f"partition {partition}", line=number) from None
     return [
         msgspec.structs.replace(host, partitions=tuple(dict.fromkeys(members[name]))) for name, host in hosts.items()
     ]
@@ -74,7 +80,30 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield begin, joined
 
 
-def _hosts(values: Mapping[str, str]) -> Iterator[SiteHost]:
+class _Names:
+    """Expands names, up to a limit for the whole file."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_NAMES
+
+    def of(self, text: str) -> list[str]:
+        """The names that a text stands for."""
+        found = expanded_names(text)
+        self.count(len(found))
+        return found
+
+    def count(self, names: int) -> None:
+        """Count names.
+
+        Raises:
+            InputError: there are too many.
+        """
+        self._left -= names
+        if self._left < 0:
+            raise InputError(f"the lines of the file stand for more than {_MOST_NAMES:,} names")
+
+
+def _hosts(values: Mapping[str, str], names: _Names) -> Iterator[SiteHost]:
     cores = count_of(values, "cpus") or count_of(values, "procs")
     if not cores:
         sockets = count_of(values, "sockets") or count_of(values, "boards", 1) * count_of(values, "socketsperboard", 1)
@@ -90,26 +119,22 @@ def _hosts(values: Mapping[str, str]) -> Iterator[SiteHost]:
         features=tuple(filter(None, features.split(","))),
         weight=count_of(values, "weight", 1),
     )
-    for name in expanded_names(values["nodename"]):
+    for name in names.of(values["nodename"]):
         yield msgspec.structs.replace(sample, name=name)
 
 
 def _members(
-    nodes: str, hosts: Mapping[str, SiteHost], sets: Mapping[str, Mapping[str, str]], line: int
+    nodes: str, hosts: Mapping[str, SiteHost], sets: Mapping[str, Mapping[str, str]], names: _Names
 ) -> Iterator[str]:
     """The names of the nodes of a partition, which may name sets of nodes."""
-    if not nodes:
-        return
-    try:
-        names = expanded_names(nodes)
-    except InputError as error:
-        raise InputError(error.reason, "nodes", line=line) from None
-    for name in names:
+    for name in names.of(nodes) if nodes else ():
         if name.upper() == "ALL":
+            names.count(len(hosts))
             yield from hosts
         elif name in sets:
+            names.count(len(hosts))
             feature = sets[name].get("feature", "")
             yield from (host.name for host in hosts.values() if feature and feature in host.features)
-            yield from expanded_names(sets[name]["nodes"]) if sets[name].get("nodes") else ()
+            yield from names.of(sets[name]["nodes"]) if sets[name].get("nodes") else ()
         else:
             yield name

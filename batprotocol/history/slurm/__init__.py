@@ -1,9 +1,9 @@
 """Slurm's accounting: what sacct and the completion plugin jobcomp/filetxt write.
 
-The data take this way: `columns` divides the lines of sacct's text, `records` the JSON (with `elements`), `completions`
-the lines of jobcomp/filetxt. Each has rows of texts, named like sacct's fields. `rows` makes a job with one attempt of
-each row, with `times`, `amounts`, `states`, `ids` and `submissions`. `attempts` puts the rows of a job together. `text`
-runs all of this for sacct's text.
+The data take this way: `columns` divides the lines of sacct's text, `records` the JSON, whose `elements` it takes one
+by one, and `completions` the lines of jobcomp/filetxt. Each has rows of texts, named like sacct's fields. `rows` makes
+a job with one attempt of each row, with `times`, `amounts`, `states`, `ids` and `submissions`. `attempts` puts the rows
+of a job together. `text` runs all of this for sacct's text.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ NO_HOSTS: Final = frozenset({"None assigned", "(null)", "None", "Unknown", "N/A"
 """The words for the hosts of a job that never started."""
 
 _MOST: Final = 1_000_000
-"""The most names of hosts that are kept, so that texts that come again need not be read again."""
+"""The most hosts in lists that are kept, so that lists that come again need not be read again."""
+_MOST_NAMES: Final = 200_000
+"""The most different names of hosts that are kept."""
 
 _COUNT: Final = re.compile(r"([0-9]{1,15})([KMG]?)", re.ASCII)
 _TIMES: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
@@ -209,7 +211,7 @@ class HostNames:
         same = self._names.setdefault
         found = tuple([same(name, name) for name in names])
         self._kept += len(found) + 8  # the text takes memory, too
-        if self._kept > _MOST:
+        if self._kept > _MOST or len(self._names) > _MOST_NAMES:
             self._lists.clear()
             self._names.clear()
             self._kept = 0

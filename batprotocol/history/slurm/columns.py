@@ -115,6 +115,7 @@ class _Divisions:
         self.steps = 0
         self._names = layout.names
         self._pieces = pieces
+        self._dead: set[tuple[int, int]] = set()  # columns of texts, with their ends, behind which nothing fits
 
     def of(self, place: int, begin: int, more: int) -> Iterator[list[int]]:
         """The places behind the last piece of each column from `place` on.
@@ -136,11 +137,17 @@ class _Divisions:
                 yield ends
             return
         for extra in range(more + 1):
+            end = begin + 1 + extra
             self.steps += 1
             if self.steps >= _MOST_STEPS:
                 return
-            end = begin + 1 + extra
-            yield from ([*ends, end, *rest] for rest in self.of(place + 1, end, more - extra))
+            if (place, end) not in self._dead:
+                is_dead = True
+                for rest in self.of(place + 1, end, more - extra):
+                    is_dead = False
+                    yield [*ends, end, *rest]
+                if is_dead:
+                    self._dead.add((place, end))
 
 
 def layout_of(

@@ -68,6 +68,7 @@ _OF_ATTEMPT: Final = {
     "suspended": "number",
     "exit_code": "count",
     "signal": "count",
+    "is_planned": "truth",
 }
 _COUNTS: Final = (
     *("host_count", "cores", "memory", "requested_hosts", "requested_cores", "requested_memory", "priority", "line"),

@@ -30,12 +30,13 @@ from batprotocol.policies.site.membership import (
     partitions_of,
     refusal_of_partition,
 )
-from batprotocol.policies.site.planning import Planner, settings_of
+from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
+from batprotocol.policies.site.settings import settings_of
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.requests import Allocated, Dependencies, Request, read_request

@@ -12,19 +12,18 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Final, NamedTuple
+from typing import Final
 
-from batprotocol.errors import SchedulerError
-from batprotocol.policies.backfilling import EASY, Backfilling, Conservative, Greedy, NoBackfilling, Reservations
 from batprotocol.policies.jobs import State
-from batprotocol.policies.orders import Order
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, Kind, Ranked
+from batprotocol.policies.site.lines import Line
 from batprotocol.policies.site.pool import Amount, Pool, added, fits
 from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.timeline import Timeline
 
-__all__ = ["Planner", "Settings", "settings_of"]
+__all__ = ["Planner"]
 
 Start = tuple[Entry, list[int]]
 """An entry that starts now, and its hosts."""
@@ -34,50 +33,6 @@ _FIRST: Final = (-math.inf, -math.inf)
 
 _Kept = tuple[Entry, float, list[int], dict[int, Amount]]
 """A reservation as it was: the entry, its time, its hosts, and those where it could be."""
-
-
-class Settings(NamedTuple):
-    """The differences between the kinds of backfilling.
-
-    Attributes:
-        depth: how many jobs of each partition have a reservation; infinity: all.
-        backfills: whether jobs start before their turn.
-        order: the order in which those are tried; None: the queue's own.
-        spare: whether jobs may last beyond a reservation, on hosts that it does not need.
-        moves: whether a reservation may move to other hosts at the same time, so that another job can start.
-        strict: whether jobs must end before a reservation begins, and not just then.
-        once: whether the time of a reservation is computed once.
-    """
-
-    depth: float = 0
-    backfills: bool = False
-    order: Order | None = None
-    spare: bool = True
-    moves: bool = False
-    strict: bool = False
-    once: bool = False
-
-
-def settings_of(part: Backfilling) -> Settings:
-    """The settings of a kind of backfilling.
-
-    Raises:
-        SchedulerError: it is not one of the library's own.
-    """
-    if type(part) is EASY:
-        return Settings(1, True, part.order, part.spare, part.spare, part.strict, part.once)
-    if type(part) is Reservations:
-        return Settings(part.count, True, part.order)
-    if type(part) is Conservative:
-        return Settings(math.inf if part.depth is None else part.depth, True)
-    if type(part) is Greedy:
-        return Settings(0, True, part.order)
-    if type(part) is NoBackfilling:
-        return Settings()
-    name = type(part).__name__
-    raise SchedulerError(
-        f"{name} cannot plan jobs that share hosts: use none, greedy, easy, reservations or conservative"
-    )
 
 
 class Planner:
@@ -110,6 +65,7 @@ class Planner:
         self._planned = -math.inf  # the time of the last plan
         self._gaps: dict[Kind, list[float]] = {}
         self._harm: dict[Kind, dict[int, int]] = {}
+        self._shortest: dict[Kind, tuple[tuple[int, int], dict[int, float]]] = {}
 
     # What happens
 
@@ -372,17 +328,16 @@ class Planner:
         order, queue = self.settings.order, self._queue
         self._gaps.clear()
         self._harm.clear()
-        waiting: list[tuple[Ranked, int, Iterator[Ranked]]] = []
-        for number, kind in enumerate(queue.kinds):
-            if kind.entries and kind.fitting:
-                self._push(waiting, number, kind, queue.ranked(kind, order))
-        kinds = list(queue.kinds)
+        waiting: list[tuple[Ranked, int, Line]] = []
+        lines = [Line(kind, queue.ranked(kind, order)) for kind in queue.kinds if kind.entries and kind.fitting]
+        for number, line in enumerate(lines):
+            self._push(waiting, number, line, state)
         while waiting:
-            ranked, number, rest = heappop(waiting)
+            ranked, number, line = heappop(waiting)
             entry = ranked[2]
             if entry.job.id in queue.jobs and entry.number not in self.heads and allowed(entry):
                 hosts = self._now(entry, state) if self._may_fit(entry, state) else None
-                if hosts is None and self.settings.moves and self._may_move(entry, state):
+                if hosts is None and entry.job.size <= self._movable(entry.kind):
                     hosts = self._beside_moved(entry, state)
                 if hosts is not None and self._spares(entry, hosts, state):
                     for other in entry.job.entries:
@@ -391,38 +346,75 @@ class Planner:
                     self._gaps.clear()
                     self._harm.clear()
                     self._look_again()
-            if kinds[number].fitting:
-                self._push(waiting, number, kinds[number], rest)
+                    following = {place: first for first, place, _ in waiting}
+                    waiting.clear()
+                    for place, each in enumerate(lines):  # what did not fit before may fit beside other reservations
+                        each.resume(ranked, following.get(place))
+                        self._push(waiting, place, each, state)
+                    continue
+            self._push(waiting, number, line, state)
 
-    def _push(
-        self, waiting: list[tuple[Ranked, int, Iterator[Ranked]]], number: int, kind: Kind, rest: Iterator[Ranked]
-    ) -> None:
-        """Add the next entry of a kind that is not too large."""
-        most = len(kind.fitting)
-        for ranked in rest:
-            if ranked[2].job.size <= most:
-                heappush(waiting, (ranked, number, rest))
+    def _push(self, waiting: list[tuple[Ranked, int, Line]], number: int, line: Line, state: State) -> None:
+        """Add the next entry of a line that may start, as things are. Most do not, so little is done for each."""
+        kind = line.kind
+        shortest_of = self._shortest_of(kind)
+        if not shortest_of or min(shortest_of) > len(kind.fitting):
+            return
+        gaps, movable = self._gaps_of(kind, state), self._movable(kind)
+        slack = 0.0 if self.settings.strict else state.resolution / 2
+        room = len(gaps)
+        if not any(
+            size <= movable or (size <= room and gaps[size - 1] >= shortest - slack)
+            for size, shortest in shortest_of.items()
+        ):
+            return
+        passed = line.passed.append
+        for ranked in line.rest:
+            entry = ranked[2]
+            size = entry.job.size
+            if size <= movable or (size <= room and gaps[size - 1] >= entry.expected - slack):
+                heappush(waiting, (ranked, number, line))
                 return
+            passed(ranked)
+
+    def _shortest_of(self, kind: Kind) -> dict[int, float]:
+        """For each size of the jobs of a kind, for how many seconds the shortest one runs."""
+        entries = kind.entries
+        state = len(entries), next(reversed(entries), -1)  # an entry that is added has the greatest number
+        before, shortest = self._shortest.get(kind, ((0, -1), {}))
+        if before != state:
+            shortest = {}
+            for entry in entries.values():
+                size = entry.job.size
+                shortest[size] = min(shortest.get(size, math.inf), entry.expected)
+            self._shortest[kind] = state, shortest
+        return shortest
 
     def _may_fit(self, entry: Entry, state: State) -> bool:
         """Whether enough hosts stay free for as long as an entry needs them, one by one."""
-        kind, size = entry.kind, entry.job.size
+        gaps, size = self._gaps_of(entry.kind, state), entry.job.size
+        return len(gaps) >= size and gaps[size - 1] >= self._needed(entry, state)
+
+    def _gaps_of(self, kind: Kind, state: State) -> list[float]:
+        """For how many seconds the hosts with enough free for a kind have it, the longest first."""
         gaps = self._gaps.get(kind)
         if gaps is None:
             lasting, amount, now = self._timeline.lasting, kind.amount, state.now
             gaps = self._gaps[kind] = sorted((lasting(host, amount, now) for host in kind.fitting), reverse=True)
-        return len(gaps) >= size and gaps[size - 1] >= self._needed(entry, state)
+        return gaps
 
-    def _may_move(self, entry: Entry, state: State) -> bool:
-        """Whether reservations may have hosts enough beside an entry. Where there is one reservation, that is exact."""
-        kind, size = entry.kind, entry.job.size
-        if len(kind.fitting) < size or not self.heads:
-            return False
+    def _movable(self, kind: Kind) -> int:
+        """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
+
+        Where there is one reservation, that is exact.
+        """
+        if not self.settings.moves or not self.heads:
+            return 0
         if len(self.heads) > 1:
-            return True
+            return len(kind.fitting)
         harmed = self._harmed(kind, list(self.heads.values()))
         head = next(iter(self.heads.values()))
-        return size <= len(kind.fitting) - len(harmed) + min(len(harmed), len(head.could) - head.job.size)
+        return len(kind.fitting) - len(harmed) + min(len(harmed), len(head.could) - head.job.size)
 
     def _harmed(self, kind: Kind, heads: list[Entry]) -> dict[int, int]:
         """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""

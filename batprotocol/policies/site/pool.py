@@ -8,6 +8,7 @@ must not know jobs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import add, le, sub
 from typing import Final, TypeAlias
 
 from batprotocol.requests.fitting import Needs
@@ -25,20 +26,17 @@ _UNLIMITED: Final = 1 << 62
 
 def fits(needed: Amount, free: Sequence[int]) -> bool:
     """Whether an amount is free in each dimension."""
-    for wanted, there in zip(needed, free, strict=True):  # noqa: SIM110  # it is asked very often
-        if wanted > there:
-            return False
-    return True
+    return all(map(le, needed, free))  # it is asked very often
 
 
 def added(amount: Amount, more: Amount) -> Amount:
     """The sum of two amounts."""
-    return tuple(there + other for there, other in zip(amount, more, strict=True))
+    return tuple(map(add, amount, more))
 
 
 def reduced(amount: Amount, less: Amount) -> Amount:
     """The rest of an amount without another one."""
-    return tuple(there - other for there, other in zip(amount, less, strict=True))
+    return tuple(map(sub, amount, less))
 
 
 class Pool:

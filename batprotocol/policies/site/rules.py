@@ -41,7 +41,7 @@ class Limits(_Table, frozen=True, kw_only=True):
         running: running jobs (GrpJobs).
         waiting: waiting jobs; a job beyond that is rejected (GrpSubmit).
         hosts: hosts of running jobs, each counted once for each job (GrpTRES=node).
-        cores: cores of running jobs (GrpTRES=cpu).
+        cores: cores of running jobs (GrpTRES=cpu); a job of whole hosts counts those of the smallest that it can have.
         gpus: generic resources named `gpu` of running jobs (GrpTRES=gres/gpu).
     """
 

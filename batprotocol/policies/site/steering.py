@@ -15,9 +15,10 @@ from batprotocol.policies.jobs import State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.planning import Planner, Settings, Start
+from batprotocol.policies.site.planning import Planner, Start
 from batprotocol.policies.site.pool import WHOLE, Amount
 from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.walltimes import AsRequested
 from batprotocol.requests import Request
 
@@ -246,7 +247,7 @@ class _Plan(Planner):
             The hosts, and whether the reservation has moved to other ones.
         """
         hosts = self._now(entry, state)
-        if hosts is not None or not (self.settings.moves and self._may_move(entry, state)):
+        if hosts is not None or entry.job.size > self._movable(entry.kind):
             return (hosts if hosts is not None and self._spares(entry, hosts, state) else None), False
         hosts = self._beside_moved(entry, state)
         return hosts, hosts is not None

@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
+from operator import le
 
 from batprotocol.policies.site.pool import Amount, added, fits
 
@@ -41,6 +42,7 @@ class Timeline:
         """
         self._times = {host: [now] for host in capacity}
         self._free = {host: [amount] for host, amount in capacity.items()}
+        self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `lasting`
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
@@ -65,6 +67,7 @@ class Timeline:
             times, free = self._times[host], self._free[host]
             if end <= times[0]:
                 continue
+            self._until[host].clear()
             first = self._cut(times, free, begin)
             last = self._cut(times, free, end) if end < math.inf else len(times)
             for place in range(first, last):
@@ -95,11 +98,17 @@ class Timeline:
 
     def lasting(self, host: int, amount: Amount, now: float) -> float:
         """How many seconds an amount stays free on a host from now on; 0 if it is not free now."""
-        times, free = self._times[host], self._free[host]
-        for place in range(max(bisect_right(times, now) - 1, 0), len(times)):
-            if not fits(amount, free[place]):
-                return max(times[place] - now, 0.0)
-        return math.inf
+        known = self._until[host]
+        until = known.get(amount, -math.inf)
+        if until <= now:
+            times, free = self._times[host], self._free[host]
+            until = math.inf
+            for place in range(max(bisect_right(times, now) - 1, 0), len(times)):
+                if not fits(amount, free[place]):
+                    until = times[place]
+                    break
+            known[amount] = until
+        return max(until - now, 0.0)
 
     def earliest(
         self,
@@ -172,7 +181,7 @@ class Timeline:
             time = times[place]
             if begin < 0 and time > before:
                 return
-            if fits(amount, free[place]):
+            if all(map(le, amount, free[place])):  # as `fits` does: here, most of the time is spent
                 if begin < 0:
                     begin = max(time, after)
                 elif time - seconds > before:  # however long it lasts

@@ -44,7 +44,7 @@ from batprotocol.simulator.inputs.platform_xml import read_platform
 from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
 from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.traces import read_traces
-from batprotocol.simulator.inputs.windows import window
+from batprotocol.simulator.inputs.windows import window, window_with_margins
 from batprotocol.simulator.inputs.workflows import Workflow, WorkflowTask, read_workflow, workflow_workload
 from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
 from batprotocol.simulator.inputs.writing import platform_xml, workload_json
@@ -96,6 +96,7 @@ __all__ = [
     "scaled_walltimes",
     "shuffled_weeks",
     "window",
+    "window_with_margins",
     "with_offered_load",
     "with_recordings",
     "workflow_workload",

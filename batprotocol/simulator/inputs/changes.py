@@ -41,7 +41,7 @@ _LONGER: Final = 1e-6
 """Seconds. A walltime that equals the run time ends the job. A microsecond more does not change any decision."""
 
 
-def scaled_arrivals(workload: Workload, factor: float) -> Workload:
+def scaled_arrivals(workload: Workload, factor: float, *, origin: float | None = None) -> Workload:
     """The same jobs, faster or slower: the time between two submissions is divided by a factor.
 
     The first submission keeps its time. So if a log begins at 0, its times are divided by the factor. The factor is not
@@ -51,6 +51,7 @@ def scaled_arrivals(workload: Workload, factor: float) -> Workload:
         workload: the workload.
         factor: the factor by which arrivals are compressed, > 0; with 2, jobs come twice as fast, with 1, nothing
             changes.
+        origin: the time that does not change, in seconds; None: that of the first submission.
 
     Raises:
         InputError: the factor is not a finite number > 0, or times would leave the range of doubles.
@@ -63,7 +64,7 @@ def scaled_arrivals(workload: Workload, factor: float) -> Workload:
     _expect_factor(factor)
     if factor == 1:
         return workload
-    start = workload[0].time if len(workload) else 0.0
+    start = origin if origin is not None else workload[0].time if len(workload) else 0.0
 
     def scaled(job: JobRecord) -> JobRecord:
         time = start + (job.time - start) / factor

@@ -140,7 +140,7 @@ def workload_info(workload: Workload, hosts: int | None = None) -> WorkloadInfo:
         InputError: the number of hosts is not > 0.
 
     >>> from batprotocol.simulator import lublin_workload
-    >>> info = workload_info(lublin_workload(64, 1000, load=0.7))
+    >>> info = workload_info(lublin_workload(64, 1000, offered_load=0.7))
     >>> info.jobs, round(info.offered_load, 3), info.without_walltime
     (1000, 0.7, 0)
     """

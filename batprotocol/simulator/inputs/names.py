@@ -29,7 +29,7 @@ from batprotocol.simulator.inputs.changes import (
 from batprotocol.simulator.inputs.lublin import lublin_workload
 from batprotocol.simulator.inputs.reading import is_log, read_workload
 from batprotocol.simulator.inputs.swf import read_swf
-from batprotocol.simulator.inputs.windows import window
+from batprotocol.simulator.inputs.windows import window, window_with_margins
 from batprotocol.simulator.inputs.workload import Workload
 
 __all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload", "with_recordings"]
@@ -72,6 +72,7 @@ def named_workload(
             - `FILE?jobs=FIRST-LAST`, `FILE?time=BEGIN-END` (seconds): a part of a file, see `window`. `&shift=yes`
               counts times from its first job. For a log, `&larger=yes`, `&runtime-limits=yes`, `&recorded=yes` and
               `&partitions=yes` are options of `read_swf`;
+            - `FILE?window=BEGIN-END&before=SECONDS&after=SECONDS`: a window with margins, see `window_with_margins`;
             - `lublin:HOSTS?jobs=N`, with `&seed=N` and `&estimates=no`: see `lublin_workload`.
 
             Further words change the workload, in this order: `weeks=shuffled` or `weeks=resampled` (`shuffled_weeks`,
@@ -122,6 +123,9 @@ def named_workload(
         raise InputError(f"{shown(text)}: a period is for weeks: add weeks=shuffled or weeks=resampled")
     if "seed" in given and not {"weeks", "estimate-factor"} & given.keys():
         raise InputError(f"{shown(text)}: a seed is for random numbers: add weeks or estimate-factor")
+    for word in ("before", "after"):
+        if word in given and "window" not in given:
+            raise InputError(f"{shown(text)}: {word} is for a window: add window=BEGIN-END")
     return _changed(_part(whole, given), given, hosts)
 
 
@@ -143,6 +147,9 @@ def with_recordings(text: str) -> str:
 
 def _part(whole: Workload, given: Mapping[str, Any]) -> Workload:
     """The part of a workload that its name selects; the workload itself if it selects all."""
+    if "window" in given:
+        begin, end = given["window"]
+        return window_with_margins(whole, begin, end, before=given.get("before", 0.0), after=given.get("after", 0.0))
     if not {"jobs", "time", "shift"} & given.keys():
         return whole
     first, last = given.get("jobs", (0.0, math.inf))
@@ -163,10 +170,10 @@ def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) ->
     if "weeks" in given:
         workload = given["weeks"](workload, seed, period=given.get("period", WEEK))
     if "arrival-factor" in given:
-        workload = scaled_arrivals(workload, given["arrival-factor"])
+        workload = scaled_arrivals(workload, given["arrival-factor"], origin=0.0 if "window" in given else None)
     if "offered-load" in given:
         workload = with_offered_load(workload, given["offered-load"], hosts=hosts)
-    if "estimates" in given:
+    if given.get("estimates") == _EXACT:
         workload = exact_walltimes(workload)
     if "estimate-factor" in given:
         workload = estimated_walltimes(workload, given["estimate-factor"], seed=seed)
@@ -174,7 +181,7 @@ def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) ->
 
 
 def _expect_one_of_each(text: str, given: Mapping[str, Any]) -> None:
-    for words in (("arrival-factor", "offered-load"), ("estimates", "estimate-factor")):
+    for words in _EXCLUSIVE:
         found = [word for word in words if word in given]
         if len(found) > 1:
             raise InputError(f"{shown(text)}: {' and '.join(found)} exclude one another: use one of them")
@@ -190,8 +197,8 @@ def _yes(text: str) -> bool:
     return {"yes": True, "no": False}[text]
 
 
-def _exact(text: str) -> str:
-    return {_EXACT: _EXACT}[text]
+def _of_log(text: str) -> str:
+    return {_EXACT: _EXACT, _ASKED: _ASKED}[text]
 
 
 def _estimates(text: str) -> bool | str:
@@ -203,6 +210,12 @@ def _weeks(text: str) -> Callable[..., Workload]:
 
 
 _EXACT: Final = "exact"
+_ASKED: Final = "asked"
+_EXCLUSIVE: Final = (
+    *(("arrival-factor", "offered-load"), ("estimates", "estimate-factor")),
+    *(("window", other) for other in ("jobs", "time", "shift", "weeks")),
+)
+"""A name has at most one word of each of these groups."""
 _OLD: Final = {"badness": ("estimate-factor", "estimate-factor"), "load": ("arrival-factor", "offered-load")}
 """Old words, each with the new one for files, and the one for models."""
 _OF_MODELS: Final = ("arrival-factor", "offered-load", "estimate-factor", "walltimes")
@@ -253,6 +266,15 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
         "For a log: take the run time as the walltime where no time was requested.",
         "read_swf",
     ),
+    "window": Word(
+        "BEGIN-END",
+        partial(_interval, convert=float),
+        "The jobs that are submitted in this interval, in seconds, and those of the margins before and after it. Times "
+        "are counted from the margin.",
+        "window_with_margins",
+    ),
+    "before": Word("SECONDS", float, "The margin before the window, by default 0.", "window_with_margins"),
+    "after": Word("SECONDS", float, "The margin after it, by default 0.", "window_with_margins"),
     "recorded": Word(
         "yes",
         _yes,
@@ -277,9 +299,10 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
     "arrival-factor": _FACTOR,
     "offered-load": _OFFERED,
     "estimates": Word(
-        "exact",
-        _exact,
-        "Walltimes are the run times plus a microsecond, so that they end no job.",
+        "asked, exact",
+        _of_log,
+        "By default, walltimes are those that users asked for. With `exact`, they are the run times plus a "
+        "microsecond, so that they end no job.",
         "exact_walltimes",
     ),
     **_WALLTIMES,

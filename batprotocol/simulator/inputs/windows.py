@@ -1,12 +1,14 @@
-"""Parts of workloads: the jobs of a sequence, or of a window of time."""
+"""Parts of workloads: the jobs of a sequence, or of a window of time, also with those just before and after it."""
 
 from __future__ import annotations
+
+import math
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.columns import JobColumns
 from batprotocol.simulator.inputs.workload import Workload
 
-__all__ = ["window"]
+__all__ = ["window", "window_with_margins"]
 
 
 def window(
@@ -53,3 +55,37 @@ def window(
             start = job.time if shifted else 0.0
         jobs.append(*job.at(job.time - start))
     return workload.with_jobs(jobs)
+
+
+def window_with_margins(
+    workload: Workload, begin: float, end: float, *, before: float = 0.0, after: float = 0.0
+) -> Workload:
+    """The jobs of a window, and those that are submitted shortly before and after it, to be simulated but not counted.
+
+    Times are counted from the beginning of the margin, so the window itself begins at the time `before`.
+
+    Args:
+        workload: the workload.
+        begin: the beginning of the window, in seconds.
+        end: its end; a job that is submitted at this time is not in it.
+        before: the margin before the window in seconds, in which the machine fills.
+        after: the margin after it, so that its last jobs still compete with others.
+
+    Raises:
+        InputError: the window ends before it begins, or a number is negative or not finite.
+
+    >>> from batprotocol.model import DelayProfile
+    >>> from batprotocol.simulator import StaticJob, Workload
+    >>> whole = Workload([StaticJob(str(n), 10.0 * n, 1, DelayProfile(5.0)) for n in range(5)])
+    >>> [(each.id, each.time) for each in window_with_margins(whole, 20, 30, before=15)]
+    [('w0!1', 5.0), ('w0!2', 15.0)]
+    """
+    numbers = (begin, end, before, after)
+    if not all(map(math.isfinite, numbers)) or end < begin or before < 0 or after < 0:
+        raise InputError(f"expected a window with begin <= end, and margins >= 0, got {shown(numbers)}")
+    part = window(workload, begin=begin - before, end=end + after)
+    jobs = JobColumns()
+    for place in range(len(part)):
+        job = part.record(place)
+        jobs.append(*job.at(job.time - (begin - before)))
+    return part.with_jobs(jobs)

@@ -125,7 +125,7 @@ _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None
         "offered load",
         "",
         None,
-        "host-seconds of the measured jobs / (hosts * (last - first submission of these))",
+        "host-seconds of the measured jobs / (hosts * (last - first submission of these, or the length of a window))",
         "",
     ),
     (

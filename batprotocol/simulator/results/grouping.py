@@ -64,25 +64,33 @@ def size_class(number: int, unit: str = "host") -> str:
     return f"{least}-{most} {unit}s" if least < most else f"{most} {unit}{'s' * (most > 1)}"
 
 
-def job_groups(workloads: Iterable[Workload], allocations: Iterable[Allocated] = ()) -> JobGroups:
+def job_groups(
+    workloads: Iterable[Workload], allocations: Iterable[Allocated] = (), keys: Iterable[str] = GROUPINGS
+) -> JobGroups:
     """The groups that the jobs of a run belong to.
 
     Args:
         workloads: the workloads, in the order in which they were simulated.
-        allocations: see `with_allocations`.
+        allocations: the amounts that started jobs took of their hosts, such as `Policy.allocated`: partitions are then
+            those in which jobs ran, and jobs that ran again after a preemption are in the groups of the first run.
+        keys: the groupings that matter; the others are empty.
 
     A request that cannot be read groups nothing; built-in policies reject such a job.
     """
     found: dict[str, dict[str, str]] = {key: {} for key in GROUPINGS}
+    wanted = frozenset(keys)
     for number, each in enumerate(workloads):
         workload = each.named(f"w{number}")
+        known: dict[str, list[tuple[str, str]]] = {}  # many jobs ask for the same
         sharing = False
         for name, text in workload.extra_data():
-            request = _request(text)
-            sharing = sharing or not request.is_whole
-            for key, label in _labels(request).items():
+            if text not in known:
+                request = _request(text)
+                sharing = sharing or not request.is_whole
+                known[text] = [(key, label) for key, label in _labels(request).items() if key in wanted]
+            for key, label in known[text]:
                 found[key][name] = label
-        for _, name, job in workload if sharing else ():
+        for _, name, job in workload if sharing and "size" in wanted else ():
             request = _request(job.extra_data)
             if not request.is_whole:
                 cores = needs_of(request, max(job.resource_request, 1)).cores or 1
@@ -142,6 +150,8 @@ def grouped(
     users: Mapping[str, object] | None = None,
     warm_up: float = 0.0,
     cool_down: float = 0.0,
+    begin: float | None = None,
+    end: float | None = None,
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> dict[str, Metrics]:
     """The metrics of each group of jobs, by the names of the groups.
@@ -159,6 +169,8 @@ def grouped(
         users: the user of each job, by its full name.
         warm_up: the share of the time of submissions that is left out at its beginning.
         cool_down: the share that is left out at its end.
+        begin: the time at which the measured time begins, in place of a warm-up.
+        end: the time at which it ends, in place of a cool-down.
         own: your own metrics.
 
     Raises:
@@ -168,27 +180,27 @@ def grouped(
         raise InputError(f"expected one of {', '.join(GROUPINGS)}, got {shown(by)}")
     expect_usable(hosts, tau, warm_up, cool_down)
     every, chosen, labels = list(rows), own_metrics(own), groups.get(by, {})
-    parts: dict[str, list[JobRow]] = {}
+    parts: dict[str, list[tuple[JobRow, JobTimes | None]]] = {}
     for row in every:
         name = f"{row.workload_name}!{row.job_id}"
         label = labels.get(name)
         if label is None:
             label = size_class(row.requested_number_of_resources) if by == "size" else _NOBODY
-        parts.setdefault(label, []).append(row)
-    jobs = [job for row in every if (job := JobTimes.of(row)) is not None]
+        parts.setdefault(label, []).append((row, JobTimes.of(row)))
+    jobs = [job for part in parts.values() for _, job in part if job is not None]
     rejected = [row.submission_time for row in every if row.starting_time is None]
-    counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down)
+    counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
-    time = MeasuredTime(begin, end)
+    time = MeasuredTime(begin, end, counting.is_window)
     idle = _Idle(jobs, hosts, begin, end)
     found: dict[str, Metrics] = {}
     for label in sorted(parts, key=_natural):
-        ran = [(row, job) for row in parts[label] if (job := JobTimes.of(row)) is not None]
+        ran = [(row, job) for row, job in parts[label] if job is not None]
         counted = [(row, job) for row, job in ran if counting.has(job.submission)]
         running = [job for _, job in ran]
         metrics = replace(
             metrics_of([job for _, job in counted], running, time, hosts, tau, users),
-            nb_rejected=sum(row.starting_time is None and counting.has(row.submission_time) for row in parts[label]),
+            nb_rejected=sum(job is None and counting.has(row.submission_time) for row, job in parts[label]),
             loss_of_capacity=idle.while_waiting(running) / (hosts * (end - begin)) if end > begin else 0.0,
         )
         if chosen:

@@ -78,6 +78,8 @@ class JobTimes(NamedTuple):
 
     def within(self, begin: float, end: float) -> JobTimes:
         """The part of the job in this interval."""
+        if begin <= self.submission and self.finish <= end:
+            return self
         submission, start, finish = (min(max(time, begin), end) for time in self[:3])
         return JobTimes(submission, start, finish, self.hosts, self.name)
 
@@ -102,10 +104,11 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         makespan: seconds from the first submission to the last end of the whole run, also with a warm-up.
         measured_time: the seconds of the measured time: the makespan, without a warm-up and a cool-down.
         throughput: jobs that ended per second of the measured time.
-        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission). It
-            does not depend on the scheduler. NaN if all jobs were submitted at once.
-        waiting_at_end: the share of the measured jobs that waited at the last submission: submitted before it, and
-            started after it. NaN without any job.
+        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission, or
+            the time from `begin` to `end` if both are given). It does not depend on the scheduler. NaN if all jobs were
+            submitted at once.
+        waiting_at_end: the share of the measured jobs that waited at the last submission, or at `end`: submitted before
+            it, and started after it. NaN without any job.
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has the
             whole sum (Jain, Chiu and Hawe, 1984); None where users are not known.
         consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
@@ -210,6 +213,8 @@ def measured(
     long: float | None = None,
     warm_up: float = 0.0,
     cool_down: float = 0.0,
+    begin: float | None = None,
+    end: float | None = None,
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
@@ -234,6 +239,8 @@ def measured(
         warm_up: the share of the time between the first and the last submission that is left out at its beginning, in
             [0, 1).
         cool_down: the share that is left out at its end; both together are less than 1.
+        begin: in place of a warm-up, the time in seconds at which the measured time begins.
+        end: in place of a cool-down, the time at which it ends; a job that is submitted then does not count.
         own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
 
     Raises:
@@ -242,6 +249,10 @@ def measured(
     expect_usable(hosts, tau, warm_up, cool_down)
     if (wide is None) != (long is None):
         raise InputError(f"expected both or none of wide and long, got {shown((wide, long))}")
+    if (begin is not None and warm_up) or (end is not None and cool_down):
+        raise InputError("begin is in place of a warm-up, and end in place of a cool-down: give one of both")
+    if begin is not None and end is not None and not begin < end:
+        raise InputError(f"expected a measured time that begins before it ends, got {shown((begin, end))}")
     chosen = own_metrics(own)
     every = list(rows) if chosen else []
     jobs: list[JobTimes] = []
@@ -252,7 +263,7 @@ def measured(
             rejected.append(row.submission_time)
         else:
             jobs.append(job)
-    time = MeasuredTime.between(jobs, rejected, warm_up, cool_down)
+    time = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
@@ -320,6 +331,8 @@ class MeasuredTime(NamedTuple):
 
     begin: float | None
     end: float | None
+    is_window: bool = False
+    """Whether both are given as times, and not by the submissions of jobs."""
 
     @classmethod
     def between(
@@ -331,6 +344,11 @@ class MeasuredTime(NamedTuple):
         first, last = min(submissions), max(submissions)
         span = last - first
         return cls(first + warm_up * span if warm_up else None, last - cool_down * span if cool_down else None)
+
+    def within(self, begin: float | None, end: float | None) -> MeasuredTime:
+        """The same time, from `begin` on and until shortly before `end`."""
+        last = self.end if end is None else math.nextafter(end, -math.inf)
+        return MeasuredTime(self.begin if begin is None else begin, last, begin is not None and end is not None)
 
     @property
     def is_whole(self) -> bool:
@@ -370,8 +388,10 @@ def metrics_of(
     ended = len(running) if time.is_whole else sum(begin < job.finish <= end for job in running)
     used = _area(inside)
     asked = used if time.is_whole else _area(jobs)
-    submitted = max((job.submission for job in jobs), default=math.nan)
-    capacity_asked = hosts * (submitted - min((job.submission for job in jobs), default=math.nan))
+    opened, submitted = (choose((job.submission for job in jobs), default=math.nan) for choose in (min, max))
+    if time.is_window:
+        opened, submitted = begin, end
+    capacity_asked = hosts * (submitted - opened)
     return Metrics(
         nb_jobs=len(jobs),
         nb_rejected=0,

@@ -1,10 +1,11 @@
 """Compare the results of many runs: tables, plots, and the differences of two runs.
 
 `rows` defines the results to compare. `cells` collects the values that repeat a measurement, and `bootstrap` computes
-confidence intervals of their means. `tables` makes tables of means and differences, with readable numbers (`digits`,
-`units`) and `captions`, in `formats` for terminals, papers and notebooks. `pairs` compares two runs, which `schedules`
-reads from result files and recordings (`reported`). `plots` draws the metrics of runs and `ecdf` those of jobs, in the
-style of `drawing`, on `figures`. It must not know how runs are made or kept.
+confidence intervals of their means: of independent draws, or of windows that follow one another (`blocks`), by
+`resampling`, and by the distribution of `student`. `tables` makes tables of means and differences, with readable
+numbers (`digits`, `units`) and `captions`, in `formats` for terminals, papers and notebooks. `pairs` compares two runs,
+which `schedules` reads from result files and recordings (`reported`). `plots` draws the metrics of runs and `ecdf`
+those of jobs, in the style of `drawing`, on `figures`. It must not know how runs are made or kept.
 """
 
 from batprotocol.deprecation import old_names

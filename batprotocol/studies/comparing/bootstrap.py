@@ -1,10 +1,12 @@
 """Confidence intervals of means by the bootstrap, their p-values, and Holm's correction.
 
-The values are independent draws, one number for each seed or window. Intervals are those of the studentized bootstrap
+The values are independent draws, one number for each seed. Intervals are those of the studentized bootstrap
 (bootstrap-t): P. Hall, "Theoretical comparison of bootstrap confidence intervals", Annals of Statistics 16, 1988. They
 are never narrower than those of Student's t. With ten draws of a skewed metric and a confidence of 95 %, the BCa
 bootstrap (B. Efron, "Better bootstrap confidence intervals", JASA 82, 1987) covers the mean in 80 to 90 % of all cases.
 The intervals here cover it in 93 to 96 % (`tools/coverage.py`).
+
+For windows of a log, which follow one another, `blocks` has the standard error and the resamples.
 
 Random numbers come from a seed: equal values have equal intervals on every machine, with or without numpy. numpy only
 makes it faster.
@@ -13,15 +15,14 @@ makes it faster.
 from __future__ import annotations
 
 import math
-import random
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from batprotocol.errors import InputError, shown
+from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS, block_ratios, series_of
+from batprotocol.studies.comparing.resampling import draws, numpy_or_none, part_below, quantile
+from batprotocol.studies.comparing.student import student, student_quantile
 
 __all__ = ["CONFIDENCE", "FEWEST", "RESAMPLES", "holm", "interval", "means_of", "p_value"]
 
@@ -32,15 +33,14 @@ RESAMPLES: Final = 9999
 FEWEST: Final = 3
 """The minimum number of draws for an interval."""
 _MOST_RESAMPLES: Final = 1_000_000
-_AT_ONCE: Final = 1 << 20
-"""The number of numbers that are drawn at once. It bounds the memory."""
-_KEPT: Final = 1 << 18
-"""Draws of up to this number of numbers are cached: tables have many means over equally many runs."""
 _EQUAL: Final = 1e-12
 """The relative difference between sums of the same numbers in different orders is less than this."""
 _TIED: Final = 1e-9
 """The relative difference between equal ratios is less than this."""
 _NORMAL: Final = NormalDist()
+
+Method = Literal["studentized", "blocks", "bca"]
+"""How values are resampled."""
 
 
 def interval(
@@ -49,16 +49,19 @@ def interval(
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    method: Literal["studentized", "bca"] = "studentized",
+    method: Method = "studentized",
 ) -> tuple[float, float] | None:
-    """The confidence interval of the mean of the population of these numbers; None for fewer than three numbers.
+    """The confidence interval of the mean of the population of these numbers.
+
+    It is None for fewer than three numbers, or five with `blocks`.
 
     Args:
         values: the numbers, all finite, one for each draw.
         confidence: the probability that such an interval covers the mean, in (0, 1).
         resamples: the number of samples that are drawn from the numbers, with replacement, in [1, 1,000,000].
         seed: the seed of the resampling.
-        method: `studentized`, or `bca`, which is too narrow for few numbers.
+        method: `studentized`; `blocks`, for values that follow one another, of which neighbours may be alike; or `bca`,
+            which is too narrow for few numbers.
 
     Raises:
         InputError: an argument is out of its range.
@@ -71,10 +74,8 @@ def interval(
     """
     if not 0 < confidence < 1:
         raise InputError(f"expected a confidence in (0, 1), got {shown(confidence)}")
-    if method not in ("studentized", "bca"):
-        raise InputError(f"expected studentized or bca, got {shown(method)}")
-    _expect_numbers(values, resamples)
-    if len(values) < FEWEST:
+    _expect_numbers(values, resamples, method)
+    if len(values) < _fewest(method):
         return None
     if min(values) == max(values):
         return values[0], values[0]
@@ -82,16 +83,21 @@ def interval(
     if method == "bca":
         means = means_of(values, resamples=resamples, seed=seed)
         low, high = _corrected(values, means, tail)
-        return _quantile(means, low), _quantile(means, high)
-    mean, error = _mean_and_error(values)
-    ratios = _ratios(values, resamples, seed)
-    most = _student_quantile(1 - tail, len(values) - 1)
-    below = max(_quantile(ratios, 1 - tail), most) if ratios else most
-    above = min(_quantile(ratios, tail), -most) if ratios else -most
-    return mean - below * error, mean - above * error
+        return quantile(means, low), quantile(means, high)
+    found = _studied(values, resamples, seed, method)
+    most = student_quantile(1 - tail, found.freedom)
+    below = max(quantile(found.ratios, 1 - tail), most) if found.ratios else most
+    above = min(quantile(found.ratios, tail), -most) if found.ratios else -most
+    return found.mean - below * found.error, found.mean - above * found.error
 
 
-def p_value(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float | None:
+def p_value(
+    values: Sequence[float],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    method: Literal["studentized", "blocks"] = "studentized",
+) -> float | None:
     """The two-sided p-value of these numbers: the probability of a mean this far from 0 if the true mean is 0.
 
     It agrees with `interval`: it is below 1 - confidence if 0 is outside of the interval.
@@ -100,9 +106,10 @@ def p_value(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 
         values: the numbers, all finite, one for each draw; such as differences of pairs.
         resamples: the number of samples that are drawn from the numbers, with replacement, in [1, 1,000,000].
         seed: the seed of the resampling.
+        method: as that of `interval`.
 
     Returns:
-        The probability; None for fewer than three numbers.
+        The probability; None for fewer than three numbers, or five with `blocks`.
 
     Raises:
         InputError: an argument is out of its range.
@@ -110,19 +117,39 @@ def p_value(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 
     >>> p_value([1.0, 1.1, 0.9, 1.0]) < 0.01, p_value([1.0, -1.1, 0.9, -1.0]) > 0.5
     (True, True)
     """
-    _expect_numbers(values, resamples)
-    if len(values) < FEWEST:
+    _expect_numbers(values, resamples, method)
+    if len(values) < _fewest(method):
         return None
     if min(values) == max(values):
         return 0.0 if values[0] else 1.0
+    found = _studied(values, resamples, seed, method)
+    ratio = found.mean / found.error
+    p = 2 * (1 - student(abs(ratio), found.freedom))
+    if found.ratios:
+        part = part_below(found.ratios, ratio * (1 - _TIED))  # resamples that are as far off count as farther
+        p = max(p, 2 * (1 - part if ratio > 0 else part))
+    return min(p, 1.0)
+
+
+class _Studied(NamedTuple):
+    """A mean with its standard error and its degrees of freedom, and the errors of the means of resamples."""
+
+    mean: float
+    error: float
+    freedom: int
+    ratios: Sequence[float]
+
+
+def _studied(values: Sequence[float], resamples: int, seed: int, method: str) -> _Studied:
+    if method == "blocks":
+        series = series_of(values)
+        return _Studied(series.mean, series.error, series.freedom, block_ratios(values, resamples, seed))
     mean, error = _mean_and_error(values)
-    ratio = mean / error
-    found = 2 * (1 - _student(abs(ratio), len(values) - 1))
-    ratios = _ratios(values, resamples, seed)
-    if ratios:
-        part = _part(ratios, ratio * (1 - _TIED))  # resamples that are as far off count as farther
-        found = max(found, 2 * (1 - part if ratio > 0 else part))
-    return min(found, 1.0)
+    return _Studied(mean, error, len(values) - 1, _ratios(values, resamples, seed))
+
+
+def _fewest(method: str) -> int:
+    return FEWEST_WINDOWS if method == "blocks" else FEWEST
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -162,7 +189,9 @@ def means_of(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int =
     return sorted(_means(values, resamples, seed))
 
 
-def _expect_numbers(values: Sequence[float], resamples: int) -> None:
+def _expect_numbers(values: Sequence[float], resamples: int, method: str = "studentized") -> None:
+    if method not in ("studentized", "blocks", "bca"):
+        raise InputError(f"expected studentized, blocks or bca, got {shown(method)}")
     if not 1 <= resamples <= _MOST_RESAMPLES:
         raise InputError(f"expected 1 to {_MOST_RESAMPLES} resamples, got {shown(resamples)}")
     if not all(map(math.isfinite, values)):
@@ -187,10 +216,10 @@ def _ratios(values: Sequence[float], resamples: int, seed: int) -> list[float]:
     mean = math.fsum(values) / count
     scale = max(abs(value - mean) for value in values)
     apart = [(value - mean) / scale for value in values]
-    numpy = _numpy()
+    numpy = numpy_or_none()
     given: Any = numpy.asarray(apart) if numpy is not None else None
     found: list[float] = []
-    for drawn in _draws_of(count, resamples, seed):
+    for drawn in draws(count, resamples, seed):
         if numpy is not None:
             picked = given[drawn]
             sums = picked.sum(axis=1)
@@ -208,56 +237,6 @@ def _ratios(values: Sequence[float], resamples: int, seed: int) -> list[float]:
                 found.append(total / math.sqrt(squared * count / (count - 1)))
     found.sort()
     return found
-
-
-def _part(ordered: Sequence[float], value: float) -> float:
-    """The fraction of the numbers below a value: the inverse of `_quantile`."""
-    if value <= ordered[0]:
-        return 0.0
-    if value >= ordered[-1]:
-        return 1.0
-    high = bisect_left(ordered, value)
-    below, above = ordered[high - 1], ordered[high]
-    return (high - 1 + (value - below) / (above - below)) / (len(ordered) - 1)
-
-
-def _student(ratio: float, freedom: int) -> float:
-    """The distribution function of Student's t for a whole number of degrees of freedom and a ratio >= 0.
-
-    M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
-    """
-    angle = math.atan2(ratio, math.sqrt(freedom))
-    sine, square = math.sin(angle), math.cos(angle) ** 2
-    term, total = 1.0, 0.0
-    if freedom % 2:
-        term = math.cos(angle)
-        for step in range(2, freedom, 2):
-            total += term
-            term *= square * step / (step + 1)
-        inside = 2 / math.pi * (angle + sine * total)
-    else:
-        for step in range(1, freedom, 2):
-            total += term
-            term *= square * step / (step + 1)
-        inside = sine * total
-    return 0.5 + inside / 2
-
-
-@lru_cache(maxsize=64)
-def _student_quantile(part: float, freedom: int) -> float:
-    """The quantile of Student's t for a probability > 1/2."""
-    low, high = 0.0, 1.0
-    while _student(high, freedom) < part and high < 1e300:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        if _student(middle, freedom) < part:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def _corrected(values: Sequence[float], means: Sequence[float], tail: float) -> tuple[float, float]:
@@ -284,60 +263,16 @@ def _corrected(values: Sequence[float], means: Sequence[float], tail: float) -> 
     return corrected(tail), corrected(1 - tail)
 
 
-def _quantile(ordered: Sequence[float], part: float) -> float:
-    place = part * (len(ordered) - 1)
-    low = math.floor(place)
-    below, above = ordered[low], ordered[min(low + 1, len(ordered) - 1)]
-    return below + (above - below) * (place - low)
-
-
 def _means(values: Sequence[float], resamples: int, seed: int) -> list[float]:
     """The means of samples drawn from the numbers."""
     count = len(values)
     found: list[float] = []
-    numpy = _numpy()
+    numpy = numpy_or_none()
     given: Any = numpy.asarray(values, dtype=float) if numpy is not None else None
-    for drawn in _draws_of(count, resamples, seed):
+    for drawn in draws(count, resamples, seed):
         if numpy is not None:
             found += (given[drawn].sum(axis=1) / count).tolist()
         else:
             picked = [values[place] for place in drawn]
             found += [sum(picked[first : first + count]) / count for first in range(0, len(picked), count)]
     return found
-
-
-def _draws_of(count: int, resamples: int, seed: int) -> Iterator[Any]:
-    """The draws of all resamples, cached if they are few."""
-    is_small = count * resamples <= _KEPT
-    return iter(_kept_draws(count, resamples, seed)) if is_small else _draws(count, resamples, seed)
-
-
-@lru_cache(maxsize=4)
-def _kept_draws(count: int, resamples: int, seed: int) -> tuple[Any, ...]:
-    return tuple(_draws(count, resamples, seed))
-
-
-def _draws(count: int, resamples: int, seed: int) -> Iterator[Any]:
-    """Indices of numbers out of `count`, for some resamples at a time: rows of numpy, or one long array."""
-    chance = random.Random(seed)
-    numpy = _numpy()
-    if numpy is not None:
-        state = chance.getstate()[1]
-        numbers = numpy.random.RandomState()  # the same generator, which makes the same numbers of the same state
-        numbers.set_state(("MT19937", state[:-1], state[-1]))
-    at_once = max(1, _AT_ONCE // count)
-    for first in range(0, resamples, at_once):
-        rows = min(at_once, resamples - first)
-        if numpy is not None:
-            yield (numbers.random_sample((rows, count)) * count).astype(numpy.intp)
-        else:
-            yield array("Q", [int(chance.random() * count) for _ in range(rows * count)])
-
-
-def _numpy() -> Any:
-    """numpy, or None if it is not installed."""
-    try:
-        import numpy
-    except ImportError:
-        return None
-    return numpy

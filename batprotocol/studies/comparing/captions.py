@@ -5,17 +5,23 @@ It must not know how means and intervals are computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from batprotocol.simulator import Metric
 from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
+from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS
+from batprotocol.studies.comparing.bootstrap import FEWEST
+from batprotocol.studies.comparing.cells import Groups, method_of
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 
-__all__ = ["draws_sentence", "factor_note", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
+__all__ = ["draws_sentence", "equal_rows", "factor_note", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
 
 FACTOR: Final = "arrival_factor"
 _ROUGH: Final = 5
 """Up to this number of draws, intervals are rough."""
+_SHORT: Final = 12
+"""Intervals of this number of windows or more contain the true mean often enough (`tests/studies/test_blocks.py`)."""
 _SEEDS: Final = {
     ("workload",): "{} of the workload",
     ("weeks",): "{} of the weeks of {log}",
@@ -77,9 +83,11 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     few = [count for count in counts if count]
     if few and max(few) < 2:
         notes.append("n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds")
-    elif few and min(few) < 3:
-        notes.append("cells with fewer than 3 draws have no interval")
-    if any(3 <= count <= _ROUGH for count in few):
+    elif few and method_of(draws) == "blocks":
+        notes += _notes_of_windows(few)
+    elif few and min(few) < FEWEST:
+        notes.append(f"cells with fewer than {FEWEST} draws have no interval")
+    if method_of(draws) != "blocks" and any(3 <= count <= _ROUGH for count in few):
         notes.append(f"intervals of 3 to {_ROUGH} draws are rough: use 10 or more")
     drawn = _drawn(rows)
     if draws == ("seed",) and len(few) and max(few) > 1 and any(set(each) in _NOT_REDRAWN for each in drawn):
@@ -111,6 +119,34 @@ def _between(loads: Sequence[float]) -> str:
     """`0.84`, or `0.79 to 0.91`."""
     least, most = f"{min(loads):.3g}", f"{max(loads):.3g}"
     return least if least == most else f"{least} to {most}"
+
+
+def _notes_of_windows(counts: Sequence[int]) -> list[str]:
+    """Advice on means over windows of a log."""
+    if max(counts) < FEWEST_WINDOWS:
+        return [
+            f"no interval can be given for fewer than {FEWEST_WINDOWS} windows: use a longer log, or shorter windows"
+        ]
+    notes = ["windows follow one another, and are resampled in blocks"]
+    if min(counts) < FEWEST_WINDOWS:
+        notes.append(f"cells with fewer than {FEWEST_WINDOWS} windows have no interval")
+    if min(count for count in counts if count >= FEWEST_WINDOWS) < _SHORT:
+        notes.append(f"intervals of fewer than {_SHORT} windows are too narrow if neighbours are much alike")
+    return notes
+
+
+def equal_rows(
+    groups: Groups, labels: Sequence[str], columns: Sequence[str | None], metrics: Iterable[Metric]
+) -> Iterator[str]:
+    """Sentences on rows with the same numbers in each run: a setting of them may have no effect."""
+    names = [metric.name for metric in metrics]
+    rest = list(labels)
+    while rest:
+        first = rest.pop(0)
+        same = [other for other in rest if all(groups.are_equal(first, other, columns, name) for name in names)]
+        if same:
+            rest = [other for other in rest if other not in same]
+            yield f"{' and '.join([first, *same])} have the same numbers in each run"
 
 
 def load_note(rows: Iterable[ResultRow]) -> str:

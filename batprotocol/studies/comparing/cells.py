@@ -10,15 +10,16 @@ import itertools
 import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from batprotocol.studies.comparing.rows import ResultRow, label
 
-__all__ = ["DRAWS", "Groups", "Sample", "draws_of"]
+__all__ = ["DRAWS", "WINDOWS", "Groups", "Sample", "draws_of", "method_of"]
 
-DRAWS: Final = ("seed", "jobs", "time")
+DRAWS: Final = ("seed", "jobs", "time", "window")
 """The axes whose values are drawn by default. Windows of a log are draws if they do not overlap."""
-_WINDOWS: Final = ("jobs", "time")
+WINDOWS: Final = ("jobs", "time", "window")
+"""The axes of parts of a log, which follow one another."""
 _WINDOW: Final = re.compile(r"([0-9.]+)-([0-9.]*)")
 
 
@@ -64,8 +65,17 @@ def draws_of(axes: Mapping[str, Sequence[str]], names: Iterable[str], taken: Ite
     ('seed',)
     """
     free = [name for name in names if name in axes and name not in set(taken)]
-    windows = tuple(name for name in free if name in _WINDOWS and len(axes[name]) > 1 and _are_apart(axes[name]))
-    return windows or tuple(name for name in free if name not in _WINDOWS)
+    windows = tuple(name for name in free if name in WINDOWS and len(axes[name]) > 1 and _are_apart(axes[name]))
+    return windows or tuple(name for name in free if name not in WINDOWS)
+
+
+def method_of(draws: Sequence[str]) -> Literal["studentized", "blocks"]:
+    """How draws are resampled: windows of a log in blocks, as neighbours may be alike.
+
+    >>> method_of(["window"]), method_of(["seed"])
+    ('blocks', 'studentized')
+    """
+    return "blocks" if draws and set(draws) <= set(WINDOWS) else "studentized"
 
 
 def _are_apart(labels: Sequence[str]) -> bool:
@@ -111,7 +121,7 @@ class Groups:
         for rest, result in self._cells.get((row, column), ()):
             place = tuple(sorted(f"{axis}={each}" for axis, each in rest.items()))
             draws.setdefault(self._draw(rest), {})[place] = _result(result, metric)
-        return _sample([list(found.values()) for found in draws.values()])
+        return _sample([list(draws[draw].values()) for draw in self._in_order(draws)])
 
     def differences(self, row: str, other: str, column: str | None, metric: str) -> Sample:
         """The differences of the runs of a cell to the runs of another row with equal values on all common axes.
@@ -138,7 +148,7 @@ class Groups:
             )
             draw = self._draw(dict(zip(common, place, strict=True)))
             draws.setdefault(draw, []).append(_Result(runs, difference))
-        return _sample(list(draws.values()))
+        return _sample([draws[draw] for draw in self._in_order(draws)])
 
     def are_equal(self, row: str, other: str, columns: Iterable[str | None], metric: str) -> bool:
         """Whether two rows have equal values in each run of all columns, with at least two pairs of runs."""
@@ -150,8 +160,19 @@ class Groups:
             pairs += found.runs
         return pairs > 1
 
+    def _in_order(self, draws: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """The draws in the order of time, if they are windows of a log."""
+        if not self._draws or not set(self._draws) <= set(WINDOWS):
+            return list(draws)
+        return sorted(draws, key=lambda draw: [_begin(each) for each in draw])
+
     def _draw(self, rest: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(rest.get(axis, "") for axis in self._draws)
+
+
+def _begin(window: str) -> float:
+    match = _WINDOW.fullmatch(window)
+    return math.inf if match is None else float(match[1])
 
 
 def _labels(found: Iterable[tuple[dict[str, str], ResultRow]]) -> dict[str, set[str]]:

@@ -17,7 +17,7 @@ from batprotocol.files import naming
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, interval, means_of
 from batprotocol.studies.comparing.captions import notes_of, runs_sentence
-from batprotocol.studies.comparing.cells import DRAWS, Groups, draws_of
+from batprotocol.studies.comparing.cells import DRAWS, Groups, draws_of, method_of
 from batprotocol.studies.comparing.drawing import (
     HATCHES,
     MOST_TICKS,
@@ -264,7 +264,9 @@ def plot_means(
             given = [value / divisor for value in values[group, name]]
             if given:
                 at = float(number) if x is None else _place_of(place, number, len(names))
-                _draw_mean(axes, given, at, 0.7 if x is None else 0.7 / len(names), colour, marker, name, confidence)
+                _draw_mean(
+                    axes, given, at, 0.7 if x is None else 0.7 / len(names), colour, marker, name, confidence, draws
+                )
     name_places(axes, names if x is None else groups)
     axes.set_xlabel(by if x is None else axis_label(kept, x))
     axes.set_ylabel(shown_metric.label_with_unit)
@@ -278,10 +280,18 @@ def plot_means(
 
 
 def _draw_mean(
-    axes: Any, values: Sequence[float], at: float, width: float, colour: str, marker: str, name: str, confidence: float
+    axes: Any,
+    values: Sequence[float],
+    at: float,
+    width: float,
+    colour: str,
+    marker: str,
+    name: str,
+    confidence: float,
+    draws: Sequence[str],
 ) -> None:
     """Draw a mean with its interval and its distribution."""
-    mean, among = math.fsum(values) / len(values), interval(values, confidence=confidence)
+    mean, among = math.fsum(values) / len(values), interval(values, confidence=confidence, method=method_of(draws))
     if among is not None and among[0] < among[1]:
         drawn = axes.violinplot([means_of(values)], positions=[at], widths=width, showextrema=False)
         for body in drawn["bodies"]:

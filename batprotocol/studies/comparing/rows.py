@@ -23,6 +23,8 @@ __all__ = [
     "axis_label",
     "expect_axis",
     "expect_metric",
+    "joined",
+    "joined_value",
     "label",
     "select",
     "select_one",
@@ -87,6 +89,58 @@ def label(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     return str(value)
+
+
+class _Joined:
+    """A row of which several axes became one."""
+
+    def __init__(self, row: ResultRow, axes: Mapping[str, Any]) -> None:
+        self._row = row
+        self.axes = axes
+        self.metrics = row.metrics
+
+    def jobs(self) -> Iterable[JobRow]:
+        """The rows of its jobs."""
+        return self._row.jobs()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
+
+
+def joined(rows: Iterable[ResultRow], names: Sequence[str]) -> tuple[str, list[ResultRow]]:
+    """The rows with one axis in place of several, and its name. Its values are those of the axes, with commas.
+
+    Args:
+        rows: the rows.
+        names: the axes, in the order in which their values are joined.
+
+    Raises:
+        InputError: there is no such axis, or an axis is named twice.
+
+    >>> name, found = joined([PlainRow({"scheduler": "easy", "load": 0.9, "seed": 1})], ["scheduler", "load"])
+    >>> name, found[0].axes
+    ('scheduler, load', {'scheduler, load': 'easy, 0.9', 'seed': 1})
+    """
+    kept = list(rows)
+    axes = axes_of(kept)
+    for name in names:
+        expect_axis(axes, name)
+    if len(set(names)) < len(names):
+        raise InputError(f"an axis is named twice in {', '.join(names)}: name each once")
+    if len(names) == 1:
+        return names[0], kept
+    whole = ", ".join(names)
+    found: list[ResultRow] = []
+    for row in kept:
+        rest = {axis: value for axis, value in row.axes.items() if axis not in names}
+        found.append(_Joined(row, {whole: ", ".join(label(row.axes.get(name)) for name in names), **rest}))
+    return whole, found
+
+
+def joined_value(labels: Sequence[str], given: object) -> object:
+    """The label of several values with commas between them, with or without spaces."""
+    wanted = str(given).replace(", ", ",")
+    return next((each for each in labels if each.replace(", ", ",") == wanted), given)
 
 
 def axes_of(rows: Iterable[ResultRow]) -> dict[str, list[str]]:

@@ -18,8 +18,8 @@ from batprotocol.errors import InputError, shown
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing import formats
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, p_value
-from batprotocol.studies.comparing.captions import draws_sentence, factor_note, notes_of, pooled_sentence
-from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, draws_of
+from batprotocol.studies.comparing.captions import draws_sentence, equal_rows, factor_note, notes_of, pooled_sentence
+from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, draws_of, method_of
 from batprotocol.studies.comparing.digits import cell_decimals, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid
 from batprotocol.studies.comparing.rows import (
@@ -29,6 +29,8 @@ from batprotocol.studies.comparing.rows import (
     axis_label,
     expect_axis,
     expect_metric,
+    joined,
+    joined_value,
     select,
     value_of,
 )
@@ -257,7 +259,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 def table(
     results: Iterable[ResultRow],
     *,
-    rows: str = "scheduler",
+    rows: str | Sequence[str] = "scheduler",
     columns: str | None = None,
     metric: str | Metric | Sequence[str | Metric] = "mean_bounded_slowdown",
     baseline: object = None,
@@ -276,7 +278,7 @@ def table(
 
     Args:
         results: the rows of a study.
-        rows: the axis of the table's rows.
+        rows: the axis of the table's rows; of several axes, each combination of values is a row, such as `easy, 0.9`.
         columns: the axis of its columns; None: the columns are the metrics.
         metric: a name in `METRICS`, or a metric of your own. If the columns have no axis, it can be several of them.
         baseline: the value on the axis of the rows that the others are compared with, pair by pair; None: no baseline.
@@ -306,6 +308,9 @@ def table(
     kept = select(results, where or {})
     if not kept:
         raise InputError("there are no results to make a table of")
+    if not isinstance(rows, str):
+        rows, kept = joined(kept, rows)
+        baseline = None if baseline is None else joined_value(axes_of(kept)[rows], baseline)
     given = [metric] if isinstance(metric, str | Metric) else list(metric)
     if not given or (columns is not None and len(given) != 1):
         raise InputError("expected one metric; for several metrics, leave out the axis of the columns")
@@ -326,7 +331,7 @@ def table(
         _Column(groups, labels, None if columns is None else head, metrics[place if columns is None else 0], compared)
         for place, head in enumerate(heads)
     ]
-    tests = _Tests(confidence, correction, resamples, seed)
+    tests = _Tests(confidence, correction, resamples, seed, method_of(found_draws))
     for column in made:
         column.ask(tests)
     tests.settle()
@@ -354,7 +359,7 @@ def table(
         notes=(
             *filter(None, [factor_note(kept, (rows, columns))]),
             *notes_of(kept, found_draws, counts),
-            *_equal_rows(groups, labels, named, metrics),
+            *equal_rows(groups, labels, named, metrics),
         ),
     )
 
@@ -365,25 +370,18 @@ def _labels(rows: Iterable[ResultRow], axes: Mapping[str, list[str]], axis: str)
     return [*axes[axis], *([ABSENT] if absent else [])]
 
 
-def _equal_rows(
-    groups: Groups, labels: Sequence[str], columns: Sequence[str | None], metrics: Iterable[Metric]
-) -> Iterator[str]:
-    """Sentences on rows with the same numbers in each run: a setting of them may have no effect."""
-    names = [metric.name for metric in metrics]
-    rest = list(labels)
-    while rest:
-        first = rest.pop(0)
-        same = [other for other in rest if all(groups.are_equal(first, other, columns, name) for name in names)]
-        if same:
-            rest = [other for other in rest if other not in same]
-            yield f"{' and '.join([first, *same])} have the same numbers in each run"
-
-
 class _Tests:
     """The comparisons of a table: each pair of cells once, with one correction for their number."""
 
-    def __init__(self, confidence: float, correction: str | None, resamples: int, seed: int) -> None:
-        self.confidence, self.resamples, self.seed = confidence, resamples, seed
+    def __init__(
+        self,
+        confidence: float,
+        correction: str | None,
+        resamples: int,
+        seed: int,
+        method: Literal["studentized", "blocks"],
+    ) -> None:
+        self.confidence, self.resamples, self.seed, self.method = confidence, resamples, seed, method
         self._correction = correction
         self._found: dict[tuple[Any, ...], float | None] = {}
 
@@ -395,7 +393,7 @@ class _Tests:
     def ask(self, pair: tuple[Any, ...], sample: Sample) -> None:
         """Compare a pair of cells, by their differences."""
         if pair not in self._found:
-            self._found[pair] = p_value(sample.values, resamples=self.resamples, seed=self.seed)
+            self._found[pair] = p_value(sample.values, resamples=self.resamples, seed=self.seed, method=self.method)
 
     def settle(self) -> None:
         """Correct the p-values, once all comparisons are known."""
@@ -408,7 +406,9 @@ class _Tests:
 
     def interval(self, values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
         """The confidence interval of a mean."""
-        found = interval(values, confidence=self.confidence, resamples=self.resamples, seed=self.seed)
+        found = interval(
+            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed, method=self.method
+        )
         return found or (None, None)
 
 

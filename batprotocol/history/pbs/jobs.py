@@ -8,7 +8,7 @@ from typing import Final
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.managers.making import Row, moment_of, number_of
-from batprotocol.history.managers.pbs.resources import Amounts, asked_of, given_of, span_of
+from batprotocol.history.pbs.resources import Amounts, asked_of, given_of, span_of
 from batprotocol.history.slurm.states import WENT_ON
 from batprotocol.requests.dependencies import KINDS, parse_dependency
 

@@ -6,6 +6,6 @@ divides lines and values, and `resources` reads amounts.
 
 from __future__ import annotations
 
-from batprotocol.history.managers.pbs.reading import read_pbs
+from batprotocol.history.pbs.reading import read_pbs
 
 __all__ = ["read_pbs"]

@@ -1,0 +1,129 @@
+"""The assumptions on which the answer to a question rests, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS
+from batprotocol.studies.whatif.answers import Answer
+from batprotocol.studies.whatif.plan import ARRIVALS, RECORDED, Plan
+from batprotocol.studies.whatif.windows import span_text
+
+__all__ = ["assumptions_of"]
+
+
+def assumptions_of(answer: Answer) -> list[str]:
+    """The assumptions, and the limits of the numbers, as sentences."""
+    plan = answer.plan
+    return [
+        *_of_windows(plan),
+        *_of_machine(answer),
+        *_of_jobs(plan),
+        *_of_runs(answer),
+        *_of_intervals(plan),
+    ]
+
+
+def _of_windows(plan: Plan) -> Iterator[str]:
+    question, windows = plan.question, plan.windows
+    counted = sum(each.jobs for each in windows)
+    before, after = (sum(getattr(each, part) for each in windows) for part in ("before", "after"))
+    yield (
+        f"The log is cut into {_many(len(windows), 'window')} of {span_text(question.window)}. Each window is "
+        f"simulated alone, with a warm-up of {span_text(question.warm_up)} and a cool-down of "
+        f"{span_text(question.cool_down)}."
+    )
+    yield (
+        f"{counted:,} of {_many(len(plan.workload), 'job')} count. The jobs of warm-ups ({before:,}) and cool-downs "
+        f"({after:,}) are simulated and do not count; most of them count in another window."
+    )
+    if plan.outside:
+        yield (
+            f"{_many(plan.outside, 'job')} of the log {_are(plan.outside)} submitted before the first window or after "
+            "the last one, and never count."
+        )
+    yield "The machine is empty when a warm-up begins. A queue that is older than the warm-up is not in the numbers."
+
+
+def _of_machine(answer: Answer) -> Iterator[str]:
+    plan = answer.plan
+    if plan.platform:
+        yield f"The machine is the platform {plan.platform}, with {_many(plan.hosts, 'host')}."
+    else:
+        yield f"The machine has {_many(plan.hosts, 'equal host')}, without a network, partitions and failures."
+    if plan.files:
+        yield "Machines with other numbers of hosts have hosts of the same kinds, in the same shares."
+    if plan.has_watts:
+        yield "Energy is that of all hosts in the time of each window, by the watts of the platform."
+    else:
+        yield "Energy is not measured: the platform has no watts."
+    sizes = [plan.workload.record(place).resources for place in range(len(plan.workload))]
+    for count in plan.machines.values():
+        larger = sum(size > count for size in sizes)
+        if larger:
+            many = f"{_many(larger, 'job')} of the log {_are(larger)}"
+            yield f"{many} larger than {count:,} hosts, and not simulated there."
+    for name, count in answer.not_simulated.items():
+        yield f"With {answer.titles[name]}, {_many(count, 'job')} that would count did not run."
+
+
+def _of_jobs(plan: Plan) -> Iterator[str]:
+    yield (
+        "Each job runs for as long as in the log, with any policy and on any machine, and users submit the same jobs "
+        "at the same times, however long they wait."
+    )
+    if ARRIVALS in plan.axes:
+        yield (
+            "Arrivals × 1.1 means that the times between submissions are divided by 1.1: jobs come in 1/1.1 of the "
+            "time. It is a factor, not the offered load."
+        )
+    sentences = {
+        "asked": "With asked estimates, policies expect a job to run for the time that its user asked for.",
+        "exact": "With exact estimates, policies know how long each job runs.",
+        "predicted": "With predicted estimates, policies expect the mean of the last two jobs of the same user, at "
+        "most the time that was asked for (Tsafrir, Etsion and Feitelson, TPDS 18, 2007).",
+    }
+    yield from (sentences[each] for each in plan.keys["estimates"])
+    for note in plan.notes:
+        yield f"About the log: {note}."
+
+
+def _of_runs(answer: Answer) -> Iterator[str]:
+    plan = answer.plan
+    if plan.has_starts:
+        yield (
+            f"The baseline is {RECORDED}: jobs start when and where the log says that they did. In a window, a start "
+            "can differ from the log if hosts that the log gives to a job are still busy."
+        )
+    else:
+        yield f"The log has no starts of jobs, so the baseline is the first policy: {answer.titles[plan.baseline]}."
+    if answer.failed:
+        yield f"{answer.failed:,} of {_many(answer.runs, 'run')} failed and are missing, with their pairs."
+
+
+def _of_intervals(plan: Plan) -> Iterator[str]:
+    if len(plan.windows) < FEWEST_WINDOWS:
+        yield (
+            f"No interval can be given: that takes at least {FEWEST_WINDOWS} windows, and there "
+            f"{_are(len(plan.windows))} {len(plan.windows)}. Differences may be chance."
+        )
+        return
+    yield (
+        "Alternatives are compared in pairs: the baseline's value of a window is subtracted from the alternative's "
+        "value of the same window, and each window weighs the same."
+    )
+    yield (
+        "Intervals contain the true mean difference in 95 of 100 cases. Windows that follow one another may be alike, "
+        "so whole blocks of windows are resampled, 9,999 times from a fixed seed (Künsch, Annals of Statistics 17, "
+        "1989; Politis and Romano, 1992). Their length follows from the autocorrelation of the differences (Politis "
+        "and White, Econometric Reviews 23, 2004), with at most a third of the windows."
+    )
+    yield "Intervals are not corrected for the number of comparisons: of 20, one leaves out 0 by chance alone."
+
+
+def _many(count: int, word: str) -> str:
+    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,186 @@
+"""The plan of a what-if study: the keys of the study, its windows, its baseline, and what of the log it leaves out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.errors import InputError
+from batprotocol.simulator import Platform, Workload
+from batprotocol.simulator.inputs import advice_on, named_workload, platform_xml, read_platform, with_recordings
+from batprotocol.simulator.inputs.reading import is_log
+from batprotocol.studies.comparing.rows import label
+from batprotocol.studies.whatif.machines import resized
+from batprotocol.studies.whatif.question import Question, parse_nodes
+from batprotocol.studies.whatif.windows import Window, windows_of
+
+__all__ = ["ARRIVALS", "RECORDED", "Plan", "plan_for"]
+
+RECORDED: Final = "recorded"
+"""The policy that starts jobs when and where the log did."""
+ARRIVALS: Final = "arrival_factor"
+"""The key of studies for the factor of arrivals."""
+_AXES: Final = ("scheduler", ARRIVALS, "platform", "estimates")
+"""The axes of alternatives, in the order of their names."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A what-if study.
+
+    Attributes:
+        question: what was asked.
+        log: the name of the log, as it was given.
+        workload: the log, with the users, partitions and starts that it has.
+        windows: its windows.
+        keys: the keys of the study; names of files are as they were given.
+        axes: the axes of alternatives that have several values, in the order of the names of alternatives.
+        baseline: the name of the baseline, a value on these axes joined by commas.
+        hosts: the number of hosts of the machine.
+        has_starts: whether the log has the starts of its jobs.
+        machines: the number of hosts of each machine, by its name on the axis of platforms.
+        files: the texts of platforms that the study needs, by the names of their files.
+        has_watts: whether energy is measured.
+        platform: the file of the platform, or "".
+        notes: advice on the log, as sentences.
+    """
+
+    question: Question
+    log: str
+    workload: Workload
+    windows: tuple[Window, ...]
+    keys: Mapping[str, Any]
+    axes: tuple[str, ...]
+    baseline: str
+    hosts: int
+    has_starts: bool
+    machines: Mapping[str, int]
+    files: Mapping[str, str] = {}
+    has_watts: bool = False
+    platform: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outside(self) -> int:
+        """The number of jobs of the log that are in no window, and so never count."""
+        return len(self.workload) - sum(each.jobs for each in self.windows)
+
+
+def plan_for(
+    log: str, question: Question, *, platform: str = "", folder: str = "", left_out: Sequence[str] = ()
+) -> Plan:
+    """The plan of a study of a log.
+
+    Args:
+        log: the name of a workload: a file, or a part of one (`log.swf.gz?time=0-2592000`).
+        question: what is asked.
+        platform: a platform file; "": as many equal hosts as the log is made for.
+        folder: the folder for platforms with other numbers of hosts.
+        left_out: what of the log is not in the workload, as sentences.
+
+    Raises:
+        InputError: the log or the platform cannot be read, is too short, or does not fit the question.
+        OSError: a file cannot be read.
+    """
+    question.check()
+    if log.startswith("lublin:"):
+        raise InputError(f"{log} is drawn from a model: name the log of a machine, or use a study")
+    workload = named_workload(with_recordings(log))
+    has_starts = _has_starts(workload)
+    windows = windows_of(workload, question.window, question.warm_up, question.cool_down)
+    whole, has_watts = _machine(platform)
+    hosts = workload.resource_count if whole is None else len(whole.computation_hosts)
+    counts = _with(hosts, [parse_nodes(each, hosts) for each in question.nodes])
+    files = {} if whole is None else {_file(platform, each, folder): _text(whole, each) for each in counts[1:]}
+    machines: list[Any] = counts
+    if whole is not None:
+        paths = [platform, *files]
+        machines = [{"platform": path, "name": str(each)} for path, each in zip(paths, counts, strict=True)]
+    arrivals = _with(1, list(map(_plain, question.arrivals)))
+    estimates = _with("asked", question.estimates)
+    first = RECORDED if has_starts else question.policies[0]
+    policies: list[Any] = list(question.policies)
+    if has_starts:
+        only = {ARRIVALS: 1, "platform": str(hosts), "estimates": "asked"}
+        policies.insert(0, {"scheduler": RECORDED, "only": only})
+    values = {"scheduler": [first, *policies[1:]], ARRIVALS: arrivals, "platform": machines, "estimates": estimates}
+    axes = tuple(axis for axis in _AXES if len(values[axis]) > 1) or ("scheduler",)
+    base = {"scheduler": first, ARRIVALS: 1, "platform": hosts, "estimates": "asked"}
+    keys: dict[str, Any] = {
+        "workload": _for_runs(log, has_starts),
+        "platform": machines,
+        "window": [each.label for each in windows],
+        "before": _plain(question.warm_up),
+        "after": _plain(question.cool_down),
+        ARRIVALS: arrivals,
+        "estimates": estimates,
+        "scheduler": policies,
+        **({"energy": True} if has_watts else {}),
+    }
+    return Plan(
+        question=question,
+        log=log,
+        workload=workload,
+        windows=windows,
+        keys=keys,
+        axes=axes,
+        baseline=", ".join(label(base[axis]) for axis in axes),
+        hosts=hosts,
+        has_starts=has_starts,
+        machines={str(each): each for each in counts},
+        files=files,
+        has_watts=has_watts,
+        platform=platform,
+        notes=(*left_out, *advice_on(workload)),
+    )
+
+
+def _has_starts(workload: Workload) -> bool:
+    """Whether the log has the starts of its jobs."""
+    return any('"recorded"' in (workload.record(place).extra_data or "") for place in range(len(workload)))
+
+
+def _for_runs(log: str, has_starts: bool) -> str:
+    """The name of the workload that runs use: with the recorded starts, if it has them."""
+    if not has_starts or not is_log(log.partition("?")[0]) or "recorded=" in log:
+        return log
+    return f"{log}{'&' if '?' in log else '?'}recorded=yes"
+
+
+def _machine(platform: str) -> tuple[Platform | None, bool]:
+    """The platform of a file, or None, and whether it has watts."""
+    if not platform:
+        return None, False
+    found = read_platform(platform)
+    if not found.computation_hosts:
+        raise InputError("the platform has no computation hosts", file=platform)
+    try:
+        return read_platform(platform, energy=True), True
+    except InputError:
+        return found, False
+
+
+def _file(platform: str, hosts: int, folder: str) -> str:
+    """The file of a platform with another number of hosts."""
+    stem, ending = os.path.splitext(os.path.basename(platform))
+    return os.path.join(folder, f"{stem}-{hosts}{ending}")
+
+
+def _text(platform: Platform, hosts: int) -> str:
+    """A platform with another number of hosts as XML."""
+    try:
+        return platform_xml(resized(platform, hosts))
+    except InputError as error:
+        raise InputError(f"another number of hosts is not possible: {error.reason}", file=platform.filename) from None
+
+
+def _plain(value: float) -> int | float:
+    """The number as a file of a study has it: whole numbers are integers, and so runs have the same names."""
+    return int(value) if value == int(value) else value
+
+
+def _with(value: Any, values: Sequence[Any]) -> list[Any]:
+    """These values, each once, with the value of the log itself as the first one."""
+    return list(dict.fromkeys([value, *values]))
