@@ -8,6 +8,7 @@ on these values and does not know where they come from. The package must not kno
   period.
 - `slurm` reads Slurm's accounting, `pbs` that of PBS. `columns` reads tables of published logs, by files that name
   their columns.
+- `managers` reads the logs of LSF, OAR, CiGri and Flux.
 - `elastisim` reads workloads of the simulator ElastiSim.
 - `tables` writes logged jobs as Parquet or CSV, and reads them again. `anonymous` replaces names.
 - `runs`: the attempts of jobs that started and ended, with their shares of hosts. `surveys`: a first look at a whole

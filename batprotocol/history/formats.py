@@ -93,11 +93,6 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "batprotocol.history.elastisim:read_elastisim",
         (r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:type|submit_time|num_nodes(?:_min)?|application_model)"\s*:',),
     ),
-    "pbs": LogFormat(
-        "the accounting records of PBS Pro, OpenPBS or Torque",
-        "batprotocol.history.pbs:read_pbs",
-        (r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2};[A-Za-z]{1,2};",),
-    ),
     "sacct-json": LogFormat(
         "Slurm's sacct with --json",
         "batprotocol.history.slurm.records:read_sacct_json",
@@ -105,6 +100,39 @@ FORMATS: Final[dict[str, LogFormat]] = {
             r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugins?|client|command|slurm|Slurm)"\s*:',
             r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
         ),
+    ),
+    "pbs": LogFormat(
+        "accounting records of PBS Pro, OpenPBS and Torque",
+        "batprotocol.history.pbs:read_pbs",
+        (r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2};[A-Za-z];",),
+    ),
+    "lsf": LogFormat(
+        "LSF's lsb.acct",
+        "batprotocol.history.managers.lsf:read_lsf",
+        (r'"(?:JOB_FINISH|JOB_RESIZE|EVENT_ADRSV_FINISH)" "',),
+    ),
+    "oar": LogFormat(
+        "OAR's oarstat -J, with -f, --sql or --gantt",
+        "batprotocol.history.managers.oar:read_oar",
+        (
+            r'\s*\{\s*"[0-9]+"\s*:\s*\{\s*"[A-Za-z_]+"\s*:',
+            r'\s*\{\s*"(?:jobs|dead_resources)"\s*:\s*\{\s*(?:\}|"[0-9]+"\s*:)',
+        ),
+    ),
+    "cigri": LogFormat(
+        "CiGri's table of jobs, as CSV with a header",
+        f"{_READY}:read_cigri",
+        (r"(?=[^\n]*campaign_id)(?=[^\n]*submission_time)(?:[a-z_]+,)*id,",),
+    ),
+    "gridstat": LogFormat(
+        "CiGri's gridstat -j",
+        "batprotocol.history.managers.cigri:read_gridstat",
+        (r"(?:\$ gridstat -j [^\n]*\n)?id: ",),
+    ),
+    "flux": LogFormat(
+        "Flux's flux jobs -a --json",
+        "batprotocol.history.managers.flux:read_flux",
+        (r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:t_[a-z]+|duration|expiration|id)"\s*:',),
     ),
     "jobcomp": LogFormat(
         "Slurm's completion plugin jobcomp/filetxt",

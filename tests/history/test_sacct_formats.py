@@ -72,10 +72,26 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize("pattern", [each for name in SLURM for each in FORMATS[name].looks_like])
+MANAGERS = ("pbs", "lsf", "oar", "cigri", "gridstat", "flux")
+OTHER_PIECES = [
+    b"id,",
+    b"a,",
+    b"campaign_id,",
+    b'{"1":',
+    b'"jobs":{',
+    b"7",
+    b"/",
+    b":",
+    b'"JOB_',
+    b"$ gridstat -j ",
+    b"[",
+]
+
+
+@pytest.mark.parametrize("pattern", [each for name in (*SLURM, *MANAGERS) for each in FORMATS[name].looks_like])
 def test_finding_them_takes_linear_time(pattern: str) -> None:
-    for prefix in (b"", b" ", b"a|", b'{"meta":', b'{"jobs":[{'):
-        for piece in PIECES:
+    for prefix in (b"", b" ", b"a|", b'{"meta":', b'{"jobs":[{', b"02/11/2026 "):
+        for piece in PIECES + OTHER_PIECES:
             less, more = Work(re.compile(pattern)), Work(re.compile(pattern))
             less.match(prefix + piece * 12 + b"\x01")
             more.match(prefix + piece * 48 + b"\x01")

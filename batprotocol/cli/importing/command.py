@@ -115,7 +115,12 @@ def import_logs(**options: Any) -> None:
       sacct          Slurm's sacct, with --parsable or columns
       sacct-json     Slurm's sacct, with --json
       jobcomp        Slurm's completion plugin jobcomp/filetxt
-      pbs            the accounting of PBS Pro, OpenPBS and Torque
+      pbs            PBS Pro, OpenPBS and Torque: accounting records
+      lsf            LSF's lsb.acct
+      oar            OAR's oarstat -J
+      cigri          CiGri's table of jobs, .csv
+      gridstat       CiGri's gridstat -j
+      flux           Flux's flux jobs -a --json
       pm100          PM100: CINECA's Marconi100
       fugaku         F-DATA: RIKEN's Fugaku
       philly         Philly: Microsoft's GPU clusters, cluster_job_log

@@ -1,40 +1,89 @@
-"""Reads the accounting of PBS: the records of a job, from its submission to its end, become one job.
+"""Puts the records of PBS's jobs together. A job comes when its record E does, or at the end of the log.
 
-A job is complete with its last record, so only jobs that wait or run are kept.
+Records are in the order of their times. So the jobs that wait or run are all that must be kept.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterator
+from datetime import tzinfo
+from typing import Final
 
+from msgspec.structs import replace
+
+from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.left_out import LeftOut
-from batprotocol.history.lines import opened
-from batprotocol.history.pbs.records import (
-    PbsRecord,
-    amount_of,
-    count_of,
-    held_hosts,
-    record_of,
-    seconds_of_span,
-    vnode_resources,
-)
+from batprotocol.history.lines import Source, opened
+from batprotocol.history.managers.making import Refused, Row
+from batprotocol.history.pbs.jobs import job_of
+from batprotocol.history.pbs.records import PASSED, Record, pairs_of, record_of
+from batprotocol.history.slurm.attempts import Held
+from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.times import Clock, zone_of
 
 __all__ = ["read_pbs"]
 
-_Value = TypeVar("_Value")
+_MOST: Final = 200_000
+_NO_TEXT: Final = "the log has neither the submission, the start nor the end of the job"
 
-NO_RECORD: Final = "the line is not a record of PBS's accounting"
-OTHER_KIND: Final = "a record that is not about the submission, start or end of a job"
-NO_SUBMISSION: Final = "the submission of the job is not in the log"
-PARENT: Final = "an array: its tasks have records of their own"
-_QUEUED, _STARTED, _RERUN, _ENDED = "Q", "S", "R", "E"
-_GIVEN_UP: Final = frozenset("DA")
-_SIGNALS: Final = 256
-_LATEST: Final = 1e12
+
+def read_pbs(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None) -> Iterator[LoggedJob]:
+    """The jobs in accounting records of PBS Pro, OpenPBS or Torque, in the order of their ends.
+
+    Args:
+        path: the file, or several days one after another, compressed by gzip or xz or not; a pipe is copied into a
+            temporary file.
+        left_out: where it counts what it leaves out.
+        zone: the zone of the times of records, such as `Europe/Paris`; None: UTC. Only jobs without a record E need it.
+
+    Raises:
+        InputError: the file has no accounting records, or too many jobs have no end.
+        OSError: the file cannot be read.
+    """
+    with opened(path) as source:
+        first = next((line for _, line in source.lines()), "")
+        if record_of(first) is None:
+            raise InputError(
+                f"expected a record of PBS such as '02/11/2026 20:12:21;E;7.host;user=ada', got {shown(first)}",
+                file=source.name,
+                line=1,
+            )
+        repeated = _repeated(source)
+        held = Held(repeated, left_out)
+        jobs = _Jobs(left_out, zone_of(zone), source.name)
+        for number, line in source.lines(left_out):
+            if not line.strip():
+                continue
+            record = record_of(line)
+            if record is None:
+                left_out.row("the line is not an accounting record", number)
+                continue
+            try:
+                job = jobs.take(record, number)
+            except Refused as refused:
+                left_out.row(str(refused), number)
+                job = None
+            if record.kind == "E" and record.job in repeated:
+                yield from held.add(record.job, () if job is None else _parts(job))
+            elif job is not None:
+                yield job
+        yield from held.rest()
+        yield from jobs.rest()
+
+
+def _repeated(source: Source) -> dict[str, int]:
+    """The jobs that end more than once, with the number of their records E."""
+    repeated = Repeated()
+    for _, line in source.lines():
+        if ";E;" in line[:32] and (record := record_of(line)) is not None and record.kind == "E":
+            repeated.add(record.job)
+    return repeated.rows
+
+
+def _parts(job: LoggedJob) -> list[LoggedJob]:
+    return [replace(job, attempts=(attempt,)) for attempt in job.attempts]
 
 
 class _Open:
@@ -42,223 +91,188 @@ class _Open:
 
     Attributes:
         line: the line of its first record.
-        queued: the time of its record of submission.
-        started: its last record of a start; None if it waits.
-        values: the values of its last record that has any.
-        attempts: its attempts before.
-        was_deleted: whether somebody deleted it.
+        array: the array that it is a task of.
+        queued: when its first record was written.
+        text: the values of the last record that has its values.
+        dependency: what it waited for.
+        submitted: when it began to wait again; None: it waits, or ran, for the first time.
+        started: when its record S was written; None: it waits.
+        deleted: when it was deleted.
+        paused: when it was suspended; None: it is not.
+        suspended: seconds that it was suspended for before.
+        attempts: its earlier attempts.
     """
 
-    __slots__ = ("attempts", "line", "queued", "started", "values", "was_deleted")
+    __slots__ = (
+        *("array", "attempts", "deleted", "dependency", "line", "paused", "queued", "started", "submitted"),
+        *("suspended", "text"),
+    )
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, array: str | None) -> None:
         self.line = line
+        self.array = array
         self.queued: float | None = None
+        self.text = ""
+        self.dependency = ""
+        self.submitted: float | None = None
         self.started: float | None = None
-        self.values: dict[str, str] = {}
-        self.attempts: list[Attempt] = []
-        self.was_deleted = False
+        self.deleted: float | None = None
+        self.paused: float | None = None
+        self.suspended = 0.0
+        self.attempts: tuple[Attempt, ...] = ()
 
 
-def read_pbs(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None) -> Iterator[LoggedJob]:
-    """The jobs of PBS's accounting, in the order of their ends; then those that run or wait at the end of the log.
+class _Jobs:
+    """The jobs that have not ended."""
 
-    Args:
-        path: the file, compressed or not: the files of several days, one after the other, are one log.
-        left_out: where it counts what it leaves out.
-        zone: the zone of the times of records; None: UTC. The times of jobs are in seconds since 1970.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    clock = Clock(zone_of(zone))
-    reader = _Reader(left_out)
-    with opened(path) as source:
-        for number, line in source.lines(left_out):
-            if not line.strip():
-                continue
-            try:
-                record = record_of(line.rstrip("\r"), clock)
-            except ValueError:
-                left_out.row(NO_RECORD, number)
-                continue
-            job = reader.job(record, number)
-            if job is not None:
-                yield job
-    yield from reader.rest()
-
-
-class _Reader:
-    """Puts the records of jobs together."""
-
-    def __init__(self, left_out: LeftOut) -> None:
+    def __init__(self, left_out: LeftOut, zone: tzinfo, file: str) -> None:
         self._left_out = left_out
+        self._clock = Clock(zone)
+        self._file = file
         self._open: dict[str, _Open] = {}
+        self._server: str | None = None
+        self._latest = 0.0
 
-    def job(self, record: PbsRecord, number: int) -> LoggedJob | None:
-        """The job that a record ends, or None."""
-        kind, id = record.kind, record.id
-        if kind not in (_QUEUED, _STARTED, _RERUN, _ENDED, *_GIVEN_UP):
-            self._left_out.row(OTHER_KIND, number)
-            return None
-        if "[]" in id:
-            self._left_out.row(PARENT, number)
-            return None
-        job = self._open.setdefault(id, _Open(number))
-        if record.values and (kind not in _GIVEN_UP or not job.values):
-            job.values = {**job.values, **record.values}
-        if kind == _QUEUED:
-            job.queued = record.time if job.queued is None else job.queued
-        elif kind == _STARTED:
-            job.started = self._time(record.values, "start", number) or record.time
-        elif kind == _RERUN:
-            self._run_again(job, record, number)
-        elif kind == _ENDED:
-            return self._end(id, record.time, number)
-        else:
-            job.was_deleted = True
-            if job.started is None:
-                return self._end(id, record.time, number)
+    def take(self, record: Record, line: int) -> LoggedJob | None:
+        """Take a record. It returns the job, if it ends with this record.
+
+        Raises:
+            Refused: the record is left out.
+        """
+        if record.kind in PASSED:
+            raise Refused(PASSED[record.kind])
+        act = _ACTS.get(record.kind)
+        if act is None:
+            raise Refused("a record of a type that PBS does not have")
+        if not record.job:
+            raise Refused("the id is not one of PBS's jobs")
+        if record.is_array:
+            raise Refused("a record of a whole array: its tasks have records of their own")
+        if self._server is None:
+            self._server = record.server
+        if record.server != self._server:
+            raise Refused("the job is of another server than the first one of the log")
+        moment = self._moment(record.moment)
+        job = self._open.get(record.job)
+        if job is None:
+            job = _Open(line, record.array)
+            if record.kind != "E":
+                if len(self._open) >= _MOST:
+                    raise InputError(
+                        f"more than {_MOST:,} jobs have no end; import months one by one", file=self._file, line=line
+                    )
+                self._open[record.job] = job
+        return act(self, job, record, moment, line)
+
+    def _moment(self, text: str) -> float:
+        """The time of a record. Of a time that comes twice, the one that is not before the last record."""
+        try:
+            moment = self._clock.at(text)
+            if self._clock.doubtful:
+                self._clock.doubtful = False
+                moment = next((each for each in self._clock.both(text) if (each or 0) >= self._latest), moment)
+                self._clock.doubtful = False
+        except ValueError:
+            moment = None
+        if moment is None:
+            raise Refused("the time of the record cannot be read")
+        self._latest = moment
+        return moment
+
+    def _queue(self, job: _Open, record: Record, moment: float, line: int) -> None:
+        if job.queued is None:
+            job.queued = moment
+        if not job.text:
+            job.text = record.text
+        if "depend=" in record.text:
+            job.dependency = pairs_of(record.text).get("depend", "")
+
+    def _start(self, job: _Open, record: Record, moment: float, line: int) -> None:
+        if job.started is not None:
+            self._left_out.value("a start without its end: the job started again", line)
+        job.started, job.text = moment, record.text
+        job.paused, job.suspended = None, 0.0
+
+    def _end(self, job: _Open, record: Record, moment: float, line: int) -> LoggedJob:
+        self._open.pop(record.job, None)
+        row = Row(self._left_out, job.line)
+        return self._made(job, record.job, record.text, row, None, moment)
+
+    def _rerun(self, job: _Open, record: Record, moment: float, line: int) -> None:
+        text = record.text if "start=" in record.text else job.text
+        if "start=" not in text and job.started is None:
+            self._open.pop(record.job, None)
+            raise Refused("a job runs again that has not started")
+        found = self._made(job, record.job, text, Row(self._left_out, line), JobState.REQUEUED, moment)
+        job.attempts = found.attempts
+        job.submitted, job.started, job.text = found.last.ended, None, text
+        job.paused, job.suspended = None, 0.0
+
+    def _delete(self, job: _Open, record: Record, moment: float, line: int) -> LoggedJob | None:
+        if job.started is None and job.text:
+            del self._open[record.job]
+            return self._made(job, record.job, job.text, Row(self._left_out, job.line), JobState.CANCELLED, moment)
+        job.deleted = moment
         return None
 
+    def _suspend(self, job: _Open, record: Record, moment: float, line: int) -> None:
+        if job.paused is None:
+            job.paused = moment
+
+    def _resume(self, job: _Open, record: Record, moment: float, line: int) -> None:
+        if job.paused is not None:
+            job.suspended += moment - job.paused
+        job.paused = None
+
+    def _made(
+        self, job: _Open, id: str, text: str, row: Row, state: JobState | None, moment: float | None
+    ) -> LoggedJob:
+        suspended = job.suspended
+        if job.paused is not None and moment is not None:
+            suspended += moment - job.paused
+        return job_of(
+            id,
+            job.array,
+            pairs_of(text),
+            row,
+            state=state,
+            waits=job.started is None and state in (JobState.PENDING, JobState.CANCELLED),
+            queued=job.queued,
+            submitted=job.submitted,
+            started=job.started,
+            ended=moment,
+            suspended=max(suspended, 0.0),
+            deleted=job.deleted is not None,
+            dependency=job.dependency,
+            before=job.attempts,
+        )
+
     def rest(self) -> Iterator[LoggedJob]:
-        """The jobs that have not ended."""
-        for id in list(self._open):
+        """The jobs that wait or run at the end of the log."""
+        while self._open:
+            id = next(iter(self._open))
             job = self._open.pop(id)
-            found = self._job(id, job, None, job.line)
-            if found is not None:
-                yield found
-
-    def _run_again(self, job: _Open, record: PbsRecord, number: int) -> None:
-        """An attempt ended, and the job waits again."""
-        started = self._time(record.values, "start", number) or job.started
-        submitted = self._submitted(job, number)
-        ended = self._time(record.values, "end", number) or record.time
-        if started is not None and submitted is not None:
-            hosts = self._read(job.values, "exec_host", held_hosts, number)
-            names = () if hosts is None else hosts.hosts
-            attempt = Attempt(submitted=submitted, started=started, ended=ended, state=JobState.REQUEUED, hosts=names)
-            job.attempts.append(attempt)
-        job.started = None
-        for key in ("start", "end", "exec_host", "exec_vnode", "Exit_status"):
-            job.values.pop(key, None)
-
-    def _end(self, id: str, time: float, number: int) -> LoggedJob | None:
-        job = self._open.pop(id)
-        return self._job(id, job, time, number)
-
-    def _submitted(self, job: _Open, number: int) -> float | None:
-        if job.attempts:
-            return job.attempts[-1].ended
-        found = self._time(job.values, "qtime", number) or self._time(job.values, "ctime", number)
-        return job.queued if found is None else found
-
-    def _job(self, id: str, job: _Open, ended: float | None, number: int) -> LoggedJob | None:
-        """The job of all records; None if its submission is not known."""
-        values = job.values
-        submitted = self._submitted(job, number)
-        if submitted is None:
-            self._left_out.row(NO_SUBMISSION, number)
-            return None
-        started = job.started if job.started is not None else self._time(values, "start", number)
-        if ended is not None:
-            ended = self._time(values, "end", number) or ended
-        held = self._read(values, "exec_host", held_hosts, number)
-        vnodes = self._read(values, "exec_vnode", vnode_resources, number) or {}
-        asked = {key: self._read(values, f"Resource_List.{key}", count_of, number) for key in _COUNTS}
-        memory = self._read(values, "Resource_List.mem", amount_of, number)
-        walltime = self._read(values, "Resource_List.walltime", seconds_of_span, number)
-        code = self._code(values, number)
-        attempt = Attempt(
-            submitted=submitted,
-            eligible=self._time(values, "etime", number),
-            started=started,
-            ended=ended,
-            state=_state(job, started, ended, code, walltime),
-            hosts=() if held is None else held.hosts,
-            exit_code=None if code is None else code % _SIGNALS if code >= _SIGNALS else code,
-            signal=code - _SIGNALS if code is not None and code > _SIGNALS else None,
-        )
-        gpus = vnodes.get("ngpus") or asked["ngpus"]
-        hosts = len(attempt.hosts) or asked["nodect"] or 1
-        name, array = _names(id)
-        place = values.get("Resource_List.place", "")
-        return LoggedJob(
-            id=name,
-            attempts=(*job.attempts, attempt),
-            host_count=hosts,
-            cores=vnodes.get("ncpus") or (held.cores if held is not None else None) or asked["ncpus"],
-            memory=vnodes.get("mem") or memory,
-            gres=(("gpu", gpus),) if gpus else (),
-            requested_hosts=asked["nodect"],
-            requested_cores=asked["ncpus"],
-            requested_memory=memory,
-            requested_gres=(("gpu", asked["ngpus"]),) if asked["ngpus"] else (),
-            walltime=walltime or None,
-            name=values.get("jobname"),
-            user=values.get("user"),
-            group=values.get("group"),
-            account=values.get("account") or values.get("project"),
-            partition=values.get("queue"),
-            reservation=values.get("resvname") or values.get("resvID"),
-            array=array,
-            exclusive=True if "excl" in place else None,
-            line=job.line,
-        )
-
-    # Values
-
-    def _read(self, values: Mapping[str, str], key: str, read: Callable[[str], _Value], number: int) -> _Value | None:
-        text = values.get(key)
-        if not text:
-            return None
-        try:
-            return read(text)
-        except ValueError:
-            self._left_out.value(f"the value of {key} cannot be read", number)
-            return None
-
-    def _time(self, values: Mapping[str, str], key: str, number: int) -> float | None:
-        """A time of a record; None if there is none, which PBS writes as 0."""
-        return self._read(values, key, _moment, number) or None
-
-    def _code(self, values: Mapping[str, str], number: int) -> int | None:
-        return self._read(values, "Exit_status", _code, number)
+            try:
+                if not job.text:
+                    raise Refused(_NO_TEXT)
+                state, moment = JobState.PENDING, job.deleted
+                if job.deleted is not None:
+                    state = JobState.CANCELLED
+                elif job.started is not None:
+                    state = JobState.RUNNING if job.paused is None else JobState.SUSPENDED
+                yield self._made(job, id, job.text, Row(self._left_out, job.line), state, moment)
+            except Refused as refused:
+                self._left_out.row(str(refused), job.line)
 
 
-_COUNTS: Final = ("nodect", "ncpus", "ngpus")
-
-
-def _moment(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds < _LATEST:
-        raise ValueError(text)
-    return seconds
-
-
-def _code(text: str) -> int:
-    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
-    return sign * count_of(digits)
-
-
-def _state(
-    job: _Open, started: float | None, ended: float | None, code: int | None, walltime: float | None
-) -> JobState:
-    if ended is None:
-        return JobState.PENDING if started is None else JobState.RUNNING
-    if started is None or job.was_deleted:
-        return JobState.CANCELLED
-    if code is None:
-        return JobState.UNKNOWN
-    if code == 0:
-        return JobState.COMPLETED
-    if code > _SIGNALS and walltime and ended - started >= walltime:
-        return JobState.TIMEOUT
-    return JobState.FAILED
-
-
-def _names(id: str) -> tuple[str, Any]:
-    """The id of a job without its server, and its array: `12[3].head` is the task 3 of the array 12."""
-    name = id.partition(".")[0] or id
-    array, bracket, rest = name.partition("[")
-    return (f"{array}_{rest.rstrip(']')}", array) if bracket and array else (name, None)
+_ACTS: Final[dict[str, Callable[[_Jobs, _Open, Record, float, int], LoggedJob | None]]] = {
+    "Q": _Jobs._queue,
+    "S": _Jobs._start,
+    "E": _Jobs._end,
+    "R": _Jobs._rerun,
+    "D": _Jobs._delete,
+    "A": _Jobs._delete,
+    "z": _Jobs._suspend,
+    "r": _Jobs._resume,
+}
+"""The effect of the records of each type."""

@@ -1,175 +1,111 @@
-"""The lines of PBS's accounting: `MM/DD/YYYY HH:MM:SS;TYPE;ID;KEY=VALUE KEY=VALUE...`. It must not know jobs."""
+"""Divides a line of PBS's accounting: `MM/DD/YYYY HH:MM:SS;TYPE;ID;key=value key="a value"`."""
 
 from __future__ import annotations
 
 import re
 from typing import Final, NamedTuple
 
-from batprotocol.errors import InputError
-from batprotocol.history.platforms.pbs import pbs_memory
-from batprotocol.history.slurm.times import Clock
+__all__ = ["PASSED", "Record", "pairs_of", "record_of"]
 
-__all__ = ["Held", "PbsRecord", "held_hosts", "record_of", "seconds_of_span", "vnode_resources"]
+_RECORD: Final = re.compile(
+    r"([0-9]{2})/([0-9]{2})/([0-9]{4}) ([0-9]{2}:[0-9]{2}:[0-9]{2});([A-Za-z]);([^;]{1,300});(.*)",
+    re.ASCII | re.DOTALL,
+)
+_ID: Final = re.compile(r"([0-9]{1,10})(?:\[([0-9]{0,9})\]|-([0-9]{1,9}))?(?:\.([^\s;]*))?", re.ASCII)
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*", re.ASCII)
+_QUOTES: Final = ('"', "'")
 
-_MOMENT: Final = re.compile(r"([0-9]{2})/([0-9]{2})/([0-9]{4}) ([0-9]{2}:[0-9]{2}:[0-9]{2})", re.ASCII)
-_SPAN: Final = re.compile(r"[0-9]{1,12}(?::[0-9]{1,2}){0,3}", re.ASCII)
-_MOST_CORES: Final = 1 << 24
+PASSED: Final = {
+    "a": "a record of a job that was altered: its other records have the last values",
+    "B": "a record of a reservation",
+    "C": "a record of a checkpoint",
+    "c": "a record of a job that released hosts: only its last one is read",
+    "e": "a record of a job that released hosts: only its last one is read",
+    "F": "a record of a reservation",
+    "k": "a record of a reservation",
+    "K": "a record of a reservation",
+    "L": "a record of licenses",
+    "M": "a record of a job that went to another server",
+    "P": "a record of hosts that were set up for a job",
+    "p": "a record of hosts that were set up for a job",
+    "T": "a record of a job that went on after a checkpoint",
+    "u": "a record of a job that released hosts: only its last one is read",
+    "U": "a record of a reservation",
+    "Y": "a record of a reservation",
+}
+"""Types of records that are not read, with the reasons."""
 
 
-class PbsRecord(NamedTuple):
-    """A record.
+class Record(NamedTuple):
+    """A line.
 
     Attributes:
-        time: when it was written, in seconds since 1970 (UTC).
-        kind: its type, such as `E`.
-        id: the id of the job or of another object.
-        values: its values by their keys.
+        moment: the time of the record, without a zone, as `YYYY-MM-DDTHH:MM:SS`.
+        kind: its type.
+        job: the id of the job, `123` or `123_4` for a task of an array; "" if it is none of a job.
+        array: the array that the job is a task of; None: of none.
+        is_array: whether it is of a whole array.
+        server: the server in the id.
+        text: the values.
     """
 
-    time: float
+    moment: str
     kind: str
-    id: str
-    values: dict[str, str]
+    job: str
+    array: str | None
+    is_array: bool
+    server: str
+    text: str
 
 
-class Held(NamedTuple):
-    """The hosts of a job, in the order of the record, and the cores that it has of all."""
+def record_of(line: str) -> Record | None:
+    """Divide a line; None if it is not a record.
 
-    hosts: tuple[str, ...]
-    cores: int
-
-
-def record_of(line: str, clock: Clock) -> PbsRecord:
-    """The record of a line.
-
-    Raises:
-        ValueError: the line is not a record.
-
-    >>> from datetime import timezone
-    >>> record = record_of('11/23/2026 22:33:19;E;7.head;user=ada account="my lab" start=5', Clock(timezone.utc))
-    >>> record.time, record.kind, record.id, record.values
-    (1795473199.0, 'E', '7.head', {'user': 'ada', 'account': 'my lab', 'start': '5'})
+    >>> record_of("02/11/2026 20:12:21;E;7[3].host;user=ada").job
+    '7_3'
     """
-    moment, kind, id, text = line.split(";", 3)
-    found = _MOMENT.fullmatch(moment.strip())
-    time = None if found is None else clock.at(f"{found[3]}-{found[1]}-{found[2]}T{found[4]}")
-    if time is None or not kind or not id:
-        raise ValueError(line)
-    return PbsRecord(time, kind, id, _values(text))
+    found = _RECORD.fullmatch(line)
+    if found is None:
+        return None
+    month, day, year, time, kind, name, text = found.groups()
+    moment = f"{year}-{month}-{day}T{time}"
+    id = _ID.fullmatch(name)
+    if id is None:
+        return Record(moment, kind, "", None, False, "", text)
+    number, task, server = id[1], id[2] if id[2] is not None else id[3], id[4] or ""
+    if task is None:
+        return Record(moment, kind, number, None, False, server, text)
+    return Record(moment, kind, f"{number}_{task}", number, not task, server, text)
 
 
-def _values(text: str) -> dict[str, str]:
-    """The values of a record. A value with spaces is in quotation marks."""
+def pairs_of(text: str) -> dict[str, str]:
+    """The keys with their values, which may have spaces, with quotation marks or without. The first of a key counts.
+
+    >>> pairs_of('user=ada account="a b" jobname=x y=1 z')
+    {'user': 'ada', 'account': 'a b', 'jobname': 'x', 'y': '1 z'}
+    """
     found: dict[str, str] = {}
-    key, parts = "", list[str]()
+    key, words, quote = "", list[str](), ""
     for word in text.split(" "):
-        if parts:
-            parts.append(word)
-        else:
-            key, equals, value = word.partition("=")
-            if not equals:
-                continue
-            if not value.startswith('"') or (len(value) > 1 and value.endswith('"')):
-                found[key] = value.strip('"')
-                continue
-            parts = [value]
+        if quote:
+            words.append(word)
+            if word.endswith(quote):
+                quote = ""
             continue
-        if word.endswith('"'):
-            found[key] = " ".join(parts)[1:-1]
-            parts = []
+        name, equals, value = word.partition("=")
+        if not equals or _KEY.fullmatch(name) is None:
+            words.append(word)
+            continue
+        if key:
+            found.setdefault(key, _value(words))
+        key, words = name, [value]
+        if value[:1] in _QUOTES and (len(value) == 1 or not value.endswith(value[0])):
+            quote = value[0]
+    if key:
+        found.setdefault(key, _value(words))
     return found
 
 
-def held_hosts(text: str) -> Held:
-    """The hosts and cores of `exec_host`: `n1/0*4+n2/0-3` (PBS Pro, Torque 6), or `n1/1+n1/0` (Torque).
-
-    >>> held_hosts("n1/0*4+n2/0-1+n2/5")
-    Held(hosts=('n1', 'n2'), cores=7)
-
-    Raises:
-        ValueError: the text has another form.
-    """
-    hosts: dict[str, None] = {}
-    cores = 0
-    for part in text.split("+"):
-        host, slash, slots = part.partition("/")
-        if not host:
-            raise ValueError(text)
-        hosts[host] = None
-        cores += _slots(slots) if slash else 1
-        if cores > _MOST_CORES:
-            raise ValueError(text)
-    return Held(tuple(hosts), cores)
-
-
-def _slots(text: str) -> int:
-    """The number of cores behind a host: `3`, `0*4`, `0-3`, `0-3,8`."""
-    index, times, count = text.partition("*")
-    if times:
-        return count_of(count)
-    total = 0
-    for each in index.split(","):
-        first, hyphen, last = each.partition("-")
-        begin = count_of(first)
-        total += max(count_of(last) - begin + 1, 0) if hyphen else 1
-    return total
-
-
-def vnode_resources(text: str) -> dict[str, int]:
-    """The sums of the resources in `exec_vnode`; memory in bytes.
-
-    >>> vnode_resources("(n1:ncpus=4:mem=2kb)+(n2:ncpus=1:ngpus=1)")
-    {'ncpus': 5, 'mem': 2048, 'ngpus': 1}
-
-    Raises:
-        ValueError: the text has another form.
-    """
-    found: dict[str, int] = {}
-    for chunk in text.replace("(", "").replace(")", "").split("+"):
-        for part in chunk.split(":")[1:]:
-            key, _, value = part.partition("=")
-            if key in ("ncpus", "ngpus", "mem"):
-                found[key] = found.get(key, 0) + (amount_of(value) if key == "mem" else count_of(value))
-    return found
-
-
-def amount_of(text: str) -> int:
-    """An amount of memory in bytes.
-
-    Raises:
-        ValueError: the text is not an amount.
-    """
-    try:
-        return pbs_memory(text)
-    except InputError:
-        raise ValueError(text) from None
-
-
-def count_of(text: str) -> int:
-    """A number of up to nine digits.
-
-    Raises:
-        ValueError: the text is not such a number.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise ValueError(text)
-    return int(text)
-
-
-def seconds_of_span(text: str) -> float:
-    """A span of time in seconds: `HH:MM:SS`, `MM:SS`, or a number of seconds.
-
-    >>> seconds_of_span("100:00:01"), seconds_of_span("90")
-    (360001.0, 90.0)
-
-    Raises:
-        ValueError: the text is not a span.
-    """
-    if not _SPAN.fullmatch(text):
-        raise ValueError(text)
-    parts = [int(part) for part in text.split(":")]
-    days = parts.pop(0) if len(parts) == 4 else 0
-    seconds = 0
-    for part in parts:
-        seconds = seconds * 60 + part
-    return float(days * 86_400 + seconds)
+def _value(words: list[str]) -> str:
+    value = " ".join(words).rstrip()
+    return value[1:-1] if len(value) > 1 and value[0] in _QUOTES and value[-1] == value[0] else value

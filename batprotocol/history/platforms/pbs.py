@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from batprotocol.errors import InputError, shown
+from batprotocol.history.pbs.resources import size_of
 from batprotocol.history.platforms.hosts import SiteHost
 from batprotocol.requests.amounts import parse_count
 
-__all__ = ["hosts_of_pbs", "pbs_memory"]
-
-_SIZE: Final = re.compile(r"([0-9]{1,18})([kmgtp]?)([bw]?)", re.IGNORECASE | re.ASCII)
-_UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
-_WORD: Final = 8
+__all__ = ["hosts_of_pbs"]
 
 
 def hosts_of_pbs(nodes: Mapping[str, Any]) -> Iterator[SiteHost]:
@@ -32,7 +28,7 @@ def hosts_of_pbs(nodes: Mapping[str, Any]) -> Iterator[SiteHost]:
             yield SiteHost(
                 name=name,
                 cores=max(_count(offer, "ncpus"), 1),
-                memory=pbs_memory(offer.get("mem", 0)),
+                memory=_memory(offer.get("mem", 0)),
                 gres=(("gpu", gpus),) if (gpus := _count(offer, "ngpus")) else (),
                 partitions=(queue,) if isinstance(queue, str) and queue else (),
             )
@@ -47,9 +43,9 @@ def _count(offer: Mapping[str, Any], key: str) -> int:
         raise InputError(error.reason, key) from None
 
 
-def pbs_memory(value: Any) -> int:
+def _memory(value: Any) -> int:
     """An amount of memory in bytes, as PBS writes it: `131900072kb`."""
-    found = _SIZE.fullmatch(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else None
-    if found is None:
-        raise InputError(f"expected memory such as '64gb', got {shown(value)}", "mem")
-    return int(found[1]) * _UNITS[found[2].lower()] * (_WORD if found[3].lower() == "w" else 1)
+    try:
+        return size_of(str(value)) if not isinstance(value, bool) else size_of("")
+    except ValueError:
+        raise InputError(f"expected memory such as '64gb', got {shown(value)}", "mem") from None

@@ -20,7 +20,7 @@ from batprotocol.history.left_out import LeftOut
 
 __all__ = ["READY", "ready_mapping"]
 
-READY: Final = ("pm100", "fugaku", "philly", "helios", "alibaba-2020", "alibaba-2023", "opendc")
+READY: Final = ("pm100", "fugaku", "philly", "helios", "alibaba-2020", "alibaba-2023", "cigri", "opendc")
 """The names of the formats."""
 
 
@@ -47,4 +47,5 @@ read_philly: Final = _reader("philly")
 read_helios: Final = _reader("helios")
 read_alibaba_2020: Final = _reader("alibaba-2020")
 read_alibaba_2023: Final = _reader("alibaba-2023")
+read_cigri: Final = _reader("cigri")
 read_opendc: Final = _reader("opendc")

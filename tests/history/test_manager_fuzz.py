@@ -1,0 +1,77 @@
+"""Changed lines of the logs of resource managers: a job, or a counted reason with its line; never another exception."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from manager_lines import (
+    cigri_job,
+    cigri_text,
+    flux_job,
+    flux_text,
+    gridstat_text,
+    jobs_of,
+    lsf_job,
+    lsf_text,
+    oar_job,
+    oar_text,
+    pbs_job,
+    pbs_text,
+)
+from sacct_lines import mutated, read
+from test_sacct_fuzz import check
+
+from batprotocol.errors import InputError
+
+WITHOUT_ENGINE = True
+
+ALPHABET = "0123456789;:-_+.,[]{}()=/*TKMGbknE naé\"'\\\n\t\x00٣ 9999999999"
+SEEDS = range(40)
+FORMATS: dict[str, tuple[Callable[[], str], int, int]] = {
+    "pbs": (lambda: pbs_text(jobs_of(pbs_job, SEEDS)), 1, 3),
+    "lsf": (lambda: lsf_text(jobs_of(lsf_job, SEEDS)), 1, 3),
+    "flux": (lambda: flux_text(jobs_of(flux_job, SEEDS)), 2, 9),
+    "oar": (lambda: oar_text(jobs_of(oar_job, SEEDS)), 1, 40),
+    "gridstat": (lambda: gridstat_text(jobs_of(cigri_job, SEEDS)), 1, 20),
+    "cigri": (lambda: cigri_text(jobs_of(cigri_job, SEEDS)), 2, 3),
+}
+"""The formats, each with a text, the lines at its begin that stay as they are, and how many others have one changed."""
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("changes", [200, pytest.param(100_000, marks=pytest.mark.minutes)])
+def test_changed_lines_of_managers(tmp_path: Path, format: str, changes: int) -> None:
+    text_of, kept, share = FORMATS[format]
+    lines = text_of().splitlines()
+    head, body = lines[:kept], lines[kept:]
+    draw, changed, counted = random.Random(format), 0, 0
+    while changed < changes:
+        found = list(body)
+        for place in draw.sample(range(len(body)), len(body) // share):
+            (found[place],) = mutated(draw, [body[place]], ALPHABET)
+            changed += 1
+        text = "\n".join([*head, *found])
+        jobs, left_out = read(tmp_path, text.encode(errors="replace"), format, draw.choice([None, "Europe/Paris"]))
+        check(jobs, left_out, text.count("\n") + 1)
+        assert jobs
+        counted += sum(reason.count for reason in left_out)
+    assert counted > 0
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("changes", [20, pytest.param(2_000, marks=pytest.mark.minutes)])
+def test_changed_bytes_of_managers(tmp_path: Path, format: str, changes: int) -> None:
+    """Any bytes: jobs and reasons, or an InputError for the file."""
+    draw, whole = random.Random(format), FORMATS[format][0]().encode()
+    for _ in range(changes):
+        data = bytearray(whole[: draw.randrange(1, 6000)])
+        for _ in range(draw.randrange(1, 20)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        try:
+            jobs, left_out = read(tmp_path, bytes(data), format)
+        except InputError:
+            continue
+        check(jobs, left_out, data.count(b"\n") + data.count(b'{"') + data.count(b": {") + 2)
