@@ -42,6 +42,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "older-text": older.text_events,
     "policies": catalogues.policies,
     "python": api.python,
+    "outages": catalogues.outages,
     "requests": catalogues.requests,
     "rules": rules.rules,
     "study-failures": catalogues.failures,
