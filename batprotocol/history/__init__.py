@@ -23,6 +23,6 @@ on these values and does not know where they come from. The package must not kno
 from __future__ import annotations
 
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut, Reason
+from batprotocol.left_out import LeftOut, Reason
 
 __all__ = ["Attempt", "JobState", "LeftOut", "LoggedJob", "Reason"]

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.runs import Run, run_id, share_of
 from batprotocol.history.surveys import Survey
+from batprotocol.left_out import LeftOut
 from batprotocol.requests import read_request
 from batprotocol.requests.amounts import memory_text
 from batprotocol.requests.dependencies import parse_dependency

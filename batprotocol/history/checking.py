@@ -14,8 +14,8 @@ import msgspec
 
 from batprotocol.history.asking import Unit
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.runs import Attempts, Run, runs_of, share_of
+from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.requests import Request, read_request
 from batprotocol.requests.fitting import needs_of

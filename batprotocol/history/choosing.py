@@ -13,8 +13,8 @@ from typing import Final
 from batprotocol.errors import InputError, shown
 from batprotocol.history.anonymous import Anonymizer
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.slurm.times import Clock, zone_of
+from batprotocol.left_out import LeftOut
 
 __all__ = ["Chosen", "moment"]
 

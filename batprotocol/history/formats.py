@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Final, NamedTuple, Protocol
 
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
+from batprotocol.left_out import LeftOut
 
 __all__ = ["FORMATS", "LogFormat", "Reader"]
 

@@ -17,13 +17,13 @@ from batprotocol.history.anonymous import Anonymizer
 from batprotocol.history.asking import Unit, unit_for
 from batprotocol.history.checking import Numbers, numbers_of_log
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.platforms import SiteHost, platform_lines, read_hosts, smallest_hosts
 from batprotocol.history.runs import Attempts
 from batprotocol.history.surveys import Survey, survey_of
 from batprotocol.history.tables import write_table
 from batprotocol.history.windows import HostWindow, windows_of
 from batprotocol.history.workloads import logged_workload, write_logged_workload
+from batprotocol.left_out import LeftOut
 from batprotocol.simulator import Platform, Workload, described_platform, platform_xml
 from batprotocol.writing import by_ending
 

@@ -19,7 +19,7 @@ from typing import IO, Final, cast
 
 from batprotocol.errors import InputError
 from batprotocol.files import naming
-from batprotocol.history.left_out import LeftOut
+from batprotocol.left_out import LeftOut
 
 __all__ = ["LONGEST", "Source", "opened"]
 

@@ -20,9 +20,9 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.files import naming
 from batprotocol.history.formats import FORMATS, Reader
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import opened
 from batprotocol.history.tables.rows import PARQUET, parquet_columns
+from batprotocol.left_out import LeftOut
 
 __all__ = ["Log", "format_of", "is_logged", "read_log"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut
+from batprotocol.left_out import LeftOut
 
 __all__ = ["Attempts", "Run", "Share", "run_id", "runs_of", "seconds_between", "share_of"]
 

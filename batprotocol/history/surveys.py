@@ -18,9 +18,9 @@ import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.runs import Attempts, Run, Share, run_id, runs_of, share_of
 from batprotocol.history.sorting import Keyed, in_order
+from batprotocol.left_out import LeftOut
 from batprotocol.requests.dependencies import parse_dependency
 from batprotocol.simulator.inputs.columns import Hashes
 from batprotocol.simulator.inputs.machines import natural_order

@@ -14,10 +14,10 @@ import msgspec
 
 from batprotocol.history.asking import Unit, asked, unit_for
 from batprotocol.history.jobs import JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.runs import Attempts, Run, runs_of, seconds_between
 from batprotocol.history.sorting import Keyed, in_order
 from batprotocol.history.surveys import Survey, survey_of
+from batprotocol.left_out import LeftOut
 from batprotocol.model import DelayProfile, format_hosts
 from batprotocol.simulator import Platform, Workload, WorkloadProfile
 from batprotocol.simulator.inputs.columns import JobColumns, JobRecord

@@ -105,6 +105,7 @@ INNER = {
     "fb",
     "generated",
     "importing",
+    "left_out",
     "sockets",
     "steps",
     "stubs",

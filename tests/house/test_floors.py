@@ -32,6 +32,8 @@ FLOORS = {
     "fb": 0,
     "model": 1,
     "hosts": 2,
+    "left_out": 0,
+    "outages": 2,
     "requests": 2,
     "wire": 2,
     "builder": 3,

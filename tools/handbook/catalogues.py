@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from batprotocol.history.columns.ready import READY, ready_mapping
+from batprotocol.outages.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
 from batprotocol.simulator import METRICS, OF_WORKFLOWS
@@ -62,6 +63,20 @@ def requests(page: str, which: str) -> str:
         for name, key in keys.items()
     )
     return _without_empty(("key", "meaning", "in Slurm"), rows)
+
+
+def outages(page: str, which: str) -> str:
+    """The vocabulary of events of hosts: the keys of the `event` or the `window`, the `states` or the `flags`."""
+    if which == "flags":
+        return table(("flag", "meaning"), [(code(name), prose(meaning)) for name, meaning in FLAGS.items()])
+    if which == "states":
+        states = [(code(name), prose(meaning), code(slurm)) for name, (meaning, slurm) in STATES.items()]
+        return table(("state", "meaning", "in Slurm"), states)
+    keys = {"event": EVENT_KEYS, "window": WINDOW_KEYS}[which]
+    return table(
+        ("key", "meaning", "in Slurm"),
+        [(code(name), prose(key.meaning), code(key.slurm)) for name, key in keys.items()],
+    )
 
 
 def words(page: str, which: str) -> str:

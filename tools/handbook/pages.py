@@ -43,6 +43,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "policies": catalogues.policies,
     "published-logs": catalogues.published_logs,
     "python": api.python,
+    "outages": catalogues.outages,
     "requests": catalogues.requests,
     "rules": rules.rules,
     "study-failures": catalogues.failures,

@@ -21,9 +21,9 @@ from batprotocol.history.asking import Unit
 from batprotocol.history.choosing import Chosen, moment
 from batprotocol.history.imports import OUTPUTS, Import
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.opening import read_log
 from batprotocol.history.runs import Attempts
+from batprotocol.left_out import LeftOut
 from batprotocol.writing import by_ending, whole
 
 __all__ = ["show"]

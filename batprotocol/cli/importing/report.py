@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from batprotocol.cli.terminal.text import Piece, number_of
 from batprotocol.history.formats import FORMATS
 from batprotocol.history.imports import Import
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.slurm.times import zone_of
+from batprotocol.left_out import LeftOut
 
 __all__ = ["Report", "as_json", "lines"]
 

@@ -93,6 +93,11 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
 )
 @click.option("--offers", is_flag=True, help="Print the JSON schema of the properties of hosts that offer these.")
 @click.option(
+    "--host-events",
+    is_flag=True,
+    help="Print the JSON schema of the data of external events for hosts that fail, come back or are promised.",
+)
+@click.option(
     "--allow",
     type=click.Choice(["fine", "default", "absent", "refused"]),
     default="fine",
@@ -110,6 +115,7 @@ def schema(
     also: tuple[str, ...],
     requests: bool,
     offers: bool,
+    host_events: bool,
     allow: str,
 ) -> None:
     """Show the definition of NAME in the protocol's schema: fields, types, defaults and comments.
@@ -132,12 +138,14 @@ def schema(
     if also and which is None:
         raise click.UsageError("--also needs --which: add --which FILE", context)
         raise click.UsageError("--also is for --which: give that, too", context)
-    if requests or offers:
-        if (requests and offers) or any(each is not None for each in (name, protocol, diff, described, which)):
-            raise click.UsageError("--requests and --offers stand alone", context)
+    vocabularies = {"requests": requests, "offers": offers, "host-events": host_events}
+    chosen = [vocabulary for vocabulary, is_chosen in vocabularies.items() if is_chosen]
+    if chosen:
+        if len(chosen) > 1 or any(each is not None for each in (name, protocol, diff, described, which)):
+            raise click.UsageError("use only one of --requests, --offers and --host-events, and nothing else", context)
         from batprotocol.cli.reference.vocabulary import show_schema
 
-        show_schema(offers)
+        show_schema(chosen[0])
         return
     output = Output()
     if diff is not None:

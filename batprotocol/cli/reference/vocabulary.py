@@ -1,16 +1,21 @@
-"""`batproto schema --requests` and `--offers`: the vocabulary of jobs and hosts as JSON schema."""
+"""`batproto schema --requests`, `--offers`, `--host-events`: the vocabulary of jobs and hosts as JSON schema."""
 
 from __future__ import annotations
 
 import json
+from typing import Final
 
 import click
 
+from batprotocol.outages import host_event_schema
 from batprotocol.requests import host_schema, request_schema
 
 __all__ = ["show_schema"]
 
 
-def show_schema(offers: bool) -> None:
-    """Print the JSON schema of the offers of hosts, or of the requests of jobs."""
-    click.echo(json.dumps(host_schema() if offers else request_schema(), indent=2))
+_SCHEMAS: Final = {"requests": request_schema, "offers": host_schema, "host-events": host_event_schema}
+
+
+def show_schema(which: str) -> None:
+    """Print the JSON schema of the `requests` of jobs, of the `offers` of hosts, or of `host-events`."""
+    click.echo(json.dumps(_SCHEMAS[which](), indent=2))

@@ -13,10 +13,10 @@ from batprotocol.history.columns.mapping import ATTEMPT_KINDS, JOB_KINDS, Mappin
 from batprotocol.history.columns.places import getter
 from batprotocol.history.columns.values import Read, reader
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.slurm.times import zone_of
 from batprotocol.history.tables.rows import rows_in
+from batprotocol.left_out import LeftOut
 
 __all__ = ["read_by"]
 

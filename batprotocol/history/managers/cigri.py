@@ -8,10 +8,10 @@ from typing import Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import opened
 from batprotocol.history.managers.making import Refused, Row, number_of, text_of
 from batprotocol.history.slurm.times import Clock, zone_of
+from batprotocol.left_out import LeftOut
 
 __all__ = ["read_gridstat"]
 

@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.managers.making import Refused, Row, amount_of, moment_of, number_of
 from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.ids import MOST_DIGITS, Repeated
+from batprotocol.left_out import LeftOut
 
 __all__ = ["read_lsf"]
 

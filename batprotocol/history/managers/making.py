@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from batprotocol.history.jobs import Attempt, JobState
-from batprotocol.history.left_out import LeftOut
+from batprotocol.left_out import LeftOut
 
 __all__ = ["Refused", "Row", "amount_of", "moment_of", "number_of", "text_of"]
 

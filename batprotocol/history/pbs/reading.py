@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.managers.making import Refused, Row
 from batprotocol.history.pbs.jobs import job_of
@@ -22,6 +21,7 @@ from batprotocol.history.pbs.records import PASSED, Record, pairs_of, record_of
 from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.times import Clock, zone_of
+from batprotocol.left_out import LeftOut
 
 __all__ = ["read_pbs"]
 

@@ -11,12 +11,12 @@ from typing import Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
 from batprotocol.history.slurm.times import NOTHING, zone_of
+from batprotocol.left_out import LeftOut
 
 __all__ = ["read_jobcomp"]
 

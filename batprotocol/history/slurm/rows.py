@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.slurm.amounts import (
     NO_HOSTS,
     HostNames,
@@ -38,6 +37,7 @@ from batprotocol.history.slurm.times import (
     settled,
     walltime_of,
 )
+from batprotocol.left_out import LeftOut
 
 __all__ = ["Rows"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import opened
 from batprotocol.history.tables.columns import COLUMNS, Jobs
 from batprotocol.history.tables.rows import PARQUET, rows_in
 from batprotocol.history.tables.text import checked, value_of
+from batprotocol.left_out import LeftOut
 
 __all__ = ["read_table"]
 

@@ -13,8 +13,8 @@ import msgspec
 
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.extras import installing
-from batprotocol.history.left_out import LeftOut
 from batprotocol.history.lines import Source
+from batprotocol.left_out import LeftOut
 from batprotocol.simulator.inputs.json_stream import JsonStream
 
 __all__ = ["PARQUET", "arrow", "csv_rows", "json_rows", "parquet_columns", "parquet_rows", "rows_in"]

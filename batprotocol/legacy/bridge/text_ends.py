@@ -215,7 +215,8 @@ class TextScheduler(OldComponent):
     ) -> None:
         self._names = JobNames(version, workloads)
         named = _NamedStore(store or JobStore({}, path), self._names, workloads or {})
-        super().__init__(ToOldScheduler("1.4", Options(forward_profiles=True, redis=("", 0, named.prefix)), named))
+        options = Options(forward_profiles=True, redis=("", 0, named.prefix), machine_events=version >= 3)
+        super().__init__(ToOldScheduler("1.4", options, named))
         self._version = version
         self.says_nothing = "waiting" if version < 2 else "leaving"
         self._line = Line(path, listens=True, timeout=timeout, who="the scheduler", on_wait=on_wait)

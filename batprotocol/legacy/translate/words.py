@@ -1,14 +1,17 @@
-"""Conversion of values between the protocols: jobs, profiles, progress, hosts. No state, and no events."""
+"""Conversion of values between the protocols: jobs, profiles, progress, hosts. No state, and no single messages."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
 from math import ceil, isfinite
-from typing import Any
+from typing import Any, Final
 
 from batprotocol import model
+from batprotocol.errors import HostSetError
 from batprotocol.legacy.json.values import Job, JobProgress, Resource
+from batprotocol.model.hosts import frozen_hosts
+from batprotocol.outages import HostChange, HostEvent
 
 __all__ = [
     "extra_of",
@@ -16,6 +19,8 @@ __all__ = [
     "host_of",
     "job_to_new",
     "job_to_old",
+    "machine_event_to_new",
+    "machine_event_to_old",
     "milliseconds",
     "pairs",
     "progress_to_new",
@@ -148,3 +153,37 @@ def sleep_states(properties: Mapping[str, Any], places: slice = slice(0, 1)) -> 
         return frozenset()
     found = [part.strip() for each in text.split(",") for part in each.split(":")[places]]
     return frozenset(int(each) for each in found if each.isdecimal() and len(each) < 9)
+
+
+# Hosts that fail
+
+_MACHINE_EVENTS: Final = {
+    "event_machine_unavailable": HostChange.DOWN,
+    "event_machine_available": HostChange.UP,
+}
+_KINDS: Final = {change: kind for kind, change in _MACHINE_EVENTS.items()}
+
+
+def machine_event_to_new(kind: str, extra: Mapping[str, Any]) -> str | None:
+    """Convert a notification of an older Batsim to the data of an external event; None if it is not about machines.
+
+    >>> machine_event_to_new("event_machine_unavailable", {"resources": "0-3 7"})
+    '{"hosts":"0-3,7","state":"down"}'
+    """
+    change, resources = _MACHINE_EVENTS.get(kind), extra.get("resources")
+    if change is None or not isinstance(resources, str):
+        return None
+    try:
+        hosts = frozen_hosts(resources)
+    except HostSetError:
+        return None
+    return HostEvent(hosts, change).to_data() if hosts.intervals else None
+
+
+def machine_event_to_old(event: HostEvent) -> tuple[str, dict[str, Any]] | None:
+    """Convert an event of hosts to the type and the fields of a notification; None if there is none for it.
+
+    An older Batsim has no word for hosts that are drained.
+    """
+    kind = _KINDS.get(event.state)
+    return None if kind is None else (kind, {"resources": event.hosts.text})

@@ -1,16 +1,18 @@
-"""Batsim's files of external events: one JSON object per line."""
+"""Batsim's files of external events: one JSON object per line, read and written."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from io import BytesIO
+from json.encoder import encode_basestring
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.events import ExternalEventList
 from batprotocol.simulator.inputs.json_stream import JsonStream
 from batprotocol.simulator.inputs.profiles_json import is_amount, is_string, take
 
-__all__ = ["read_external_events"]
+__all__ = ["event_of_line", "lines_of_events", "read_external_events", "written_event"]
 
 _LONGEST_LINE = 1 << 24
 _SPACE = b" \t\r\n"
@@ -34,19 +36,43 @@ def read_external_events(
         OSError: the file cannot be read.
     """
     filename = os.path.abspath(path)
-    events = []
+    events = [event_of_line(line, filename, number, corrected) for number, line in lines_of_events(path)]
+    return ExternalEventList.of(events, name=name, filename=filename, corrected=corrected)
+
+
+def lines_of_events(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not empty, with their numbers from 1 on.
+
+    Raises:
+        InputError: a line has 16 MiB or more.
+        OSError: the file cannot be read.
+    """
     number = 0
     with open(path, "rb") as stream:
         while line := stream.readline(_LONGEST_LINE):
             number += 1
             if len(line) >= _LONGEST_LINE:
+                filename = os.path.abspath(path)
                 raise InputError(f"a line has {_LONGEST_LINE} bytes or more", file=filename, line=number)
             if line.strip(_SPACE):
-                events.append(_event(line, filename, number, corrected))
-    return ExternalEventList.of(events, name=name, filename=filename, corrected=corrected)
+                yield number, line
 
 
-def _event(line: bytes, filename: str, number: int, corrected: bool) -> tuple[float, str]:
+def written_event(time: float, data: str) -> str:
+    """The line of an event, as `read_external_events` and Batsim read it.
+
+    >>> written_event(10.0, "down")
+    '{"type":"generic","timestamp":10.0,"data":"down"}\\n'
+    """
+    return f'{{"type":"generic","timestamp":{time!r},"data":{encode_basestring(data)}}}\n'
+
+
+def event_of_line(line: bytes, filename: str, number: int, corrected: bool) -> tuple[float, str]:
+    """The timestamp and the data of a line.
+
+    Raises:
+        InputError: the line has other content; the error names file and line.
+    """
     json = JsonStream(BytesIO(line), corrected=corrected)
     try:
         given = json.value()

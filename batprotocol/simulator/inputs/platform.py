@@ -60,6 +60,11 @@ class Platform:
         self._members = dict(members)
         self._routes: dict[tuple[str, str], Route] = {}
 
+    def zones(self, host: Host) -> tuple[str, ...]:
+        """The names of the zones that a host is in, the outermost first."""
+        member = self._members.get(host.name)
+        return () if member is None or member.zone is None else tuple(zone.name for zone in member.zone.path())
+
     @classmethod
     def homogeneous(
         cls,

@@ -16,7 +16,7 @@ from batprotocol.history.columns.mapping import Mapping, mapping_of
 from batprotocol.history.columns.reading import read_by
 from batprotocol.history.formats import Reader
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.left_out import LeftOut
+from batprotocol.left_out import LeftOut
 
 __all__ = ["READY", "ready_mapping"]
 

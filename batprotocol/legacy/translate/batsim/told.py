@@ -221,7 +221,9 @@ def _notified(to: Memory, event: e.Notify) -> Iterable[model.Event]:
     elif event.type == "no_more_external_event_to_occur":
         yield model.AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=event.timestamp)
     else:
-        data = json.dumps({"type": event.type, **event.extra})
+        data = words.machine_event_to_new(event.type, event.extra)
+        if data is None:
+            data = json.dumps({"type": event.type, **event.extra})
         to.order += 1
         yield model.ExternalEventOccurredEvent(
             timestamp=event.timestamp, id=f"notify!{to.order}", external_event=model.GenericExternalEvent(data)

@@ -30,6 +30,8 @@ class Options(NamedTuple):
         sharing: whether several jobs may share a host.
         config: other keys of the configuration that the scheduler gets.
         redis: host, port and prefix of the Redis server, or None if messages describe the jobs.
+        machine_events: whether the scheduler gets events of machines that fail and come back. Since Batsim 3.0, all
+            schedulers get them; before, only those that speak text-3.
     """
 
     dynamic: bool = False
@@ -38,6 +40,7 @@ class Options(NamedTuple):
     sharing: bool = False
     config: Mapping[str, Any] = {}
     redis: tuple[str, int, str] | None = None
+    machine_events: bool = False
 
 
 NO_OPTIONS: Final = Options()

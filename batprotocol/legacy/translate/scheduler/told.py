@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from batprotocol import model
-from batprotocol.errors import HostSetError
+from batprotocol.errors import HostSetError, InputError
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import Job, JobProfile
 from batprotocol.legacy.json.versions import Version
@@ -19,6 +19,7 @@ from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.translate import words
 from batprotocol.legacy.translate.scheduler.memory import OURS, Memory
 from batprotocol.model import parse_hosts
+from batprotocol.outages import HostEvent, read_host_event
 
 __all__ = ["TOLD"]
 
@@ -218,16 +219,34 @@ def _states(to: Memory, event: model.HostsPStateChangedEvent | model.HostsTurned
 
 def _occurred(to: Memory, event: model.ExternalEventOccurredEvent) -> Iterable[e.Event]:
     text = event.external_event.data
+    machines = _machine_event(to, text)
+    if machines is not None and (to.version >= (3,) or to.options.machine_events):
+        kind, resources = machines
+        yield e.Notify(event.timestamp, kind, extra=resources)
+        return
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
     fields = found if isinstance(found, dict) else {"data": text}
-    kind = fields.pop("type", None)
+    name = fields.pop("type", None)
     if to.version < (3,):
         to.report.add("ExternalEventOccurredEvent", "", "this version has no such event: it is left out")
         return
-    yield e.Notify(event.timestamp, kind if isinstance(kind, str) else "external_event", extra=fields)
+    yield e.Notify(event.timestamp, name if isinstance(name, str) else "external_event", extra=fields)
+
+
+def _machine_event(to: Memory, data: str) -> tuple[str, dict[str, Any]] | None:
+    """The type and the fields of the notification for hosts that fail or come back; None for all other events."""
+    try:
+        found = read_host_event(data)
+    except InputError:
+        return None
+    old = words.machine_event_to_old(found) if isinstance(found, HostEvent) else None
+    if found is not None and old is None and to.version >= (3,):
+        what = "hosts that are drained or promised have no older event: the scheduler gets the data as they are"
+        to.report.add("ExternalEventOccurredEvent", "", what)
+    return old
 
 
 TOLD: Final[Mapping[type[model.Event], Callable[[Memory, Any], Iterable[e.Event]]]] = {

@@ -1,6 +1,7 @@
-"""The rows of a log that a reader leaves out: counted by reason, with the first lines of each.
+"""The rows of a file that a reader leaves out: counted by reason, with the first lines of each.
 
-No part of a log is dropped in silence: a row that does not become a job has its reason here.
+No part of a log is dropped in silence: a row that does not become a job has its reason here. This module must not know
+any format.
 """
 
 from __future__ import annotations
