@@ -87,7 +87,8 @@ def inside(folder: Path, database_port: int) -> None:
 
     try:
         if situation.accounts:
-            with AccountedCluster(folder, situation, database_port) as accounted:
+            accounted = AccountedCluster(folder, situation, database_port)
+            with accounted:
                 result = run(accounted, stopped)
                 result["files"] = accounted.files({*result["ids"].values()})
         else:

@@ -165,8 +165,8 @@ class AccountedCluster(Cluster):
             RuntimeError: the accounting does not get them.
         """
         if not self.until(lambda: self._has_ended(ids), 300):
-            printed = self.command(*_SACCT, "-X")
-            raise RuntimeError(f"the accounting does not get the ends of jobs: {printed.stdout}{printed.stderr}")
+            found = self.command(*_SACCT, "-X")
+            raise RuntimeError(f"the accounting does not get the ends of jobs: {found.stdout}{found.stderr}")
         printed = {
             "sacct.txt": (*_SACCT, "--format=ALL"),
             "nodes.txt": ("scontrol", "show", "node", "-o"),
