@@ -2,7 +2,7 @@
 
 Times count from the first submission. The extra data of a job have its start and hosts in the log, as
 `"recorded": {"start": 12.0, "hosts": "0-3"}`: the start in seconds of the workload, the hosts by their numbers in the
-platform. The module must not know formats of logs.
+platform. Jobs of Slurm on several hosts that are shared also have `cores`. The module must not know formats of logs.
 """
 
 from __future__ import annotations
@@ -249,4 +249,6 @@ class _Conversion:
                 recorded["hosts"] = format_hosts([self.numbers[host] for host in run.attempt.hosts])
             except KeyError:
                 self.left_out.value(NOT_ON_PLATFORM, run.job.line)
+            if run.job.packed and run.job.cores and self.unit == "shares" and not run.job.exclusive:
+                recorded["cores"] = run.job.cores
         return recorded

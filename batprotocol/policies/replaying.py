@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +20,7 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.site.jobs import SiteJob, allocated_by
 from batprotocol.policies.site.membership import mapping_of
-from batprotocol.policies.site.pool import Pool, fits
+from batprotocol.policies.site.pool import Amount, Pool, fits
 from batprotocol.requests import Allocated, read_request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
@@ -65,14 +65,18 @@ class _Job(SiteJob):
         recorded: its recorded start; None if it has none.
         wanted: the hosts that it gets; None: any.
         reason: why it cannot start when and where the log says; "" so far.
+        packed: its cores, if they fill its hosts one after the other; None if it has as many of each.
+        parts: what it has of each host, if that differs.
     """
 
-    __slots__ = ("reason", "recorded", "start", "wanted")
+    __slots__ = ("packed", "parts", "reason", "recorded", "start", "wanted")
 
     start: float
     recorded: float | None
     wanted: FrozenHosts | None
     reason: str
+    packed: int | None
+    parts: dict[int, Amount] | None
 
 
 _Place = tuple[float, int, _Job]
@@ -136,16 +140,18 @@ class Replay:
             return
         job = _Job(event.job_id, event.job, number, time, request)
         job.profile = None if event.profile is None else event.profile.profile
+        recording = request.recorded
+        job.wanted = None if recording is None else recording.hosts
+        job.packed = job.parts = None
+        if recording is not None and job.size > 1 and not request.is_whole:
+            job.packed = recording.cores
         refusal = self._refusal(job)
         if refusal is not None:
             self._reject(job.id, refusal)
             return
-        recording = request.recorded
         self._count += 1
         self._has_recordings |= recording is not None
         job.recorded = None if recording is None else recording.start
-        job.wanted = None if recording is None else recording.hosts
-        job.reason = self._objection(job)
         if job.reason:
             job.wanted = None
         job.start = time if job.recorded is None else max(time, job.recorded)
@@ -196,6 +202,9 @@ class Replay:
             job.amount = self._pool.amount(needs, job.is_whole)
         except KeyError:
             return f"no host has {needs}"
+        job.reason = self._objection(job)
+        if job.packed is not None and job.wanted is not None and not job.reason:
+            return None
         able = len(self._numbers) if job.is_whole else sum(map(self._can_have(job), self._numbers))
         return None if able >= job.size else f"it asks for {job.size} hosts, and {able} have {needs}"
 
@@ -212,6 +221,8 @@ class Replay:
             return OTHER_NUMBER
         if not set(wanted) <= self._pool.capacity.keys():
             return ABSENT
+        if job.packed is not None and self._filled(job, wanted, self._pool.capacity) is not None:
+            return ""
         return "" if job.is_whole or all(map(self._can_have(job), wanted)) else TOO_SMALL
 
     # Starts and ends
@@ -239,6 +250,10 @@ class Replay:
     def _hosts_for(self, job: _Job, held: set[int]) -> FrozenHosts | None:
         """The hosts that a job gets now; None if it must wait."""
         if job.wanted is not None:
+            if job.packed is not None and held.isdisjoint(job.wanted) and all(map(self._is_shared, job.wanted)):
+                job.parts = self._filled(job, job.wanted, self._pool.free)
+                if job.parts is not None:
+                    return job.wanted
             is_free = self._is_idle if job.is_whole else self._has_room(job)
             return job.wanted if all(host not in held and is_free(host) for host in job.wanted) else None
         if job.is_whole and not held:
@@ -258,9 +273,33 @@ class Replay:
     def _is_idle(self, host: int) -> bool:
         return host in self._idle
 
+    def _is_shared(self, host: int) -> bool:
+        return host in self._sharing or host in self._idle
+
     def _has_room(self, job: _Job) -> Callable[[int], bool]:
-        idle, sharing, free, amount = self._idle, self._sharing, self._pool.free, job.amount
-        return lambda host: (host in sharing or host in idle) and fits(amount, free[host])
+        is_shared, free, amount = self._is_shared, self._pool.free, job.amount
+        return lambda host: is_shared(host) and fits(amount, free[host])
+
+    def _filled(self, job: _Job, hosts: FrozenHosts, free: Mapping[int, Amount]) -> dict[int, Amount] | None:
+        """What a job takes of each host if its cores fill one after the other, and at least one of each.
+
+        Its memory goes with its cores, or else is the same on each host. None if that does not fit.
+        """
+        assert job.packed is not None
+        _, _, memory, *others = job.amount
+        for goes_along in (True, False):
+            rest, parts = job.packed, {}
+            for place, host in enumerate(hosts, 1):
+                cores = min(free[host][1], rest - (job.size - place))
+                own = memory * job.size * cores // job.packed if goes_along else memory
+                part = (1, cores, own, *others)
+                if cores < 1 or not fits(part, free[host]):
+                    break
+                rest -= cores
+                parts[host] = part
+            if not rest:
+                return parts
+        return None
 
     def _start(self, job: _Job, hosts: FrozenHosts) -> None:
         mapping = mapping_of(job, list(hosts)) if job.request.tasks else None
@@ -279,7 +318,8 @@ class Replay:
         if job.is_whole:
             self._idle.take_these(hosts)
         else:
-            self._pool.take(hosts, job.amount)
+            for host in hosts:
+                self._pool.take([host], job.amount if job.parts is None else job.parts[host])
             self._idle.take_these(frozen_hosts([host for host in hosts if host not in self._sharing]))
             for host in hosts:
                 self._sharing[host] = self._sharing.get(host, 0) + 1
@@ -303,8 +343,8 @@ class Replay:
         if job.is_whole:
             self._idle.give_back(hosts)
             return
-        self._pool.give_back(hosts, job.amount)
         for host in hosts:
+            self._pool.give_back([host], job.amount if job.parts is None else job.parts[host])
             self._sharing[host] -= 1
             if not self._sharing[host]:
                 del self._sharing[host]

@@ -49,7 +49,9 @@ JOB_KEYS: Final[dict[str, Key]] = {
     "requeue": Key("boolean", "Whether the job may run again after it was preempted or its host failed.", "--requeue"),
     "reservation": Key("text", "The reservation that the job uses.", "--reservation"),
     "recorded": Key(
-        "recorded", 'When and where a log says that the job started: `{"start": 60, "hosts": "0-3"}`, in seconds.'
+        "recorded",
+        'When and where a log says that the job started: `{"start": 60, "hosts": "0-3"}`, in seconds. With `cores`, so '
+        "many cores fill the hosts one after the other.",
     ),
 }
 """The keys of the extra data of jobs."""

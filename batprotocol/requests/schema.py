@@ -51,6 +51,7 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
         "properties": {
             "start": {"type": "number"},
             "hosts": {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?([ ,]+[0-9]+(-[0-9]+)?)*$"},
+            "cores": {"$ref": "#/$defs/count"},
         },
         "required": ["start"],
         "additionalProperties": False,

@@ -34,6 +34,7 @@ JOB_KINDS: Final = {
     "dependency": "text",
     "array": "text",
     "exclusive": "truth",
+    "packed": "truth",
 }
 """The values of a job that can be mapped, with the kinds of their columns."""
 

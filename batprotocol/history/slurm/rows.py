@@ -42,6 +42,7 @@ from batprotocol.left_out import LeftOut
 __all__ = ["Rows"]
 
 _TOLERANCE: Final = 1.0
+_EQUAL: Final = "--ntasks-per-node"  # the option with which a job has as many cores of each host
 _SHORT: Final = 12  # digits of a number that is read at once
 _NO_SUBMISSION: Final = Submission()
 _NO_SPAN: Final = NOTHING - {"0"}
@@ -229,6 +230,7 @@ class Rows:
             dependency=submission.dependency,
             array=None if is_plain else array_of(id),
             exclusive=submission.exclusive,
+            packed=True if len(attempt.hosts) > 1 and _EQUAL not in submit_line else None,
             line=line,
         )
 

@@ -74,7 +74,9 @@ _COUNTS: Final = (
     *("host_count", "cores", "memory", "requested_hosts", "requested_cores", "requested_memory", "priority", "line"),
 )
 _OF_JOB: Final = {
-    name: "count" if name in _COUNTS else {"walltime": "number", "exclusive": "truth"}.get(name, "text")
+    name: "count"
+    if name in _COUNTS
+    else {"walltime": "number", "exclusive": "truth", "packed": "truth"}.get(name, "text")
     for name in LoggedJob.__struct_fields__
     if name not in ("id", "attempts")
 }
