@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
 from batprotocol.policies.jobs import RunningJob, WaitingJob
-from batprotocol.policies.site.pool import Amount
+from batprotocol.policies.site.pool import Amount, fits
 from batprotocol.requests import Allocated, Request
 from batprotocol.requests.dependencies import in_workload_of
 from batprotocol.requests.fitting import needs_of
@@ -79,11 +79,12 @@ class Kind:
         amount: what they take of each host.
         hosts: the hosts that they can have.
         fitting: those of them that have room now.
+        fitted: how often those have changed.
         entries: the entries of the queue that are of this kind.
         ranking: the same in the order of the queue; None if each decision sorts them.
     """
 
-    __slots__ = ("amount", "entries", "fitting", "hosts", "ranking")
+    __slots__ = ("amount", "entries", "fitted", "fitting", "hosts", "ranking")
 
     def __init__(
         self, amount: Amount, hosts: frozenset[int], free: Mapping[int, Amount], ranking: Ranking | None = None
@@ -91,6 +92,7 @@ class Kind:
         self.amount = amount
         self.hosts = hosts
         self.fitting: set[int] = set()
+        self.fitted = 0
         self.entries: dict[int, Entry] = {}
         self.ranking = ranking
         for host in hosts:
@@ -98,11 +100,14 @@ class Kind:
 
     def look(self, host: int, free: Amount) -> None:
         """What is free on a host has changed."""
-        for wanted, there in zip(self.amount, free, strict=True):
-            if wanted > there:
-                self.fitting.discard(host)
-                return
-        self.fitting.add(host)
+        has_room = fits(self.amount, free)
+        if has_room == (host in self.fitting):
+            return
+        self.fitted += 1
+        if has_room:
+            self.fitting.add(host)
+        else:
+            self.fitting.remove(host)
 
 
 class Entry:

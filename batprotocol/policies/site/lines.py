@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, dropwhile
 
 from batprotocol.policies.site.jobs import Kind, Ranked
 
@@ -11,20 +10,30 @@ __all__ = ["Line"]
 
 
 class Line:
-    """The entries of a kind, in order, while they are looked at for backfilling.
+    """The entries of a kind, in order, while they are looked at for backfilling: an iterator of those that come next.
 
     Attributes:
         kind: the kind.
-        rest: the entries that come next.
         passed: those that could not start since the last start.
     """
 
-    __slots__ = ("kind", "passed", "rest")
+    __slots__ = ("_after", "_again", "_rest", "kind", "passed")
 
     def __init__(self, kind: Kind, rest: Iterator[Ranked]) -> None:
         self.kind = kind
-        self.rest = rest
         self.passed: list[Ranked] = []
+        self._rest = rest
+        self._again: list[Ranked] = []  # those that come before the rest, the next one at the end
+        self._after: Ranked | None = None
+
+    def __iter__(self) -> Iterator[Ranked]:
+        again, after = self._again, self._after
+        while again:
+            yield again.pop()
+        for ranked in self._rest:
+            if after is None or ranked > after:
+                yield ranked
+                after = None
 
     def resume(self, after: Ranked, following: Ranked | None) -> None:
         """After a start, the entries come again that are later in the order.
@@ -33,8 +42,13 @@ class Line:
             after: the entry that has started.
             following: the entry that was to come next; None: there is none.
         """
-        again = [ranked for ranked in self.passed if ranked > after]
         if following is not None:
-            again.append(following)
+            self._again.append(following)
+        passed = [ranked for ranked in self.passed if ranked > after]
+        self._again = [ranked for ranked in self._again if ranked > after] + passed[::-1]
+        self._after = after
         self.passed = []
-        self.rest = chain(again, dropwhile(after.__gt__, self.rest))
+
+    def put_back(self, ranked: Ranked) -> None:
+        """An entry that came comes once more."""
+        self._again.append(ranked)

@@ -16,6 +16,7 @@ from typing import Final
 
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.gaps import Gaps
 from batprotocol.policies.site.jobs import Entry, Kind, Ranked
 from batprotocol.policies.site.lines import Line
 from batprotocol.policies.site.pool import Amount, Pool, added, fits
@@ -63,9 +64,10 @@ class Planner:
         self._fixed: set[int] = set()  # those whose hosts were freed for them
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
         self._planned = -math.inf  # the time of the last plan
-        self._gaps: dict[Kind, list[float]] = {}
-        self._harm: dict[Kind, dict[int, int]] = {}
-        self._shortest: dict[Kind, tuple[tuple[int, int], dict[int, float]]] = {}
+        self._gaps = Gaps(timeline, self.heads)
+        self._released = 0  # how many reservations were dropped
+        self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
+        self._has_moved = False  # whether reservations have moved beside the last entry that starts
 
     # What happens
 
@@ -304,18 +306,23 @@ class Planner:
             return False
         self._put(entry, start, chosen)
         entry.could = could
+        self._looked[entry.number] = self._timeline.changes
         return True
 
     def _put(self, entry: Entry, start: float, hosts: list[int]) -> None:
         entry.start, entry.reserved = start, hosts
         self._timeline.take(hosts, start, start + entry.expected, entry.kind.amount)
         self.heads[entry.number] = entry
+        self._gaps.moved += 1
 
     def _release(self, entry: Entry) -> None:
         if self.heads.pop(entry.number, None) is not None:
             self._freed.update(entry.reserved)
             self._timeline.give_back(entry.reserved, entry.start, entry.start + entry.expected, entry.kind.amount)
             self._fixed.discard(entry.number)
+            self._looked.pop(entry.number, None)
+            self._released += 1
+            self._gaps.moved += 1
             entry.start, entry.reserved, entry.could = math.inf, [], {}
 
     # Backfilling
@@ -326,8 +333,6 @@ class Planner:
         Within a plan, free amounts only become less, so an entry that does not fit is not tried again.
         """
         order, queue = self.settings.order, self._queue
-        self._gaps.clear()
-        self._harm.clear()
         waiting: list[tuple[Ranked, int, Line]] = []
         lines = [Line(kind, queue.ranked(kind, order)) for kind in queue.kinds if kind.entries and kind.fitting]
         for number, line in enumerate(lines):
@@ -340,93 +345,77 @@ class Planner:
                 if hosts is None and entry.job.size <= self._movable(entry.kind):
                     hosts = self._beside_moved(entry, state)
                 if hosts is not None and self._spares(entry, hosts, state):
+                    before = self._released, queue.joined
                     for other in entry.job.entries:
                         self._release(other)
                     yield entry, hosts
-                    self._gaps.clear()
-                    self._harm.clear()
-                    self._look_again()
-                    following = {place: first for first, place, _ in waiting}
-                    waiting.clear()
-                    for place, each in enumerate(lines):  # what did not fit before may fit beside other reservations
-                        each.resume(ranked, following.get(place))
-                        self._push(waiting, place, each, state)
+                    has_more = self._look_again()
+                    has_more |= before != (self._released, queue.joined) or self._has_moved
+                    self._has_moved = False
+                    self._go_on(waiting, lines, ranked if has_more else None, state)
+                    if not has_more:
+                        self._push(waiting, number, line, state)
                     continue
             self._push(waiting, number, line, state)
 
+    def _go_on(
+        self, waiting: list[tuple[Ranked, int, Line]], lines: list[Line], again: Ranked | None, state: State
+    ) -> None:
+        """After a start, go on to the next entry of each line that may start.
+
+        Args:
+            waiting: the next entries.
+            lines: all lines.
+            again: the entry that has started, if those behind it that did not fit before may fit now: where
+                reservations are elsewhere, or jobs have joined. None: there is only less room than before.
+            state: the time.
+        """
+        kept = waiting.copy()
+        waiting.clear()
+        if again is not None:
+            following = {place: first for first, place, _ in kept}
+            for place, line in enumerate(lines):
+                line.resume(again, following.get(place))
+                self._push(waiting, place, line, state)
+            return
+        for ranked, place, line in kept:
+            line.put_back(ranked)
+            self._push(waiting, place, line, state)
+
     def _push(self, waiting: list[tuple[Ranked, int, Line]], number: int, line: Line, state: State) -> None:
         """Add the next entry of a line that may start, as things are. Most do not, so little is done for each."""
-        kind = line.kind
-        shortest_of = self._shortest_of(kind)
-        if not shortest_of or min(shortest_of) > len(kind.fitting):
+        kind, gaps = line.kind, self._gaps
+        room = len(kind.fitting)
+        shortest_of = gaps.shortest(kind)
+        if not shortest_of or shortest_of[0][0] > room:
             return
-        gaps, movable = self._gaps_of(kind, state), self._movable(kind)
+        seconds = gaps.seconds(kind, state.now)
         slack = 0.0 if self.settings.strict else state.resolution / 2
-        room = len(gaps)
-        if not any(
-            size <= movable or (size <= room and gaps[size - 1] >= shortest - slack)
-            for size, shortest in shortest_of.items()
-        ):
+        movable = self._movable(kind)
+        for size, shortest in shortest_of:
+            if size > room:
+                return
+            if size <= movable or seconds[size - 1] >= shortest - slack:
+                break
+        else:
             return
         passed = line.passed.append
-        for ranked in line.rest:
+        for ranked in line:
             entry = ranked[2]
             size = entry.job.size
-            if size <= movable or (size <= room and gaps[size - 1] >= entry.expected - slack):
+            if size <= movable or (size <= room and seconds[size - 1] >= entry.expected - slack):
                 heappush(waiting, (ranked, number, line))
                 return
             passed(ranked)
 
-    def _shortest_of(self, kind: Kind) -> dict[int, float]:
-        """For each size of the jobs of a kind, for how many seconds the shortest one runs."""
-        entries = kind.entries
-        state = len(entries), next(reversed(entries), -1)  # an entry that is added has the greatest number
-        before, shortest = self._shortest.get(kind, ((0, -1), {}))
-        if before != state:
-            shortest = {}
-            for entry in entries.values():
-                size = entry.job.size
-                shortest[size] = min(shortest.get(size, math.inf), entry.expected)
-            self._shortest[kind] = state, shortest
-        return shortest
-
     def _may_fit(self, entry: Entry, state: State) -> bool:
         """Whether enough hosts stay free for as long as an entry needs them, one by one."""
-        gaps, size = self._gaps_of(entry.kind, state), entry.job.size
-        return len(gaps) >= size and gaps[size - 1] >= self._needed(entry, state)
-
-    def _gaps_of(self, kind: Kind, state: State) -> list[float]:
-        """For how many seconds the hosts with enough free for a kind have it, the longest first."""
-        gaps = self._gaps.get(kind)
-        if gaps is None:
-            lasting, amount, now = self._timeline.lasting, kind.amount, state.now
-            gaps = self._gaps[kind] = sorted((lasting(host, amount, now) for host in kind.fitting), reverse=True)
-        return gaps
+        seconds, size = self._gaps.seconds(entry.kind, state.now), entry.job.size
+        return len(seconds) >= size and seconds[size - 1] >= self._needed(entry, state)
 
     def _movable(self, kind: Kind) -> int:
-        """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
-
-        Where there is one reservation, that is exact.
-        """
-        if not self.settings.moves or not self.heads:
-            return 0
-        if len(self.heads) > 1:
-            return len(kind.fitting)
-        harmed = self._harmed(kind, list(self.heads.values()))
-        head = next(iter(self.heads.values()))
-        return len(kind.fitting) - len(harmed) + min(len(harmed), len(head.could) - head.job.size)
-
-    def _harmed(self, kind: Kind, heads: list[Entry]) -> dict[int, int]:
-        """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""
-        harmed = self._harm.get(kind)
-        if harmed is None:
-            harmed = self._harm[kind] = {}
-            for head in heads:
-                wanted = added(head.kind.amount, kind.amount)
-                for host, free in head.could.items():
-                    if host in kind.fitting and not fits(wanted, free):
-                        harmed[host] = harmed.get(host, 0) + 1
-        return harmed
+        """The most hosts of a job of a kind beside which reservations may have hosts enough, if they may move."""
+        return self._gaps.movable(kind) if self.settings.moves else 0
 
     def _spares(self, entry: Entry, hosts: list[int], state: State) -> bool:
         """Where no job may last beyond a reservation: whether an entry does not."""
@@ -436,21 +425,27 @@ class Planner:
         taken = set(hosts)
         return all(end <= head.start for head in self.heads.values() if taken & head.kind.hosts)
 
-    def _look_again(self) -> None:
-        """After a start, note what is free where the reservations could be."""
+    def _look_again(self) -> bool:
+        """After a start, note what is free where the reservations could be; whether it is more than before somewhere."""
+        has_more = False
         if not self.settings.moves:
-            return
+            return has_more
         for head in self.heads.values():
             amount, end = head.kind.amount, head.start + head.expected
             own = set(head.reserved)
-            could: dict[int, Amount] = {}
-            for host in head.could:
+            changed = self._timeline.changed_since(head.could, self._looked.get(head.number, -1))
+            for host in changed:
                 free = self._timeline.least(host, head.start, end)
                 if host in own:
                     free = added(free, amount)
+                has_more |= not fits(free, head.could[host])
                 if fits(amount, free):
-                    could[host] = free
-            head.could = could
+                    head.could[host] = free
+                else:
+                    del head.could[host]
+            self._looked[head.number] = self._timeline.changes
+            self._gaps.moved += bool(changed)
+        return has_more
 
     def _beside_moved(self, entry: Entry, state: State) -> list[int] | None:
         """Hosts on which an entry can start if reservations move to other hosts, at the same times; or None."""
@@ -463,7 +458,7 @@ class Planner:
         if not heads:
             return None
         amount, count = entry.kind.amount, entry.job.size
-        harmed = self._harmed(entry.kind, list(self.heads.values()))
+        harmed = self._gaps.harmed(entry.kind)
         kept = [(head, head.start, head.reserved, head.could) for head in heads]
         for head in heads:
             self._release(head)
@@ -476,12 +471,13 @@ class Planner:
             moved = all(self._reserve(head, state, start) for head, start, _, _ in kept)
             self._timeline.give_back(chosen, state.now, end, amount)
         if moved:
+            self._has_moved = True
             return chosen
         for head, *_ in kept:
             self._release(head)
         for head, start, reserved, could in kept:
             self._put(head, start, reserved)
-            head.could = could
+            head.could = could  # when it was looked at is not known any more: look at all of it again
         return None
 
     @staticmethod

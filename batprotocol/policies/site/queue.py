@@ -41,6 +41,8 @@ class SiteQueue:
         self.jobs: dict[str, SiteJob] = {}
         self.partitions: dict[str, int] = {}
         """The number of entries in each partition that has some."""
+        self.joined = 0
+        """How many jobs have joined."""
 
     def _new_ranking(self) -> Ranking | None:
         """An empty ranking in the order of the queue; None if each decision sorts all entries."""
@@ -76,6 +78,7 @@ class SiteQueue:
     def add(self, job: SiteJob) -> None:
         """A job waits, in all of its partitions."""
         self.jobs[job.id] = job
+        self.joined += 1
         for entry in job.entries:
             if not entry.kind.entries:  # nobody kept it up to date
                 for host in entry.kind.hosts:

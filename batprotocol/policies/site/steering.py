@@ -217,8 +217,6 @@ class _Plan(Planner):
         """Drop all reservations."""
         for head in list(self.heads.values()):
             self._release(head)
-        self._gaps.clear()
-        self._harm.clear()
 
     def reserve(self, job: SiteJob, state: State) -> None:
         """Reserve hosts for a job in the partition in which it can start first, if the settings say so."""

@@ -26,9 +26,13 @@ class Timeline:
     Args:
         capacity: what each host has, by its number.
         now: the first time, in seconds.
+
+    Attributes:
+        changes: how often the future has changed.
     """
 
     def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
+        self.changes = 0
         self._times: dict[int, list[float]] = {}
         self._free: dict[int, list[Amount]] = {}
         self.restart(capacity, now)
@@ -42,7 +46,9 @@ class Timeline:
         """
         self._times = {host: [now] for host in capacity}
         self._free = {host: [amount] for host, amount in capacity.items()}
-        self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `lasting`
+        self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
+        self.changes += 1
+        self._changed = dict.fromkeys(capacity, self.changes)
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
@@ -63,10 +69,12 @@ class Timeline:
     def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount) -> None:
         if end <= begin:
             return
+        self.changes += 1
         for host in hosts:
             times, free = self._times[host], self._free[host]
             if end <= times[0]:
                 continue
+            self._changed[host] = self.changes
             self._until[host].clear()
             first = self._cut(times, free, begin)
             last = self._cut(times, free, end) if end < math.inf else len(times)
@@ -96,8 +104,21 @@ class Timeline:
         amounts = free[first:last]
         return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
 
+    def last_change(self, hosts: Iterable[int]) -> int:
+        """The number that `changes` was when one of these hosts changed last; 0 without hosts."""
+        return max(map(self._changed.__getitem__, hosts), default=0)
+
+    def changed_since(self, hosts: Iterable[int], changes: int) -> list[int]:
+        """Those of these hosts that have changed since `changes` was a number."""
+        changed = self._changed
+        return [host for host in hosts if changed[host] > changes]
+
     def lasting(self, host: int, amount: Amount, now: float) -> float:
         """How many seconds an amount stays free on a host from now on; 0 if it is not free now."""
+        return max(self.until(host, amount, now) - now, 0.0)
+
+    def until(self, host: int, amount: Amount, now: float) -> float:
+        """The time until which an amount stays free on a host from now on; `now` or earlier if it is not free now."""
         known = self._until[host]
         until = known.get(amount, -math.inf)
         if until <= now:
@@ -108,7 +129,7 @@ class Timeline:
                     until = times[place]
                     break
             known[amount] = until
-        return max(until - now, 0.0)
+        return until
 
     def earliest(
         self,
