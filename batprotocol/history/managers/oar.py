@@ -19,7 +19,7 @@ __all__ = ["read_oar"]
 
 _BEGIN: Final = re.compile(r'([ \t]{1,40})"([0-9]{1,18})"[ \t]{0,9}:[ \t]{0,9}\{[ \t]{0,9}', re.ASCII)
 _LONGEST: Final = 1 << 25
-_HEAD: Final = 10_000_000  # lines before the first job
+_INDENTS: Final = 1_000  # spaces before begins and ends of objects that are distinguished
 _DAMAGED: Final = "the JSON of the job is damaged"
 _KEYS: Final = {
     "array": ("array_id",),
@@ -85,20 +85,38 @@ def read_oar(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
             )
 
 
+def _indent(source: Source) -> str:
+    """The spaces before the jobs: the fewest that are before a begin and an end, as objects in a job have more.
+
+    A damaged line alone has no end with as many spaces.
+    """
+    begins: set[str] = set()
+    ends: set[str] = set()
+    for _, line in source.lines():
+        if line.startswith((" ", "\t")) and len(begins) + len(ends) < _INDENTS:
+            if line.strip(" \t,") == "}":
+                ends.add(line[: line.index("}")])
+            elif (found := _BEGIN.fullmatch(line)) is not None:
+                begins.add(found[1])
+    return min(begins & ends or begins, key=len, default="")
+
+
 def _objects(source: Source, left_out: LeftOut) -> Iterator[tuple[int, str]]:
     """The jobs as texts, with the lines at which they begin. One that has no end is an empty text."""
-    begin, closing, size, id = 0, ("", ""), 0, ""
+    indent = _indent(source)
+    closing = (f"{indent}}}", f"{indent}}},")
+    begin, size, id = 0, 0, ""
     lines: list[str] = []
     for number, line in source.lines(left_out):
         if begin and line.rstrip() in closing:
             yield begin, f'{{"id":{id},{"".join(lines)}}}' if lines else ""
             begin, lines = 0, []
             continue
-        found = _BEGIN.fullmatch(line) if line.startswith((" ", "\t")) else None
-        if found is not None and (not begin or closing[0] == f"{found[1]}}}"):
+        found = _BEGIN.fullmatch(line) if indent and line.startswith(indent) else None
+        if found is not None and found[1] == indent:
             if begin:
                 yield begin, ""
-            begin, closing, id = number, (f"{found[1]}}}", f"{found[1]}}},"), found[2].lstrip("0") or "0"
+            begin, id = number, found[2].lstrip("0") or "0"
             lines, size = [], 0
         elif begin and size <= _LONGEST:
             lines.append(line)
