@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -19,7 +20,8 @@ __all__ = ["read_oar"]
 
 _BEGIN: Final = re.compile(r'([ \t]{1,40})"([0-9]{1,18})"[ \t]{0,9}:[ \t]{0,9}\{[ \t]{0,9}', re.ASCII)
 _LONGEST: Final = 1 << 25
-_INDENTS: Final = 1_000  # spaces before begins and ends of objects that are distinguished
+_INDENTS: Final = 100  # different spaces before objects
+_SUBMISSIONS: Final = ('"submissionTime"', '"submission_time"')
 _DAMAGED: Final = "the JSON of the job is damaged"
 _KEYS: Final = {
     "array": ("array_id",),
@@ -86,19 +88,22 @@ def read_oar(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
 
 
 def _indent(source: Source) -> str:
-    """The spaces before the jobs: the fewest that are before a begin and an end, as objects in a job have more.
+    """The spaces before the jobs: those of most objects that have a time of submission.
 
-    A damaged line alone has no end with as many spaces.
+    So neither damaged lines nor objects in jobs count as jobs.
     """
-    begins: set[str] = set()
-    ends: set[str] = set()
-    for _, line in source.lines():
-        if line.startswith((" ", "\t")) and len(begins) + len(ends) < _INDENTS:
-            if line.strip(" \t,") == "}":
-                ends.add(line[: line.index("}")])
-            elif (found := _BEGIN.fullmatch(line)) is not None:
-                begins.add(found[1])
-    return min(begins & ends or begins, key=len, default="")
+    begins: dict[str, int] = {}
+    found: Counter[str] = Counter()
+    for number, line in source.lines():
+        if not line.startswith((" ", "\t")):
+            continue
+        text = line.lstrip(" \t")
+        if text.startswith(_SUBMISSIONS):
+            around = [each for each in begins if len(each) < len(line) - len(text)]
+            found.update([max(around, key=lambda each: begins[each])] if around else [])
+        elif len(begins) < _INDENTS and text.startswith('"') and (begin := _BEGIN.fullmatch(line)) is not None:
+            begins[begin[1]] = number
+    return found.most_common(1)[0][0] if found else min(begins, key=len, default="")
 
 
 def _objects(source: Source, left_out: LeftOut) -> Iterator[tuple[int, str]]:
