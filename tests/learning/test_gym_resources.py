@@ -31,8 +31,9 @@ from shared_hosts import (
     workloads,
 )
 
+from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.policies import Order, Policy, SiteRules, State, WaitingJob, named
-from batprotocol.simulator import JobRow, Workload, described_platform, simulate
+from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True
 
@@ -131,6 +132,22 @@ def test_a_job_may_be_backfilled_if_it_does_not_delay_the_first(workload: Worklo
         _, _, _, _, info = env.step(int(chance.choice(np.flatnonzero(info["action_mask"]))))
     for (job, before), start in promised.items():
         assert env.world.starts[job] <= start or before < sum(other < job for other in env.world.started)
+
+
+def test_jobs_without_a_walltime_are_killed_when_their_time_in_the_partition_is_over() -> None:
+    """The reward knows it, too: a job is as slow as its time shows."""
+    rules = SiteRules.of({"partitions": {"p": {"hosts": "ALL", "max_time": 10}}})
+    profile = DelayProfile(100.0)
+    jobs = [StaticJob(str(number), 0.0, 4, profile, extra_data='{"cores": 1}') for number in range(3)]
+    env = made(Workload(jobs, {}), rules=rules, reward="waiting", reward_at="step")
+    _, info = env.reset(seed=0)
+    is_over, total = False, 0.0
+    while not is_over:
+        _, reward, is_over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        total += reward
+    assert [(row.starting_time, row.execution_time) for row in env.rows()] == [(0, 10), (0, 10), (10, 10)]
+    assert {row.final_state for row in env.rows()} == {FinalJobState.COMPLETED_KILLED}
+    assert total == pytest.approx(env.value())
 
 
 # Policies

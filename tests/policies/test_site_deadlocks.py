@@ -96,8 +96,8 @@ def test_a_rejection_lets_others_start_at_once() -> None:
     assert starts(rows) == {"runs": 0, "late": None, "other": 40}
 
 
-def test_a_job_starts_at_its_reservation_though_nothing_else_happens_then() -> None:
-    """A reservation before it is given up, as a limit keeps its job from starting."""
+def test_a_job_starts_when_a_reservation_before_it_is_given_up() -> None:
+    """A reservation before it is given up late in the plan, as a limit keeps its job from starting."""
     tables = {
         "partitions": {"p": {"hosts": "n0", "default": True}, "q": {"hosts": "n0"}, "r": {"hosts": "n1"}},
         "per_user": {"running": 1},
@@ -109,7 +109,7 @@ def test_a_job_starts_at_its_reservation_though_nothing_else_happens_then() -> N
         job("other", 6, 1, 900, 900, partition="r", user="u"),
     ]
     rows = run(jobs, Policy(SJF(), EASY(), site=SiteRules.of(tables)))
-    assert starts(rows) == {"runs": 0, "first": 906, "short": 20, "other": 6}
+    assert starts(rows) == {"runs": 0, "first": 906, "short": 10, "other": 6}
 
 
 @pytest.mark.parametrize("running", ["low", "high"])

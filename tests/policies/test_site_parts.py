@@ -351,11 +351,12 @@ class Machine:
 
     def entry(self, size: int, cores: int, partition: str, **data: Any) -> Entry:
         job = waiting(f"w0!{len(self.running)}", size, cores=cores, **data)
-        job.cores = size * cores
         amount = self.pool.amount(needs_of(job.request, size), False)
         kind = Kind(amount, frozenset(self.pool.capacity), self.pool.free)
         tier = self.rules.partitions[partition].tier
-        return Entry(job, partition, tier, kind, len(self.running))
+        entry = Entry(job, partition, tier, kind, len(self.running))
+        entry.cores = size * cores
+        return entry
 
     def run(self, hosts: list[int], cores: int, partition: str, started: float = 0.0, **data: Any) -> SiteRunning:
         entry = self.entry(len(hosts), cores, partition, **data)

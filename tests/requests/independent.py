@@ -12,68 +12,20 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from asked import Host, Needs, gives, needs_of, satisfied, ways
+from asked import Host, needs_of, ways
+from lives import JUST, KILLED, LATE, REJECTED, Job, Run
 
-from batprotocol.model import FinalJobState, parse_hosts
+from batprotocol.model import parse_hosts
 
-__all__ = ["LATE", "Check", "Run"]
+__all__ = ["LATE", "Check"]
 
-LATE = 0.02
-"""Seconds by which messages and calls are late."""
-JUST = 1e-6
-"""Seconds by which sums of floats differ."""
 DECISIVE = (
     *("partition", "begin", "deadline", "constraint", "tasks", "cores", "memory", "gres", "exclusive"),
     *("contiguous", "dependency", "array", "reservation"),
 )
 """The keys of which one makes a policy without rules look at partitions."""
-DONE, KILLED, REJECTED = (
-    FinalJobState.COMPLETED_SUCCESSFULLY,
-    FinalJobState.COMPLETED_KILLED,
-    FinalJobState.REJECTED,
-)
-
-
-@dataclass
-class Run:
-    """A life of a job."""
-
-    first: str
-    number: int
-    row: Any
-    start: float
-    end: float
-    hosts: tuple[int, ...]
-    taken: Any = None
-
-
-@dataclass
-class Job:
-    """A job of the workload: what it asks for, and its lives."""
-
-    id: str
-    place: int
-    submitted: float
-    size: int
-    walltime: float
-    asks: dict[str, Any]
-    runs: list[Run] = field(default_factory=list)
-    is_rejected: bool = False
-
-    @property
-    def start(self) -> float:
-        return self.runs[0].start if self.runs else math.inf
-
-    @property
-    def end(self) -> float:
-        return self.runs[-1].end if self.runs else math.inf
-
-    @property
-    def is_done(self) -> bool:
-        return bool(self.runs) and self.runs[-1].row.final_state is DONE
 
 
 class Check:
@@ -253,10 +205,19 @@ class Check:
             job = self.jobs[run.first]
             begin = max(job.submitted, self.moment(job.asks.get("begin", 0), job))
             assert run.start >= begin - LATE, f"{job.id} starts before {begin}"
-            assert run.end - run.start <= job.walltime + LATE
+            assert run.end - run.start <= self.time_limit(run) + LATE
             deadline = self.moment(job.asks.get("deadline", 1e9), job)
             walltime = 0.0 if job.walltime == math.inf else job.walltime
             assert run.start + walltime <= deadline + LATE, f"{job.id} misses its deadline"
+
+    def time_limit(self, run: Run) -> float:
+        """The walltime of a job, or the time that its partition and its quality of service give to jobs without one."""
+        job = self.jobs[run.first]
+        if job.walltime < math.inf:
+            return job.walltime
+        table = self.table(run.taken.partition if run.taken else "")
+        longest = min(table.get("max_time", math.inf), self.quality(job).get("max_time", math.inf))
+        return min(float(table.get("default_time", math.inf)), longest)
 
     # Limits
 
@@ -277,20 +238,15 @@ class Check:
         yield ("qos user", qos, user), quality.get("per_user", {})
         yield ("qos account", qos, account), quality.get("per_account", {})
 
-    def counts(self, job: Job) -> dict[str, int]:
-        """The amounts by which limits count a job: of whole hosts, the cores of the smallest that it can have."""
+    def counts(self, job: Job, place: str, hosts: Iterable[int]) -> dict[str, int]:
+        """The amounts by which limits count a job on some hosts of a partition."""
         needs = needs_of(job.asks, job.size)
-        cores = needs.cores * job.size
-        if needs.is_whole:
-            place = next(name for name in self.names(job) if self.can_run_in(job, name))
-            able = [host.cores for _, host in self.inside(place) if self.is_able(job, host, needs)]
-            cores = sum(sorted(able)[: job.size])
+        is_whole = needs.is_whole or self.table(place).get("exclusive")
+        cores = sum(self.hosts[host].cores if is_whole else needs.cores for host in hosts)
         return {"running": 1, "hosts": job.size, "cores": cores, "gpus": sum(needs.gpus.values()) * job.size}
 
-    @staticmethod
-    def is_able(job: Job, host: Host, needs: Needs) -> bool:
-        constraint = job.asks.get("constraint", "")
-        return gives(host, needs) and ("*" in constraint or "[" in constraint or satisfied(constraint or None, [host]))
+    def counts_of(self, run: Run) -> dict[str, int]:
+        return self.counts(self.jobs[run.first], run.taken.partition if run.taken else "", run.hosts)
 
     def limits(self) -> None:
         for scope, limits, runs in self._by_scope():
@@ -298,7 +254,7 @@ class Check:
                 now = [each for each in runs if each.start <= run.start < each.end - JUST]
                 for key in ("running", "hosts", "cores", "gpus"):
                     if key in limits:
-                        used = sum(self.counts(self.jobs[each.first])[key] for each in now)
+                        used = sum(self.counts_of(each)[key] for each in now)
                         names = ", ".join(each.first for each in now)
                         assert used <= limits[key], f"{names} have {used} {key} at {run.start}, {scope}: {limits[key]}"
 
@@ -431,6 +387,9 @@ class Check:
             job = self.jobs[victim.first]
             if victim.row.final_state is not KILLED:
                 continue
+            if job.walltime == math.inf and victim.end - victim.start >= self.time_limit(victim):
+                assert victim is job.runs[-1], f"{job.id} was killed at its limit and should not run again"
+                continue
             decided = victim.end - self._rules(victim)[0].get("grace", 0.0)
             above = [
                 other
@@ -474,8 +433,17 @@ class Check:
                 return True
         if "reservation" in job.asks or not any(self.can_run_in(job, name) for name in self.names(job)):
             return True
-        counts = self.counts(job)
-        return any(counts[key] > limits.get(key, math.inf) for _, limits in self.scopes(job) for key in counts)
+        ways_to_run = (
+            self.counts(job, name, hosts)
+            for name in self.names(job)
+            if self.may_use(job, name)
+            for hosts in ways(job.asks, self.inside(name), job.size)
+        )
+        scopes = [limits for _, limits in self.scopes(job)]
+        return not any(
+            all(counts[key] <= limits.get(key, math.inf) for limits in scopes for key in counts)
+            for counts in ways_to_run
+        )
 
     def _may_be_refused(self, job: Job, reason: str) -> bool:
         if "wait already" in reason and not reason.startswith("it waits for"):

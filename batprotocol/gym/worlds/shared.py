@@ -139,6 +139,9 @@ class Shared(Simulated):
     def _look_around(self) -> None:
         """Let jobs enter the queue whose time has come, and remove those that were rejected."""
         self.site.passed()
+        if self.site.over:
+            self._decisions.append(_Kill(tuple(self.site.over)))
+            self.site.over.clear()
         rejected = self.site.rejected
         if len(rejected) > len(self.rejected):
             for job in [self._names[id] for id in list(rejected)[len(self.rejected) :]]:
@@ -245,6 +248,7 @@ class Shared(Simulated):
         """A job has started on the site."""
         job = self._names[running.waited.id]
         self.allocations[job] = running.hosts
+        self.lasts[job] = min(self.lasts[job], running.entry.limit)  # NaN stays NaN
         mapping = mapping_of(running.entry.job, running.members)
         self._decisions.append(Execute(running.waited.id, running.hosts, None if mapping is None else tuple(mapping)))
         super().start(job)
@@ -291,6 +295,15 @@ class _Call(NamedTuple):
 
     def add_to(self, builder: MessageBuilder) -> None:
         builder.add_call_me_later(f"gym-{self.time}", OneShot(math.ceil(self.time * 1000), TimeUnit.Millisecond))
+
+
+class _Kill(NamedTuple):
+    """A decision to kill jobs."""
+
+    job_ids: tuple[str, ...]
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        builder.add_kill_jobs(list(self.job_ids))
 
 
 class _Reject(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, islice
 from typing import Any, Final
 
 from batprotocol.policies.allocations import best_fitting
@@ -69,6 +70,41 @@ class Chooser:
                     return chosen
             return None
         return self._counted(hosts, count, request, free, first)
+
+    def within(
+        self, hosts: Iterable[int], count: int, request: Request, capacity: Mapping[int, Amount], most: float
+    ) -> list[int] | None:
+        """Of the hosts that a job can have for itself, some of which any have together so many cores at most.
+
+        The largest ones are left out, as few as is enough. If the job asks for something of all hosts together that the
+        rest does not have, these are hosts for it alone. Of large machines, not all sets of hosts are tried.
+
+        Args:
+            hosts: the hosts that have what it asks for.
+            count: how many it asks for.
+            request: what it asks for.
+            capacity: what there is on each host.
+            most: the most cores.
+
+        Returns:
+            The hosts, or None if there are none.
+        """
+        ordered = sorted(hosts, key=lambda host: (capacity[host][1], host))
+        cores = [capacity[host][1] for host in ordered]
+        rest = len(ordered)
+        while rest >= count and sum(cores[rest - count : rest]) > most:
+            rest -= 1
+        if self.choose(sorted(ordered[:rest]), count, request, capacity) is not None:
+            return ordered[:rest]
+        groups: Iterable[Sequence[int]] = combinations(ordered, count)
+        if request.contiguous:
+            groups = (run[place : place + count] for run in runs(ordered) for place in range(len(run) - count + 1))
+        for group in islice(groups, _MOST_TRIES):
+            if sum(capacity[host][1] for host in group) <= most:
+                chosen = self.choose(sorted(group), count, request, capacity)
+                if chosen is not None:
+                    return chosen
+        return None
 
     def _counted(
         self,

@@ -26,9 +26,13 @@ from batprotocol.policies.site.membership import (
     ANY,
     anywhere,
     default_of,
+    longest_of_qos,
     mapping_of,
     partitions_of,
+    refusal_of_deadline,
+    refusal_of_names,
     refusal_of_partition,
+    time_limit,
 )
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.pool import Pool
@@ -39,7 +43,7 @@ from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.policies.site.settings import settings_of
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Allocated, Dependencies, Request, read_request
+from batprotocol.requests import Allocated, Dependencies, read_request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
@@ -164,7 +168,7 @@ class Site:
         adopted.end = running.end
         self._pool.take(members, kind.amount)
         self._timeline.take(members, self._state.now, adopted.end, kind.amount)
-        self._usage.runs(job, 1)
+        self._usage.runs(adopted, 1)
         self._starts = max(self._starts, running.place + 1)
         self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
@@ -188,10 +192,10 @@ class Site:
             return (
                 f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
             )
-        refusal = self._refusal_of_names(request)
+        refusal = refusal_of_names(self.rules, request)
         if refusal is not None:
             return refusal
-        longest = self._qos_time(request)
+        longest = longest_of_qos(self.rules, request)
         if longest < job.walltime < math.inf:
             return f"its walltime is {job.walltime:g} s, and QOS {request.qos} allows {longest:g} s"
         names = request.partition or self._default
@@ -207,31 +211,11 @@ class Site:
             why = why or reason
         if not job.entries:
             return why or "no partition takes it"
-        amount = job.entries[0].kind.amount
-        job.amount = amount
-        job.cores = size * (needs.cores or 1) if not job.is_whole else 0
-        if job.is_whole:
-            cheapest = sorted(self._pool.capacity[host][1] for host in job.entries[0].kind.hosts)[:size]
-            job.cores = sum(cheapest)
+        kind = job.entries[0].kind
+        job.amount = kind.amount
+        job.cores = self._pool.cores_of(kind.hosts, size, self._pool.amount(needs, job.is_whole))[0]
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
-        return self._refusal_of_deadline(job, job.submitted)
-
-    def _refusal_of_names(self, request: Request) -> str | None:
-        rules = self.rules
-        if rules.qos and request.qos is not None and request.qos not in rules.qos:
-            return f"there is no QOS {request.qos!r}; there are {', '.join(sorted(rules.qos))}"
-        if rules.accounts and request.account is not None and request.account not in rules.accounts:
-            return f"there is no account {request.account!r}; there are {', '.join(sorted(rules.accounts))}"
-        return None
-
-    def _refusal_of_deadline(self, job: SiteJob, now: float) -> str | None:
-        deadline = job.request.deadline
-        if deadline is None:
-            return None
-        begin = now if job.request.begin is None else max(now, job.request.begin.of(job.submitted))
-        end = begin + (0.0 if math.isinf(job.walltime) else job.walltime)
-        latest = deadline.of(job.submitted)
-        return f"it would end at {end:g} s at the earliest, and its deadline is {latest:g} s" if end > latest else None
+        return refusal_of_deadline(job, job.submitted)
 
     def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
         request, size = job.request, job.size
@@ -246,20 +230,22 @@ class Site:
         if self._chooser.choose(sorted(eligible), size, request, self._pool.capacity) is None:
             return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
         amount = self._pool.amount(needs_of(request, size), whole)
+        most, scope = self._usage.most_cores(job)
+        if whole and most < math.inf:
+            within = self._chooser.within(eligible, size, request, self._pool.capacity, most)
+            if within is None:
+                return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
+            eligible = frozenset(within)
         kind = self.queue.kind(amount, eligible)
         self._numbers += 1
         entry = Entry(job, name, partition.tier, kind, self._numbers)
+        entry.cores = self._pool.cores_of(eligible, size, amount)[1]
         expected = self._walltimes.expected(job, self._state)
         job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
-        longest = min(partition.max_time, self._qos_time(request))
-        default = longest if partition.default_time is None else partition.default_time
-        entry.expected = job.expected if job.expected < math.inf else default
+        entry.limit = time_limit(job, partition, self.rules)
+        entry.expected = min(job.expected, entry.limit)
         job.entries.append(entry)
         return None
-
-    def _qos_time(self, request: Request) -> float:
-        qos = None if request.qos is None else self.rules.qos.get(request.qos)
-        return math.inf if qos is None else qos.max_time
 
     def _look_at(self, job: SiteJob) -> bool:
         """Whether a held job joins the queue now. Otherwise, its time is noted, or it is rejected."""
@@ -267,7 +253,7 @@ class Site:
         verdict = self._dependencies.verdict(job.first_id)
         begin = job.request.begin
         since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
-        refusal = verdict.never or self._refusal_of_deadline(job, state.now)
+        refusal = verdict.never or refusal_of_deadline(job, state.now)
         if refusal is not None:
             self._drop(job)
             self._reject(job, refusal)
@@ -322,21 +308,45 @@ class Site:
                 changed |= self._look_at(self._held[job_id])
             elif job_id in self.queue.jobs:
                 job = self.queue.jobs[job_id]
-                refusal = self._refusal_of_deadline(job, state.now + state.resolution)
+                refusal = refusal_of_deadline(job, state.now + state.resolution)
                 if refusal is not None:
                     self._drop(job)
                     self._reject(job, refusal)
                     changed = True
+            elif job_id in self._running:
+                self._end_at_limit(self._running[job_id])
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
-            self._actions.kill([job_id for job_id in job_ids if job_id in self._running])
+            self._kill(job_id for job_id in job_ids if job_id in self._running)
         joined, self._joined = self._joined, False
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
 
+    def _end_at_limit(self, job: SiteRunning) -> None:
+        """Kill a job without a walltime whose time in its partition is over. It does not run again."""
+        now = self._state.now + self._state.resolution / 2
+        if math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
+            if not job.is_killed:
+                job.is_giving_way = False
+            self._kill([job.waited.id])
+
+    def _kill(self, job_ids: Iterable[str]) -> None:
+        """Kill running jobs, each once."""
+        killed = [job_id for job_id in job_ids if not self._running[job_id].is_killed]
+        for job_id in killed:
+            self._running[job_id].is_killed = True
+        self._actions.kill(killed)
+
+    def _next_time(self) -> float:
+        """When a job is to be looked at again; infinity: never."""
+        times, there = self._times, (self._held, self.queue.jobs, self._running)
+        while times and not any(times[0][2] in jobs for jobs in there):
+            heappop(times)
+        return times[0][0] if times else math.inf
+
     def wakes_at(self) -> float:
         """When something happens without an event; infinity: never."""
-        times = self._times[0][0] if self._times else math.inf
+        times = self._next_time()
         graces = self._graces[0][0] if self._graces else math.inf
         return min(times, graces, self._planner.wakes_at(self._state))
 
@@ -357,7 +367,7 @@ class Site:
         if job.end > state.now:
             self._timeline.give_back(job.members, state.now, job.end, amount)
         self._planner.freed(job.members)
-        self._usage.runs(entry.job, -1)
+        self._usage.runs(job, -1)
         if self.priorities is not None:
             self.priorities.ended(job, state.now)
         again = self._runs_again(job, ended, progress)
@@ -373,7 +383,7 @@ class Site:
         mode = self._preempting.mode_of(job)
         if mode == "cancel" or waited.request.requeue is False:
             return False
-        if self._refusal_of_deadline(waited, self._state.now) is not None:
+        if refusal_of_deadline(waited, self._state.now) is not None:
             return False
         life = self._lives.next(waited, progress if mode == "checkpoint" else None)
         self._actions.register(life.id, life.job, life.new_profile)
@@ -396,8 +406,8 @@ class Site:
         ]
         extended = False
         for job in late:
-            end = job.started + job.waited.walltime
-            if end > job.end and not job.is_giving_way:
+            end = job.started + job.entry.limit
+            if end > job.end and not (job.is_giving_way or job.is_killed):
                 state.move(job, end)
                 extended = True
         if extended:
@@ -431,7 +441,7 @@ class Site:
             self._start(entry, hosts, started)
 
     def _is_allowed(self, entry: Entry) -> bool:
-        return not self._usage.blocked(entry.job)
+        return not self._usage.blocked(entry)
 
     def _start(self, entry: Entry, hosts: list[int], started: Callable[[SiteRunning], None]) -> None:
         state, job = self._state, entry.job
@@ -445,10 +455,12 @@ class Site:
         self.queue.changed(hosts)
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
-        running.priority = self.queue.priority(entry)
+        running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, amount)
+        if entry.limit < job.walltime:  # Batsim does not know it
+            heappush(self._times, (state.now + entry.limit, job.number, job.id))
         self._starts += 1
         self._timeline.take(hosts, state.now, running.end, amount)
-        self._usage.runs(job, 1)
+        self._usage.runs(running, 1)
         if self.priorities is not None:
             self.priorities.started(running, state.now)
         self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
@@ -475,7 +487,7 @@ class Site:
                 self._graces.append((now + grace, job_ids))
                 self._graces.sort()
             else:
-                self._actions.kill(job_ids)
+                self._kill(job_ids)
         self._planner.claimed(entry, found.hosts, now)
         return True
 

@@ -24,7 +24,7 @@ class SiteJob(WaitingJob):
         request: what it asks for.
         amount: what it takes of each of its hosts.
         is_whole: whether it has its hosts for itself.
-        cores: the cores that it takes of all hosts together.
+        cores: the cores that it takes of all hosts together, at the least.
         gpus: the generic resources named `gpu` that it takes of all hosts together.
         entries: its entries in the queue, one for each partition that it can run in.
         first_id: its id when it was submitted first; it has another one when it runs again.
@@ -120,12 +120,16 @@ class Entry:
         kind: the jobs that it is alike.
         number: a number that no other entry has.
         expected: seconds that the job is expected to run there.
+        limit: seconds after which it is killed there; infinity: never.
+        cores: the most cores that it can take there of all hosts together.
         start: the time of its reservation; infinity if it has none.
         reserved: the hosts of its reservation.
         could: the hosts that were possible for its reservation, with what was free on them then.
     """
 
-    __slots__ = ("could", "expected", "job", "kind", "number", "partition", "reserved", "start", "tier")
+    __slots__ = (
+        *("cores", "could", "expected", "job", "kind", "limit", "number", "partition", "reserved", "start", "tier"),
+    )
 
     def __init__(self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int) -> None:
         self.job = job
@@ -134,6 +138,8 @@ class Entry:
         self.kind = kind
         self.number = number
         self.expected = job.expected
+        self.limit = job.walltime
+        self.cores = 0
         self.start = math.inf
         self.reserved: list[int] = []
         self.could: dict[int, Amount] = {}
@@ -145,17 +151,20 @@ class SiteRunning(RunningJob):
     Attributes:
         entry: the entry of the queue by which it started.
         members: the numbers of its hosts.
+        cores: the cores that it takes of all hosts together.
         is_giving_way: whether it is being preempted.
+        is_killed: whether it was killed, and has not ended yet.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 
-    __slots__ = ("entry", "is_giving_way", "members", "priority")
+    __slots__ = ("cores", "entry", "is_giving_way", "is_killed", "members", "priority")
 
     def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
         super().__init__(entry.job, hosts, started, place)
         self.entry = entry
         self.members = members
-        self.is_giving_way = False
+        self.cores = entry.cores
+        self.is_giving_way = self.is_killed = False
         self.priority: float = entry.job.request.priority or 0
         self.end = started + entry.expected
 

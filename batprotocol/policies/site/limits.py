@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from batprotocol.policies.site.rules import Limits, SiteRules
 
 if TYPE_CHECKING:
-    from batprotocol.policies.site.jobs import SiteJob
+    from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 
 __all__ = ["Usage"]
 
@@ -58,7 +59,7 @@ class Usage:
             scope = f"{kind} {name}".strip()
             for number, what in enumerate(("running", "hosts", "cores", "gpus")):
                 most = getattr(limits, what)
-                asked = self._amounts(job)[number]
+                asked = _amounts(job, job.cores)[number]
                 if most is not None and asked > most:
                     noun = "jobs" if what == "running" else "GPUs" if what == "gpus" else what
                     return f"it asks for {asked} {noun}, and {scope} can have {most}"
@@ -66,31 +67,41 @@ class Usage:
                 return f"{limits.waiting} jobs of {scope} wait already"
         return None
 
-    def blocked(self, job: SiteJob) -> bool:
-        """Whether limits keep a job from starting now."""
+    def most_cores(self, job: SiteJob) -> tuple[float, str]:
+        """The most cores that a job can have, and who can have them; infinity if they are not limited."""
+        found = ((scope, limits.cores) for scope, limits in self._scopes(job))
+        return min(
+            ((float(cores), f"{kind} {name}".strip()) for (kind, name), cores in found if cores is not None),
+            default=(math.inf, ""),
+        )
+
+    def blocked(self, entry: Entry) -> bool:
+        """Whether limits keep a job from starting in a partition now, on whichever hosts it gets."""
+        job = entry.job
         for scope, limits in self._scopes(job):
             used = self._running[scope]
             most = limits.running, limits.hosts, limits.cores, limits.gpus
-            for has, more, limit in zip(used, self._amounts(job), most, strict=True):
+            for has, more, limit in zip(used, _amounts(job, entry.cores), most, strict=True):
                 if limit is not None and has + more > limit:
                     return True
         return False
-
-    @staticmethod
-    def _amounts(job: SiteJob) -> tuple[int, int, int, int]:
-        return 1, job.size, job.cores, job.gpus
 
     def waits(self, job: SiteJob, change: int) -> None:
         """A job waits (1), or waits no longer (-1)."""
         for scope, _ in self._scopes(job):
             self._waiting[scope] += change
 
-    def runs(self, job: SiteJob, change: int) -> None:
+    def runs(self, running: SiteRunning, change: int) -> None:
         """A job runs (1), or runs no longer (-1)."""
+        job = running.entry.job
         for scope, _ in self._scopes(job):
             used = self._running[scope]
-            for place, more in enumerate(self._amounts(job)):
+            for place, more in enumerate(_amounts(job, running.cores)):
                 used[place] += change * more
+
+
+def _amounts(job: SiteJob, cores: int) -> tuple[int, int, int, int]:
+    return 1, job.size, cores, job.gpus
 
 
 def _nothing() -> list[int]:

@@ -1,4 +1,4 @@
-"""The partitions of a site: the hosts of each, the jobs that it takes, and the hosts of the tasks of a job."""
+"""The partitions of a site: the hosts of each, the jobs that it takes and for how long, and the hosts of tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.requests import Request, expanded_names
 from batprotocol.requests import Site as Machine
 
-__all__ = ["ANY", "anywhere", "default_of", "mapping_of", "partitions_of", "refusal_of_partition"]
+__all__ = [
+    *("ANY", "anywhere", "default_of", "longest_of_qos", "mapping_of", "partitions_of", "refusal_of_deadline"),
+    *("refusal_of_names", "refusal_of_partition", "time_limit"),
+]
 
 ANY: Final = Partition()
 """A partition without limits."""
@@ -73,6 +76,44 @@ def refusal_of_partition(name: str, partition: Partition, job: SiteJob) -> str |
         if allowed is not None and str(value) not in allowed:
             return f"partition {name} is for {what} {', '.join(allowed)}, and its {what} is {value}"
     return None
+
+
+def refusal_of_names(rules: SiteRules, request: Request) -> str | None:
+    """Why the rules do not know a name of a request, as the end of a sentence; None if they know all."""
+    if rules.qos and request.qos is not None and request.qos not in rules.qos:
+        return f"there is no QOS {request.qos!r}; there are {', '.join(sorted(rules.qos))}"
+    if rules.accounts and request.account is not None and request.account not in rules.accounts:
+        return f"there is no account {request.account!r}; there are {', '.join(sorted(rules.accounts))}"
+    return None
+
+
+def refusal_of_deadline(job: SiteJob, now: float) -> str | None:
+    """Why a job that does not run by a time misses its deadline, as the end of a sentence; None if it does not."""
+    deadline = job.request.deadline
+    if deadline is None:
+        return None
+    begin = now if job.request.begin is None else max(now, job.request.begin.of(job.submitted))
+    end = begin + (0.0 if math.isinf(job.walltime) else job.walltime)
+    latest = deadline.of(job.submitted)
+    return f"it would end at {end:g} s at the earliest, and its deadline is {latest:g} s" if end > latest else None
+
+
+def longest_of_qos(rules: SiteRules, request: Request) -> float:
+    """The longest walltime that the quality of service of a request allows, in seconds."""
+    qos = None if request.qos is None else rules.qos.get(request.qos)
+    return math.inf if qos is None else qos.max_time
+
+
+def time_limit(job: SiteJob, partition: Partition, rules: SiteRules) -> float:
+    """The seconds after which a job is killed in a partition; infinity: never.
+
+    That is its walltime. Without one, it is the partition's `default_time`, or else its `max_time`, and at most the
+    `max_time` of the quality of service, as in Slurm.
+    """
+    if job.walltime < math.inf:
+        return job.walltime
+    usual = partition.max_time if partition.default_time is None else partition.default_time
+    return min(usual, longest_of_qos(rules, job.request))
 
 
 def mapping_of(job: SiteJob, hosts: list[int]) -> list[int] | None:

@@ -63,6 +63,7 @@ class Planner:
         """The entries that have a reservation."""
         self._fixed: set[int] = set()  # those whose hosts were freed for them
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
+        self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
         self._planned = -math.inf  # the time of the last plan
         self._gaps = Gaps(timeline, self.heads)
         self._released = 0  # how many reservations were dropped
@@ -77,7 +78,7 @@ class Planner:
 
     def dropped(self, entry: Entry) -> None:
         """An entry waits no longer."""
-        self._release(entry)
+        self._give_up(entry)
 
     def claimed(self, entry: Entry, hosts: list[int], now: float) -> None:
         """Hosts are being freed for an entry: its reservation is there, from now on."""
@@ -100,8 +101,10 @@ class Planner:
         return start if next(ends, None) is None else math.inf
 
     def is_due(self, state: State) -> bool:
-        """Whether the time of a reservation has come since the last plan."""
+        """Whether the time of a reservation has come since the last plan, or may come earlier by what that gave up."""
         now = state.now + state.resolution / 2
+        if self._late and any(self._may_move_forward(entry, state) for entry in self.heads.values()):
+            return True
         return any(self._planned < entry.start <= now for entry in self.heads.values())
 
     # The plan
@@ -118,10 +121,11 @@ class Planner:
         """
         self._timeline.advance(state.now)
         self._planned = state.now + state.resolution / 2
+        self._late = set()
         yield from self._in_turn(state, allowed, claim)
         if self.settings.backfills:
             yield from self._backfilled(state, allowed)
-        self._freed.clear()
+        self._freed = self._late.copy()
 
     def _in_turn(
         self, state: State, allowed: Callable[[Entry], bool], claim: Callable[[Entry], bool] | None
@@ -140,7 +144,7 @@ class Planner:
                 continue
             seen.add(entry.number)
             if not allowed(entry):
-                self._release(entry)
+                self._give_up(entry)
                 continue
             waits = entry.number in self.heads and not self._may_move_forward(entry, state)
             before, reserved, is_fixed = entry.start, entry.reserved, entry.number in self._fixed
@@ -186,7 +190,7 @@ class Planner:
                 closed.add(place)
         if depth < math.inf:
             for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
-                self._release(entry)
+                self._give_up(entry)
 
     def _has_claim(self, entry: Entry) -> bool:
         """Whether jobs give way to the same job, perhaps in another partition."""
@@ -314,6 +318,10 @@ class Planner:
         self._timeline.take(hosts, start, start + entry.expected, entry.kind.amount)
         self.heads[entry.number] = entry
         self._gaps.moved += 1
+
+    def _give_up(self, entry: Entry) -> None:
+        self._late.update(entry.reserved)
+        self._release(entry)
 
     def _release(self, entry: Entry) -> None:
         if self.heads.pop(entry.number, None) is not None:

@@ -83,6 +83,17 @@ class Pool:
                 amount[self._places[name, type]] += number
         return tuple(amount)
 
+    def cores(self, hosts: Iterable[int], amount: Amount) -> int:
+        """The cores that a job takes of these hosts together: all that they have, if it has them for itself."""
+        return sum(amount[1] or self.capacity[host][1] for host in hosts)
+
+    def cores_of(self, hosts: Iterable[int], count: int, amount: Amount) -> tuple[int, int]:
+        """The least and the most cores that a job takes of some number of these hosts together."""
+        if amount[1]:
+            return count * amount[1], count * amount[1]
+        cores = sorted(self.capacity[host][1] for host in hosts)
+        return sum(cores[:count]), sum(cores[-count:])
+
     def take(self, hosts: Iterable[int], amount: Amount) -> None:
         """A job has these hosts now."""
         free = self.free

@@ -62,7 +62,7 @@ class Preempting:
         return self._rules.partitions.get(job.entry.partition)
 
     def _can_give_way(self, job: SiteRunning, entry: Entry) -> bool:
-        if job.is_giving_way or self.mode_of(job) == "off":
+        if job.is_giving_way or job.is_killed or self.mode_of(job) == "off":
             return False
         partition, tier = self._rules.partitions.get(job.entry.partition), job.entry.tier
         if partition is not None and partition.preempt != "off" and tier < entry.tier:
@@ -74,7 +74,7 @@ class Preempting:
         return job.entry.job.request.qos in preempts
 
     def _loss(self, job: SiteRunning, now: float) -> tuple[float, ...]:
-        lost = 0.0 if self.mode_of(job) == "checkpoint" else (now - job.started) * max(job.entry.job.cores, 1)
+        lost = 0.0 if self.mode_of(job) == "checkpoint" else (now - job.started) * max(job.cores, 1)
         if self._rules.order_of_victims == "youngest":
             return (-job.started, lost)
         if self._rules.order_of_victims == "priority":

@@ -42,7 +42,8 @@ class Limits(_Table, frozen=True, kw_only=True):
         running: running jobs (GrpJobs).
         waiting: waiting jobs; a job beyond that is rejected (GrpSubmit).
         hosts: hosts of running jobs, each counted once for each job (GrpTRES=node).
-        cores: cores of running jobs (GrpTRES=cpu); a job of whole hosts counts those of the smallest that it can have.
+        cores: cores of running jobs (GrpTRES=cpu). A job of whole hosts counts all their cores. Until it starts, it
+            counts those of the largest hosts that it can have; hosts that are too large for the limit are left out.
         gpus: generic resources named `gpu` of running jobs (GrpTRES=gres/gpu).
     """
 
@@ -59,8 +60,8 @@ class Partition(_Table, frozen=True, kw_only=True):
     Attributes:
         hosts: the names of its hosts, `n[0-63]`, or `ALL`; None: those whose property `partitions` names it (Nodes).
         default: whether jobs that name no partition run here (Default).
-        max_time: the longest walltime in seconds (MaxTime).
-        default_time: the walltime that planning assumes for a job without one, in seconds (DefaultTime).
+        max_time: the longest walltime in seconds (MaxTime). A job without a walltime is killed after it.
+        default_time: the seconds after which a job without a walltime is killed; None: `max_time` (DefaultTime).
         min_hosts: the fewest hosts of a job (MinNodes).
         max_hosts: the most hosts of a job (MaxNodes).
         tier: jobs of a higher tier come first, and can preempt (PriorityTier).
@@ -101,7 +102,7 @@ class Qos(_Table, frozen=True, kw_only=True):
             jobs of a higher tier do not.
         preempt: the fate of its jobs that give way (PreemptMode).
         grace: seconds between the decision to preempt and the kill (GraceTime).
-        max_time: the longest walltime in seconds (MaxWall).
+        max_time: the longest walltime in seconds (MaxWall). A job without a walltime is killed after it.
         usage_factor: a factor of the usage that fair share charges (UsageFactor).
         limits: the limits of all its jobs together (GrpTRES...).
         per_user: the limits of its jobs of each user (MaxTRESPerUser...).

@@ -5,7 +5,6 @@ The jobs, hosts, limits and dependencies are those of `Site`. This module must n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ _NO_PLAN: Final = Settings()
 
 
 class Steered(Site):
-    """A site whose jobs are started from outside. No job gives way to another one.
+    """A site whose jobs are started and killed from outside. No job gives way to another one.
 
     Args:
         hosts: the computation hosts.
@@ -40,6 +39,7 @@ class Steered(Site):
 
     Attributes:
         rejected: why each job was rejected that was, by its id.
+        over: the jobs to kill, as their time in their partition is over.
 
     Raises:
         InputError: a property of a host, or a name in the rules, cannot be used.
@@ -56,8 +56,9 @@ class Steered(Site):
         contiguous: bool = False,
     ) -> None:
         self.rejected: dict[str, str] = {}
+        self.over: list[str] = []
         super().__init__(
-            *(hosts, rules, state, order, NoBackfilling(), AsRequested(), _Rejections(self.rejected)),
+            *(hosts, rules, state, order, NoBackfilling(), AsRequested(), _Actions(self.rejected, self.over)),
             ranking=ranking,
             contiguous=contiguous,
         )
@@ -99,24 +100,22 @@ class Steered(Site):
         return super().passed()
 
     def wakes_at(self) -> float:
-        return self._times[0][0] if self._times else math.inf
+        return self._next_time()
 
     # Which jobs can start
 
     def has_space(self, job_id: str) -> bool:
         """Whether a job of the queue can start now: hosts have space for it, and limits let it start."""
         job = self.queue.jobs[job_id]
-        if self._usage.blocked(job):
-            return False
         if is_simple(job.request):
-            return any(len(entry.kind.fitting) >= job.size for entry in job.entries)
+            return any(len(entry.kind.fitting) >= job.size and self._is_allowed(entry) for entry in job.entries)
         return self._space(job) is not None
 
     def _space(self, job: SiteJob) -> Start | None:
         """The first partition in which hosts have space for a job now, and its hosts there."""
         for entry in job.entries:
             fitting = entry.kind.fitting
-            if len(fitting) >= job.size:
+            if len(fitting) >= job.size and self._is_allowed(entry):
                 hosts = self._chooser.choose(list(fitting), job.size, job.request, self._pool.free)
                 if hosts is not None:
                     return entry, hosts
@@ -148,10 +147,10 @@ class Steered(Site):
         self._reserve(first)
         found: dict[str, Start] = {}
         for job_id, job in self.queue.jobs.items():
-            if job is first or self._usage.blocked(job):
+            if job is first:
                 continue
             for entry in job.entries:
-                if len(entry.kind.fitting) >= job.size:
+                if len(entry.kind.fitting) >= job.size and self._is_allowed(entry):
                     hosts, has_moved = self._planner.beside(entry, self._state)
                     if has_moved:
                         self._reserve(first)
@@ -163,10 +162,11 @@ class Steered(Site):
 
     def _reserve(self, first: SiteJob) -> None:
         """Reserve hosts for a job, unless limits keep it from starting."""
-        if self._usage.blocked(first):
-            self._planner.clear()
+        allowed = [entry for entry in first.entries if self._is_allowed(entry)]
+        if allowed:
+            self._planner.reserve(allowed, self._state)
         else:
-            self._planner.reserve(first, self._state)
+            self._planner.clear()
 
     # Jobs start
 
@@ -218,9 +218,9 @@ class _Plan(Planner):
         for head in list(self.heads.values()):
             self._release(head)
 
-    def reserve(self, job: SiteJob, state: State) -> None:
-        """Reserve hosts for a job in the partition in which it can start first, if the settings say so."""
-        kept = next((entry for entry in job.entries if entry.number in self.heads), None)
+    def reserve(self, entries: list[Entry], state: State) -> None:
+        """Reserve hosts for the one of a job's entries that can start first, if the settings say so."""
+        kept = next((entry for entry in entries if entry.number in self.heads), None)
         if self.settings.once and kept is not None:
             start, hosts = max(kept.start, state.now), kept.reserved
             self.clear()
@@ -228,8 +228,8 @@ class _Plan(Planner):
             return
         self.clear()
         if self.settings.depth and self.settings.backfills:
-            starts = [(self.earliest(entry, state.now), place) for place, entry in enumerate(job.entries)]
-            self._reserve(job.entries[min(starts)[1]], state)
+            starts = [(self.earliest(entry, state.now), place) for place, entry in enumerate(entries)]
+            self._reserve(entries[min(starts)[1]], state)
 
     def earliest(self, entry: Entry, now: float) -> float:
         """When hosts have space for an entry, at the latest; infinity: that is not known."""
@@ -255,11 +255,11 @@ class _Plan(Planner):
         return self._backfilled(state, allowed)
 
 
-class _Rejections:
-    """Keeps the reasons of rejections. Its owner does all else."""
+class _Actions:
+    """Keeps the reasons of rejections, and the jobs to kill. The owner of the site does all else."""
 
-    def __init__(self, rejected: dict[str, str]) -> None:
-        self.rejected = rejected
+    def __init__(self, rejected: dict[str, str], over: list[str]) -> None:
+        self.rejected, self.over = rejected, over
 
     def execute(self, job_id: str, hosts: list[int], mapping: list[int] | None) -> str | None:
         return None
@@ -268,7 +268,7 @@ class _Rejections:
         self.rejected[job_id] = why
 
     def kill(self, job_ids: list[str]) -> None:
-        """No job gives way."""
+        self.over += job_ids
 
     def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
         """No job runs again."""
