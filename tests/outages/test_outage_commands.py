@@ -10,7 +10,7 @@ import pytest
 from commands import run_here
 
 from batprotocol.outages import HostStates, Window, host_event_schema, read_host_event
-from batprotocol.simulator.inputs.outages import FailureModel, Fixed, Weibull, drawn_failures
+from batprotocol.simulator.inputs.outages import FAILURE_PRESETS, FailureModel, Fixed, Weibull, drawn_failures
 
 WITHOUT_ENGINE = True
 SCHEMA = jsonschema.Draft202012Validator(host_event_schema())
@@ -49,6 +49,11 @@ def test_failures_are_those_of_python(tmp_path: Path) -> None:
     written = run_here("workload", "failures", *arguments, "-o", path)
     assert (written.status, written.out) == (0, f"wrote {len(expected)} events into {path}\n")
     assert path.read_text() == printed.out
+
+
+def test_the_command_has_all_presets() -> None:
+    text = run_here("workload", "failures", "--help").out
+    assert f"[{'|'.join(FAILURE_PRESETS)}]" in text
 
 
 def test_hosts_can_be_described() -> None:

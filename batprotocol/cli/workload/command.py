@@ -181,7 +181,7 @@ def _written(command: Any) -> Any:
 @click.option(
     "--preset",
     "preset_name",
-    metavar="NAME",
+    type=click.Choice(["lanl", "opendc"]),
     help="The laws of a published study, for each host: lanl (Weibull and lognormal; needs --mtbf) or opendc.",
 )
 @click.option("--mtbf", metavar="DURATION", type=_DURATION, help="With --preset lanl: the mean time between failures.")
