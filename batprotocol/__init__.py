@@ -13,10 +13,10 @@ makes from the schema are `batprotocol.fb`.
 
 The packages and modules, from the lowest layer to the highest:
 
-- `errors`, `extras` (packages to install), `rules`, `distributions`, `steps` (for compiled modules), `deprecation` (old
-  names), `reflection` (schemas);
-- `model` (values), `hosts` (sets of free hosts), `requests` (the vocabulary of jobs that share hosts), `wire` (bytes),
-  `builder`, `conversation` (the rules), `advice`;
+- `errors`, `extras` (packages to install), `rules`, `distributions`, `left_out` (rows that readers left out), `steps`
+  (for compiled modules), `deprecation` (old names), `reflection` (schemas);
+- `model` (values), `hosts` (sets of free hosts), `requests` (the vocabulary of jobs that share hosts), `outages` (the
+  vocabulary of hosts that fail), `wire` (bytes), `builder`, `conversation` (the rules), `advice`;
 - `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
   the schema), `engines` (places where programs run);
 - `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),

@@ -11,6 +11,7 @@ from batprotocol.cli.completing import complete_age
 from batprotocol.errors import hint
 
 __all__ = [
+    "Duration",
     "WithCommand",
     "advice_options",
     "any_rule_set",
@@ -26,6 +27,23 @@ __all__ = [
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Duration(click.types.FloatParamType):
+    """A duration such as `1d8h`, in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from batprotocol.errors import InputError
+        from batprotocol.simulator.inputs.units import parse_duration
+
+        if isinstance(value, int | float):
+            return float(value)
+        try:
+            return parse_duration(value)
+        except InputError as error:
+            self.fail(error.reason, param, ctx)
 
 
 class _Text(click.types.StringParamType):

@@ -62,12 +62,12 @@ BAD: dict[str, tuple[str, str, str]] = {
         "its window cannot be read",
     ),
     "a begin before the event": (window(9, 99, time=10), "not before the event", "its window begins before the event"),
-    "a time that is no number": (
+    "a time that is not a number": (
         line(0, hosts="0", window={"begin": "noon", "end": 9}),
         "window.begin: expected seconds",
         "its window cannot be read",
     ),
-    "a timestamp that is no number": (
+    "a timestamp that is not a number": (
         line("noon", hosts="0", state="down"),
         "timestamp: expected a number",
         "it is not an external event",

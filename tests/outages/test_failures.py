@@ -17,7 +17,7 @@ from batprotocol.errors import InputError
 from batprotocol.outages import HostChange, HostEvent, HostStates
 from batprotocol.simulator.inputs import described_platform, read_external_events
 from batprotocol.simulator.inputs.outages import (
-    PRESETS,
+    FAILURE_PRESETS,
     Exponential,
     FailureModel,
     Fixed,
@@ -25,9 +25,9 @@ from batprotocol.simulator.inputs.outages import (
     Lognormal,
     Weibull,
     drawn_failures,
+    failure_preset,
     host_groups,
     parse_law,
-    preset,
     write_host_events,
 )
 from batprotocol.simulator.inputs.outages.streams import Stream
@@ -188,7 +188,7 @@ def test_groups_of_a_platform() -> None:
 
 
 def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
-    events = list(drawn_failures(5, preset("opendc"), until=9000 * DAY, seed=1))
+    events = list(drawn_failures(5, failure_preset("opendc"), until=9000 * DAY, seed=1))
     file = io.StringIO()
     assert write_host_events(events, file) == len(events) > 500
     path = tmp_path / "events.jsonl"
@@ -198,14 +198,14 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_presets_have_their_sources() -> None:
-    lanl = preset("lanl", mtbf=30 * DAY, each="rack=4")
+    lanl = failure_preset("lanl", mtbf=30 * DAY, each="rack=4")
     assert (lanl.between.mean, lanl.each) == (pytest.approx(30 * DAY), "rack=4")
     assert (lanl.repair.mean / 60, lanl.repair.time(0.5) / 60) == (pytest.approx(355), pytest.approx(54))
-    assert preset("opendc").between == Weibull(0.48, 816.6 * HOUR)
-    assert all(each.source and each.meaning for each in PRESETS.values())
+    assert failure_preset("opendc").between == Weibull(0.48, 816.6 * HOUR)
+    assert all(each.source and each.meaning for each in FAILURE_PRESETS.values())
     for name, mtbf in (("lanl", None), ("opendc", DAY), ("nobody", None)):
         with pytest.raises(InputError):
-            preset(name, mtbf=mtbf)
+            failure_preset(name, mtbf=mtbf)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
 from batprotocol.simulator import METRICS, OF_WORKFLOWS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
+from batprotocol.simulator.inputs.outages import FAILURE_PRESETS
 from batprotocol.simulator.results.catalogue import Metric
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.outcomes import KINDS as FAILURES
@@ -66,9 +67,12 @@ def requests(page: str, which: str) -> str:
 
 
 def outages(page: str, which: str) -> str:
-    """The vocabulary of events of hosts: the keys of the `event` or the `window`, the `states` or the `flags`."""
+    """Events of hosts: the keys of the `event` or the `window`, the `states`, `flags` or `presets`."""
     if which == "flags":
         return table(("flag", "meaning"), [(code(name), prose(meaning)) for name, meaning in FLAGS.items()])
+    if which == "presets":
+        rows = [(code(name), prose(each.meaning), prose(each.source)) for name, each in FAILURE_PRESETS.items()]
+        return table(("name", "laws", "source"), rows)
     if which == "states":
         states = [(code(name), prose(meaning), code(slurm)) for name, (meaning, slurm) in STATES.items()]
         return table(("state", "meaning", "in Slurm"), states)

@@ -44,7 +44,12 @@ __all__ = ["simulate"]
     metavar="FILE",
     multiple=True,
     type=click.Path(readable=False, path_type=str),
-    help="External events, one JSON object per line. Can be repeated.",
+    help="External events, one JSON object per line. Can be repeated. With a POLICY, those of hosts are checked.",
+)
+@click.option(
+    "--skip-bad",
+    is_flag=True,
+    help="Count the events of hosts that make no sense, such as a repair before its failure, and leave them out.",
 )
 @click.option(
     "-o",
@@ -162,6 +167,8 @@ def simulate(
         raise click.UsageError("give only one of FILE:CLASS or POLICY, --endpoint and --library", context)
     if options["described"] is not None and (options["platform"] is not None or options["energy"] or options["roles"]):
         raise click.UsageError("--hosts is instead of --platform, and without --energy and --role", context)
+    if options["skip_bad"] and not options["events"]:
+        raise click.UsageError("--skip-bad is for the external events of hosts: give --events, too", context)
     if options["warm_up"] + options["cool_down"] >= 1:
         raise click.UsageError("--warm-up and --cool-down must be less than 1 together", context)
     if options["timeout"] is not None and endpoint is None:

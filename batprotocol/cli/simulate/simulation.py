@@ -20,8 +20,10 @@ from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.cli.run.scheduler import allocations_of, is_policy, load, telling_whose_fault
 from batprotocol.cli.simulate.groups import groups_of, print_groups
+from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import InputError
+from batprotocol.left_out import LeftOut
 from batprotocol.model import Message
 from batprotocol.recording import facts, fingerprint
 from batprotocol.reflection import Schema
@@ -31,6 +33,7 @@ from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,
     DecisionComponent,
+    ExternalEventList,
     JobRow,
     Observer,
     Platform,
@@ -48,6 +51,7 @@ from batprotocol.simulator import (
     write_allocations,
     write_real_execution,
 )
+from batprotocol.simulator.inputs.outages import read_host_events
 
 __all__ = ["run"]
 
@@ -84,6 +88,7 @@ def run(
     cool_down: float = 0.0,
     by: str | None = None,
     as_json: bool = False,
+    skip_bad: bool = False,
     **old: Any,
 ) -> int:
     """Simulate, print the results, and return the exit status.
@@ -118,6 +123,7 @@ def run(
         cool_down: the share that is not measured at its end.
         by: the way to group jobs, to print the metrics of each group; or None.
         as_json: print JSON.
+        skip_bad: leave out bad events of hosts, and report their number.
         old: the options of older versions of Batsim; see `bridge.command`.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
@@ -137,6 +143,9 @@ def run(
         hosts = described_platform(described, limit=host_limit if most is None else min(most, host_limit))
     else:
         hosts = _platform(platform, given, bool(workloads), energy, roles, master, most, host_limit)
+    lists: Sequence[str | ExternalEventList] = events
+    if events and (skip_bad or (target is not None and is_policy(target))):  # other schedulers may read other keys
+        lists = _checked(events, len(hosts.computation_hosts), skip_bad, corrected, console_output)
     other_protocol = spoken(protocol, schema)
     about = None
     if record is not None:
@@ -165,7 +174,7 @@ def run(
                 hosts,
                 given,
                 watched(scheduler, meter),
-                external_events=events,
+                external_events=lists,
                 energy=energy,
                 rules=rules,
                 corrected=corrected,
@@ -221,6 +230,17 @@ def _platform(
     return read_platform(
         path or EXAMPLE_PLATFORM, roles=roles, master=master, mmax=mmax, energy=energy, host_limit=host_limit
     )
+
+
+def _checked(
+    events: Sequence[str], host_count: int, skip_bad: bool, corrected: bool, output: Output
+) -> list[ExternalEventList]:
+    """The events of files, of which those of hosts are checked."""
+    left_out = [LeftOut() for _ in events]
+    found = read_host_events(events, host_count, left_out=left_out if skip_bad else None, corrected=corrected)
+    for path, counted in zip(events, left_out, strict=True):
+        report_left_out(output, path, counted, "event")
+    return found
 
 
 def _scheduler(

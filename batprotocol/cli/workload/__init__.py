@@ -1,2 +1,2 @@
 """`batproto workload`: `command` has its parameters, and each command has a module: `info`, `workflows`,
-`measure`."""
+`measure`, `failures`, `windows`, `outages`. The last three use `events`."""

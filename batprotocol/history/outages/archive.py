@@ -42,7 +42,7 @@ _REASONS: Final = {
 def read_archive(
     path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None, system: str | None = None
 ) -> Iterator[Outage]:
-    """The outages of a table, in its order. Rows of availability are no outages, and are not counted.
+    """The outages of a table, in its order. It skips rows of availability, and does not count them.
 
     Args:
         path: the table, compressed by gzip or xz or not.

@@ -14,7 +14,8 @@ before the simulation, with the place of the mistake:
   workloads. `lublin` draws random jobs, `windows` selects parts, and `changes` changes loads, weeks and walltimes.
   `workflows` makes jobs that wait for one another. `info` describes workloads, and `advice` warns of properties of a
   workload that affect its results.
-- `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
+- `read_external_events`: `event_lists`, in the order of `unstable` unless corrected. `outages` has those of hosts that
+  fail or are promised: drawn, planned, checked.
 - `workload_json`, `platform_xml`: `writing` writes workloads and platforms to files.
 """
 
@@ -39,6 +40,24 @@ from batprotocol.simulator.inputs.lublin import lublin_workload
 from batprotocol.simulator.inputs.machines import HOST_LIMIT, platform_for
 from batprotocol.simulator.inputs.names import named_workload, with_recordings
 from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
+from batprotocol.simulator.inputs.outages import (
+    FAILURE_PRESETS,
+    Exponential,
+    FailureModel,
+    Fixed,
+    Law,
+    Lognormal,
+    Weibull,
+    drawn_failures,
+    failure_preset,
+    host_groups,
+    parse_law,
+    planned_windows,
+    read_host_events,
+    read_windows,
+    repeated_windows,
+    write_host_events,
+)
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
 from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
@@ -52,13 +71,19 @@ from batprotocol.simulator.inputs.writing import platform_xml, workload_json
 __all__ = [
     "EXAMPLE_PLATFORM",
     "EXAMPLE_WORKLOAD",
+    "FAILURE_PRESETS",
     "HOST_LIMIT",
     "LOOPBACK",
     "NO_ROUTE",
     "WEEK",
+    "Exponential",
     "ExternalEventList",
+    "FailureModel",
+    "Fixed",
     "Host",
+    "Law",
     "Link",
+    "Lognormal",
     "Platform",
     "Role",
     "Route",
@@ -68,6 +93,7 @@ __all__ = [
     "TimedEvent",
     "Usage",
     "Watts",
+    "Weibull",
     "Workflow",
     "WorkflowTask",
     "Workload",
@@ -78,19 +104,27 @@ __all__ = [
     "WorkloadWeek",
     "advice_on",
     "described_platform",
+    "drawn_failures",
     "estimated_walltimes",
     "exact_walltimes",
+    "failure_preset",
+    "host_groups",
     "lublin_workload",
     "named_workload",
     "offered_load",
+    "parse_law",
+    "planned_windows",
     "platform_for",
     "platform_xml",
     "read_external_events",
+    "read_host_events",
     "read_platform",
     "read_swf",
     "read_traces",
+    "read_windows",
     "read_workflow",
     "read_workload",
+    "repeated_windows",
     "resampled_weeks",
     "scaled_arrivals",
     "scaled_walltimes",
@@ -102,4 +136,5 @@ __all__ = [
     "workflow_workload",
     "workload_info",
     "workload_json",
+    "write_host_events",
 ]

@@ -13,10 +13,10 @@ from batprotocol.simulator.inputs.outages.files import read_host_events, write_h
 from batprotocol.simulator.inputs.outages.groups import host_groups
 from batprotocol.simulator.inputs.outages.laws import Exponential, Fixed, Law, Lognormal, Weibull, parse_law
 from batprotocol.simulator.inputs.outages.planned import planned_windows, read_windows, repeated_windows
-from batprotocol.simulator.inputs.outages.presets import PRESETS, preset
+from batprotocol.simulator.inputs.outages.presets import FAILURE_PRESETS, failure_preset
 
 __all__ = [
-    "PRESETS",
+    "FAILURE_PRESETS",
     "Exponential",
     "FailureModel",
     "Fixed",
@@ -24,10 +24,10 @@ __all__ = [
     "Lognormal",
     "Weibull",
     "drawn_failures",
+    "failure_preset",
     "host_groups",
     "parse_law",
     "planned_windows",
-    "preset",
     "read_host_events",
     "read_windows",
     "repeated_windows",

@@ -127,6 +127,7 @@ class Fixed(msgspec.Struct, frozen=True):
 
 
 Law: TypeAlias = Exponential | Weibull | Lognormal | Fixed
+"""The laws of random times."""
 
 
 def _expect(**values: float) -> None:

@@ -9,7 +9,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.simulator.inputs.outages.failures import FailureModel
 from batprotocol.simulator.inputs.outages.laws import Law, Lognormal, Weibull
 
-__all__ = ["PRESETS", "Preset", "preset"]
+__all__ = ["FAILURE_PRESETS", "Preset", "failure_preset"]
 
 _MINUTE: Final = 60.0
 _HOUR: Final = 3600.0
@@ -35,7 +35,7 @@ def _lanl(mean: float) -> Law:
     return Weibull.of_mean(0.7, mean)
 
 
-PRESETS: Final[dict[str, Preset]] = {
+FAILURE_PRESETS: Final[dict[str, Preset]] = {
     "lanl": Preset(
         "The machines of Los Alamos National Laboratory, 1996 to 2005: Weibull with a shape of 0.7 (they found 0.7 to "
         "0.8) and the mean that you give; repairs lognormal, with a mean of 355 minutes and a median of 54 minutes.",
@@ -56,23 +56,23 @@ PRESETS: Final[dict[str, Preset]] = {
 """The published models, by their names."""
 
 
-def preset(name: str, *, mtbf: float | None = None, each: str = "host") -> FailureModel:
+def failure_preset(name: str, *, mtbf: float | None = None, each: str = "host") -> FailureModel:
     """The model of a preset.
 
     Args:
-        name: its name, one of `PRESETS`.
+        name: its name, one of `FAILURE_PRESETS`.
         mtbf: the mean time between failures of a group, in seconds; needed for `lanl`, and only there.
         each: the hosts that fail together, as for `host_groups`.
 
     Raises:
         InputError: there is no such preset, or it has a mean of its own, or needs one.
 
-    >>> preset("lanl", mtbf=86400.0).between.mean
+    >>> failure_preset("lanl", mtbf=86400.0).between.mean
     86400.0
     """
-    found = PRESETS.get(name)
+    found = FAILURE_PRESETS.get(name)
     if found is None:
-        raise InputError(f"expected {', '.join(PRESETS)}, got {shown(name)}{hint(name, PRESETS)}")
+        raise InputError(f"expected {', '.join(FAILURE_PRESETS)}, got {shown(name)}{hint(name, FAILURE_PRESETS)}")
     if callable(found.between):
         if mtbf is None:
             raise InputError(f"{name} has no mean time between failures: give one")

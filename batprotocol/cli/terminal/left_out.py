@@ -1,0 +1,18 @@
+"""Lines about the rows of files that were left out."""
+
+from __future__ import annotations
+
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import number_of
+from batprotocol.left_out import LeftOut
+
+__all__ = ["report_left_out"]
+
+
+def report_left_out(output: Output, path: str, left_out: LeftOut, thing: str) -> None:
+    """Print what of a file was left out, by reason, on standard error."""
+    for reason in left_out:
+        lines = ", ".join(map(str, reason.lines)) + (", ..." if reason.count > len(reason.lines) else "")
+        word = "line" if reason.count == 1 else "lines"
+        verb = "left out" if reason.is_row else "not as it is in the file"
+        output.remark(path, f"{number_of(reason.count, thing)} {verb}: {reason.reason} ({word} {lines})")

@@ -1,0 +1,158 @@
+"""`batproto workload failures`, `windows` and `outages`, and `simulate --events`: files, sentences, exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from commands import run_here
+
+from batprotocol.outages import HostStates, Window, host_event_schema, read_host_event
+from batprotocol.simulator.inputs.outages import FAILURE_PRESETS, FailureModel, Fixed, Weibull, drawn_failures
+
+WITHOUT_ENGINE = True
+SCHEMA = jsonschema.Draft202012Validator(host_event_schema())
+
+
+def events_of(text: str) -> list[tuple[float, str]]:
+    return [(each["timestamp"], each["data"]) for each in map(json.loads, text.splitlines())]
+
+
+def test_the_schema_is_printed() -> None:
+    result = run_here("schema", "--host-events")
+    assert (result.status, json.loads(result.out)) == (0, host_event_schema())
+    assert run_here("schema", "--host-events", "--offers").status == 2
+
+
+def test_failures_are_those_of_python(tmp_path: Path) -> None:
+    path = tmp_path / "failures.jsonl"
+    arguments = (
+        "--hosts",
+        "16",
+        "--until",
+        "60d",
+        "--seed",
+        "3",
+        "--each",
+        "rack=4",
+        "weibull:shape=0.7,mean=10d",
+        "fixed:2h",
+    )
+    printed = run_here("workload", "failures", *arguments)
+    assert printed.status == 0
+    model = FailureModel(Weibull.of_mean(0.7, 864000.0), Fixed(7200.0), "rack=4")
+    expected = [(time, event.to_data()) for time, event in drawn_failures(16, model, until=60 * 86400.0, seed=3)]
+    assert events_of(printed.out) == expected
+    assert all(SCHEMA.is_valid(json.loads(data)) for _, data in expected)
+    written = run_here("workload", "failures", *arguments, "-o", path)
+    assert (written.status, written.out) == (0, f"wrote {len(expected)} events into {path}\n")
+    assert path.read_text() == printed.out
+
+
+def test_the_command_has_all_presets() -> None:
+    text = run_here("workload", "failures", "--help").out
+    assert f"[{'|'.join(FAILURE_PRESETS)}]" in text
+
+
+def test_hosts_can_be_described() -> None:
+    described = run_here(
+        "workload", "failures", "--hosts", "n[0-3] rack=a; n[4-5] rack=b", "--until", "10d", "--each", "property=rack",
+        "exponential:1d", "fixed:1h",
+    )  # fmt: skip
+    assert {json.loads(data)["hosts"] for _, data in events_of(described.out)} == {"0-3", "4-5"}
+    assert run_here("workload", "failures", "--hosts", "64", "--until", "1y", "--preset", "opendc").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("failures", "--hosts", "4", "--until", "1d"), 1, "name the laws"),
+        (("failures", "--until", "1d", "--preset", "opendc"), 1, "name the machine"),
+        (("failures", "--hosts", "4", "--until", "1x", "--preset", "opendc"), 2, "expected a duration"),
+        (("failures", "--hosts", "4", "--until", "1d", "--preset", "lanl"), 1, "give one"),
+        (
+            ("failures", "--hosts", "4", "--until", "1d", "--each", "host", "fixed", "fixed:1"),
+            1,
+            "--each: expected fixed:",
+        ),
+        (
+            ("failures", "--hosts", "4", "--until", "1d", "--mtbf", "1d", "--each", "host", "fixed:1", "fixed:1"),
+            1,
+            "--mtbf",
+        ),
+        (
+            ("failures", "--hosts", "4", "--until", "1d", "--each", "room", "fixed:1", "fixed:1"),
+            1,
+            "expected host, machine",
+        ),
+        (("windows",), 1, "name the windows"),
+        (("windows", "no.csv", "--hosts", "0"), 1, "leave out --hosts"),
+        (("windows", "no.csv"), 1, "no.csv"),
+        (("windows", "--hosts", "x", "--every", "1d", "--for", "1h", "--until", "9d"), 1, "hosts"),
+        (("windows", "--hosts", "0", "--every", "1h", "--for", "1d", "--until", "9d"), 1, "duration <= every"),
+        (("outages", "no.tab", "--hosts", "4"), 1, "no.tab"),
+    ],
+)
+def test_bad_arguments_get_a_sentence(arguments: tuple[str, ...], status: int, said: str) -> None:
+    result = run_here("workload", *arguments)
+    assert (result.status, result.out) == (status, "")
+    assert said in result.err
+    assert "Traceback" not in result.err
+
+
+def test_windows(tmp_path: Path) -> None:
+    result = run_here(
+        "workload", "windows", "--hosts", "0-3", "--every", "7d", "--at", "1d8h", "--for", "6h", "--until", "4w",
+        "--announced", "3d", "--name", "course", "--users", "ann, bob",
+    )  # fmt: skip
+    windows = [read_host_event(data) for _, data in events_of(result.out)]
+    assert len(windows) == 4
+    assert all(isinstance(each, Window) and each.users == ("ann", "bob") and each.name == "course" for each in windows)
+    table = tmp_path / "table.csv"
+    table.write_text("hosts,begin,end\n0,1d,2d\n0,x,2d\n")
+    refused = run_here("workload", "windows", table)
+    assert (refused.status, refused.out) == (1, "")
+    assert f"{table}:3: begin: expected a duration" in refused.err
+    skipped = run_here("workload", "windows", table, "--skip-bad")
+    assert (skipped.status, len(events_of(skipped.out))) == (0, 1)
+    assert "1 window left out: its begin cannot be read (line 3)" in skipped.err
+
+
+def test_a_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "event_trace.tab"
+    trace.write_text(
+        "0 0 7 1 n7 0 1000 2000 0\n1 0 8 1 n8 0 1500 1600 0\n2 0 9 1 n9 0 1500 1600 0\n3 0 9 1 n9 5 1 2 0\n"
+    )
+    result = run_here("workload", "outages", trace, "--hosts", "2")
+    states = HostStates(2)
+    for time, data in events_of(result.out):
+        event = read_host_event(data)
+        assert event is not None
+        states.take(time, event)
+    assert [time for time, _ in events_of(result.out)] == [0.0, 500.0, 600.0, 1000.0]
+    assert "1 outage left out: its node has no host" in result.err
+    assert "1 outage left out: its type is neither 0 (unavailable) nor 1 (available) (line 4)" in result.err
+    later = run_here("workload", "outages", trace, "--hosts", "2", "--from", "1550", "-f", "fta", "--system", "1")
+    assert events_of(later.out)[0][0] == 0.0
+
+
+def test_events_are_checked_before_a_simulation(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    bad = '{"type":"generic","timestamp":5,"data":"{\\"hosts\\":\\"0\\",\\"state\\":\\"up\\"}"}\n'
+    good = '{"type":"generic","timestamp":6,"data":"{\\"hosts\\":\\"0\\",\\"state\\":\\"drain\\"}"}\n'
+    path.write_text(good.replace("drain", "other") + good)
+    arguments = ("simulate", "fcfs", "--hosts", "n[0-31]", "--events", path)
+    wrong = run_here(*arguments)
+    assert (wrong.status, wrong.out) == (1, "")
+    assert f"{path}:1: state: expected down, drain, up" in wrong.err
+    path.write_text(bad + good)
+    refused = run_here(*arguments)
+    assert (refused.status, refused.out) == (1, "")
+    assert f"{path}:1: state: host 0 is up already" in refused.err
+    skipped = run_here(*arguments, "--skip-bad")
+    assert skipped.status == 0
+    assert "1 event left out: its hosts cannot change to this state" in skipped.err
+    assert run_here("simulate", "--events", path).status == 0  # another scheduler may read other data
+    assert run_here("simulate", "--skip-bad").status == 2
