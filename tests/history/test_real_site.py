@@ -1,7 +1,7 @@
 """Some hours of a real Slurm with accounting: from its sacct to a workload, its copy, and a question about it.
 
-`tools/real_slurm.py --site 1` recorded the log. Eight kinds of nodes, partitions and users are in it, and each way in
-which a job can end: tests/slurm makes a smaller one of the kind anew, where Slurm is installed.
+`tools/real_slurm.py --site 1` recorded the log. It has six users in three accounts, three partitions, and each way in which
+a job can end. tests/slurm makes a smaller one anew, where Slurm is installed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import lzma
 
 import pytest
+from commands import run_here
 from slurm_logs import SlurmLog, each_job_is_there, starts_are_those_of_the_plugin, the_copy_is_the_log
 from support import DATA
 
@@ -51,3 +52,13 @@ def test_both_descriptions_of_the_nodes_give_the_same_machine(log: SlurmLog) -> 
     conf = log.imported("--nodes", str(log.folder / "slurm.conf"))["machine"]
     nodes = log.imported("--nodes", str(log.folder / "nodes.txt"))["machine"]
     assert conf == nodes
+
+
+def test_a_question_about_the_log(log: SlurmLog) -> None:
+    """The report of `batproto whatif` has the waiting times of the log in the row `recorded`."""
+    report = log.folder / "report.html"
+    words = ["whatif", log.folder / "sacct.txt", "--policies", "easy", "-o", report, "--windows", "30m", "-j", "1"]
+    told = run_here(*words, "--warm-up", "10m", "--cool-down", "10m")
+    assert told.status == 0, told.err
+    assert "0 failed" in told.out
+    print(told.out)
