@@ -1,7 +1,7 @@
 """Jobs whose cores fill their hosts one after the other, as Slurm gives them: how many cores each has of each host.
 
 A log has only the sum of a job. While Slurm cleans up after a job, the next one gets fewer cores of a host than were
-free by the log. So the division of a running job is a guess, which changes when another job needs the room. The module
+free by the log. So the division of a running job is a guess, which changes when another job needs the cores. The module
 must not know events.
 """
 
@@ -15,7 +15,7 @@ from batprotocol.policies.site.pool import Amount, Pool, fits
 __all__ = ["Filling", "Parts", "division"]
 
 Parts: TypeAlias = "dict[int, Amount]"
-"""What a job takes of each of its hosts."""
+"""The amount that a job takes of each of its hosts."""
 
 
 def division(hosts: Collection[int], cores: int, share: Amount, free: Mapping[int, Amount]) -> Parts | None:
