@@ -35,6 +35,8 @@ _PYTHON: Final = sysconfig.get_python_version()
 
 PROGRAMS: Final = {
     "chromium": _Program("chromium"),
+    "mariadb-install-db": _Program("mariadb-server"),
+    "mariadbd": _Program("mariadb-server", ("/usr/sbin",)),
     "mosquitto": _Program("mosquitto", ("/usr/sbin", "/usr/local/sbin")),
     "mosquitto_passwd": _Program("mosquitto"),
     "mosquitto_pub": _Program("mosquitto-clients"),
@@ -44,6 +46,7 @@ PROGRAMS: Final = {
     "sbatch": _Program("slurm-client"),
     "slurmctld": _Program("slurmctld", ("/usr/sbin",)),
     "slurmd": _Program("slurmd", ("/usr/sbin",)),
+    "slurmdbd": _Program("slurmdbd", ("/usr/sbin",)),
     "cc": _Program("gcc libc6-dev", is_server=False),
     "dot": _Program("graphviz", is_server=False),
     "faketime": _Program("faketime", is_server=False),

@@ -89,11 +89,11 @@ def inside(folder: Path, database_port: int) -> None:
         if situation.accounts:
             accounted = AccountedCluster(folder, situation, database_port)
             with accounted:
-                result = run(accounted, stopped)
-                result["files"] = accounted.files({*result["ids"].values()})
+                result, ids = run(accounted, stopped)
+                result["files"] = accounted.files(ids)
         else:
             with Cluster(folder, situation) as cluster:
-                result = run(cluster, stopped)
+                result, _ = run(cluster, stopped)
     except RuntimeError as error:
         logs = [
             folder / "slurmctld.log",

@@ -42,11 +42,14 @@ class LogFormat(NamedTuple):
         title: what it is, for lists.
         place: the module and the function of its reader, `module:function`.
         looks_like: regular expressions; a file whose first bytes one of them matches has the format.
+        takes_fields: whether its reader takes `fields` and `delimiter`, the names of the columns of a file without
+            header and the text between values.
     """
 
     title: str
     place: str
     looks_like: tuple[str, ...] = ()
+    takes_fields: bool = False
 
     def reader(self) -> Reader:
         """The reader of the format."""
@@ -143,6 +146,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "Slurm's sacct, with --parsable or with columns of a fixed width",
         "batprotocol.history.slurm.text:read_sacct",
         (r"\s*(?:[A-Za-z][A-Za-z0-9]*[^A-Za-z0-9\r\n]+)*JobID(?:Raw)?(?![A-Za-z0-9=])",),
+        takes_fields=True,
     ),
 }
 """The formats by their names, in the order in which a file is compared with them."""

@@ -10,11 +10,11 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.files import naming
@@ -43,6 +43,8 @@ class Log:
         format: the name of a format in `FORMATS`, or a file of columns (`.toml`); None: the content shows it.
         zone: the zone of times that have none, such as `Europe/Paris`; None: UTC.
         left_out: where the reader counts what it leaves out.
+        fields: the names of the columns, for a file of `sacct --noheader`; None: the file has a header.
+        delimiter: the text between the values of sacct's rows; None: its header shows it, or it is `|`.
 
     Attributes:
         name: the file, for errors.
@@ -50,7 +52,7 @@ class Log:
         left_out: what its reader left out.
 
     Raises:
-        InputError: the format is not known.
+        InputError: the format is not known, or has no fields.
         OSError: the file cannot be read.
     """
 
@@ -60,6 +62,9 @@ class Log:
         format: str | None = None,
         zone: str | None = None,
         left_out: LeftOut | None = None,
+        *,
+        fields: Sequence[str] | None = None,
+        delimiter: str | None = None,
     ) -> None:
         self.name = "standard input" if path == STANDARD_INPUT else os.fspath(path)
         self.left_out = LeftOut() if left_out is None else left_out
@@ -68,8 +73,13 @@ class Log:
         self._kept = ExitStack()
         try:
             self._path = self._kept_path(path)
+            layout = {"fields": fields, "delimiter": delimiter}
+            given: dict[str, Any] = {name: value for name, value in layout.items() if value is not None}
+            if given:
+                format = _with_fields(format)
             self.format = format or format_of(self._path, self.name)
-            self._reader = reader_of(self.format)
+            reader: Callable[..., Iterator[LoggedJob]] = reader_of(self.format)
+            self._reader = partial(reader, **given)
         except BaseException:
             self.close()
             raise
@@ -113,6 +123,9 @@ def read_log(
     format: str | None = None,
     zone: str | None = None,
     left_out: LeftOut | None = None,
+    *,
+    fields: Sequence[str] | None = None,
+    delimiter: str | None = None,
 ) -> Log:
     """Open a log. The arguments are those of `Log`, which reads the jobs when you iterate over it.
 
@@ -123,7 +136,15 @@ def read_log(
     ...     [job.user for job in read_log(file.name)]
     ['ada']
     """
-    return Log(path, format, zone, left_out)
+    return Log(path, format, zone, left_out, fields=fields, delimiter=delimiter)
+
+
+def _with_fields(format: str | None) -> str:
+    """The format of a log whose fields or delimiter are given; the one that takes them, if none is named."""
+    able = [name for name, each in FORMATS.items() if each.takes_fields]
+    if format is not None and format not in able:
+        raise InputError(f"fields and a delimiter are for {', '.join(able)}, not for the format {shown(format)}")
+    return format or able[0]
 
 
 def format_of(path: str | os.PathLike[str], name: str = "") -> str:

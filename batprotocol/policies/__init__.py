@@ -4,7 +4,8 @@
 for programs that load schedulers from files only. Each part is a class of a few lines in `orders`, `backfilling` (which
 makes reservations in a `profile`), `allocations` or `walltimes`. The parts read the state in `jobs` and `queue`.
 `switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
-share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says.
+share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and
+`filling` divides their cores between hosts.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -17,10 +17,11 @@ from batprotocol.errors import InputError, RuleViolation
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, Host, JobSubmittedEvent, KillProgress
 from batprotocol.model.hosts import frozen_hosts
+from batprotocol.policies.filling import Filling, Parts, division
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.site.jobs import SiteJob, allocated_by
 from batprotocol.policies.site.membership import mapping_of
-from batprotocol.policies.site.pool import Amount, Pool, fits
+from batprotocol.policies.site.pool import Pool, fits
 from batprotocol.requests import Allocated, read_request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
@@ -76,7 +77,7 @@ class _Job(SiteJob):
     wanted: FrozenHosts | None
     reason: str
     packed: int | None
-    parts: dict[int, Amount] | None
+    parts: Parts | None
 
 
 _Place = tuple[float, int, _Job]
@@ -109,6 +110,7 @@ class Replay:
     ) -> None:
         self._state, self._reply, self._reject, self._call_at = state, reply, reject, call_at
         self._pool = Pool(Machine(hosts).offers)
+        self._filling = Filling(self._pool)
         self._numbers = sorted(self._pool.capacity)
         self._all = frozen_hosts(self._numbers)
         self._idle = Hosts(self._numbers)
@@ -221,7 +223,7 @@ class Replay:
             return OTHER_NUMBER
         if not set(wanted) <= self._pool.capacity.keys():
             return ABSENT
-        if job.packed is not None and self._filled(job, wanted, self._pool.capacity) is not None:
+        if job.packed is not None and division(wanted, job.packed, job.amount, self._pool.capacity) is not None:
             return ""
         return "" if job.is_whole or all(map(self._can_have(job), wanted)) else TOO_SMALL
 
@@ -251,10 +253,10 @@ class Replay:
         """The hosts that a job gets now; None if it must wait."""
         if job.wanted is not None:
             if job.packed is not None and held.isdisjoint(job.wanted) and all(map(self._is_shared, job.wanted)):
-                job.parts = self._filled(job, job.wanted, self._pool.free)
+                job.parts = self._filling.parts_for(job.wanted, job.packed, job.amount)
                 if job.parts is not None:
                     return job.wanted
-            is_free = self._is_idle if job.is_whole else self._has_room(job)
+            is_free = self._is_idle if job.is_whole else self._can_make_room(job)
             return job.wanted if all(host not in held and is_free(host) for host in job.wanted) else None
         if job.is_whole and not held:
             if len(self._idle) < job.size:
@@ -280,26 +282,10 @@ class Replay:
         is_shared, free, amount = self._is_shared, self._pool.free, job.amount
         return lambda host: is_shared(host) and fits(amount, free[host])
 
-    def _filled(self, job: _Job, hosts: FrozenHosts, free: Mapping[int, Amount]) -> dict[int, Amount] | None:
-        """What a job takes of each host if its cores fill one after the other, and at least one of each.
-
-        Its memory goes with its cores, or else is the same on each host. None if that does not fit.
-        """
-        assert job.packed is not None
-        _, _, memory, *others = job.amount
-        for goes_along in (True, False):
-            rest, parts = job.packed, {}
-            for place, host in enumerate(hosts, 1):
-                cores = min(free[host][1], rest - (job.size - place))
-                own = memory * job.size * cores // job.packed if goes_along else memory
-                part = (1, cores, own, *others)
-                if cores < 1 or not fits(part, free[host]):
-                    break
-                rest -= cores
-                parts[host] = part
-            if not rest:
-                return parts
-        return None
+    def _can_make_room(self, job: _Job) -> Callable[[int], bool]:
+        """Whether a job fits on a host, if running jobs whose cores fill their hosts are divided in another way."""
+        has_room = self._has_room(job)
+        return lambda host: has_room(host) or (self._is_shared(host) and self._filling.make_room(host, job.amount))
 
     def _start(self, job: _Job, hosts: FrozenHosts) -> None:
         mapping = mapping_of(job, list(hosts)) if job.request.tasks else None
@@ -318,8 +304,10 @@ class Replay:
         if job.is_whole:
             self._idle.take_these(hosts)
         else:
-            for host in hosts:
-                self._pool.take([host], job.amount if job.parts is None else job.parts[host])
+            if job.parts is None:
+                self._pool.take(hosts, job.amount)
+            else:
+                self._filling.take(job.id, job.parts)
             self._idle.take_these(frozen_hosts([host for host in hosts if host not in self._sharing]))
             for host in hosts:
                 self._sharing[host] = self._sharing.get(host, 0) + 1
@@ -343,8 +331,9 @@ class Replay:
         if job.is_whole:
             self._idle.give_back(hosts)
             return
+        if not self._filling.give_back(job.id):
+            self._pool.give_back(hosts, job.amount)
         for host in hosts:
-            self._pool.give_back([host], job.amount if job.parts is None else job.parts[host])
             self._sharing[host] -= 1
             if not self._sharing[host]:
                 del self._sharing[host]

@@ -215,3 +215,32 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path, name: str) -> None:
     few = memory_of(tmp_path / "log.csv", tmp_path / f"out-{name}", 20_000)
     many = memory_of(tmp_path / "log.csv", tmp_path / f"out-{name}", 200_000)
     assert many < few + 50, (few, many)
+
+
+@pytest.mark.parametrize("between", ["|", ";;", "\t"])
+def test_rows_without_header(log: Path, tmp_path: Path, between: str) -> None:
+    """The same rows without header, and with another delimiter, are the same jobs."""
+    header, _, rest = SACCT.partition("\n")
+    rows = tmp_path / "rows.txt"
+    rows.write_text(rest.replace("|", between))
+    given = ["--fields", header.replace("|", ", "), *([] if between == "|" else ["--delimiter", between])]
+    for path, options in ((log, []), (rows, given)):
+        told = run_here("import", path, *options, "-o", path.with_suffix(".json"))
+        assert (told.status, told.err) == (0, "")
+    assert rows.with_suffix(".json").read_text() == log.with_suffix(".json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--fields", "JobID,,Start"], "expected names with commas between them"),
+        (["--fields", "JobID,Start"], "got none for Submit and End"),
+        (["--delimiter", ""], "expected a text, got nothing"),
+        (["--fields", "JobID", "--format", "pbs"], "fields and a delimiter are for sacct"),
+    ],
+)
+def test_fields_that_cannot_be(log: Path, options: list[str], reason: str) -> None:
+    log.write_text(SACCT.partition("\n")[2])
+    told = run_here("import", log, *options)
+    assert told.status != 0
+    assert reason in " ".join(told.err.split())

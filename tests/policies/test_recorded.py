@@ -239,3 +239,37 @@ def test_over_a_socket_it_decides_as_in_process() -> None:
 
     assert schedule(result) == schedule(simulate(MACHINE, Workload(jobs, {}), named("recorded")()))
     assert all(parse_hosts(row.allocated_resources) for row in result.jobs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9))
+def test_cores_that_fill_hosts_are_taken_so_again(seed: int) -> None:
+    """The oracle fills hosts as Slurm does, in times that go by in whole seconds, and knows nothing of policies."""
+    random = Random(seed)
+    free, running, jobs = [4] * 4, [], []
+    for now in range(40):
+        for end, cores in [each for each in running if each[0] == now]:
+            running.remove((end, cores))
+            free = [have + more for have, more in zip(free, cores, strict=True)]
+        hosts = sorted(random.sample(range(4), random.choice([1, 2, 2, 3])))
+        room = sum(free[host] for host in hosts)
+        if min(free[host] for host in hosts) == 0:
+            continue
+        total = random.randint(len(hosts), room)
+        cores, rest = [0] * 4, total
+        for host in hosts:
+            cores[host], rest = 1, rest - 1
+        for host in hosts:
+            more = min(rest, free[host] - 1)
+            cores[host], rest = cores[host] + more, rest - more
+        free = [have - less for have, less in zip(free, cores, strict=True)]
+        runs = random.randint(1, 15)
+        running.append((now + runs, cores))
+        where = " ".join(map(str, hosts))
+        share = -(-total // len(hosts))
+        data = {"cores": share, "memory": "1M", "recorded": {"start": now, "hosts": where, "cores": total}}
+        text = json.dumps(data)
+        jobs.append(StaticJob(str(now), max(now - 3, 0), len(hosts), DelayProfile(runs - 0.001), extra_data=text))
+    rows, conflicts = replayed(jobs)
+    assert conflicts == ()
+    assert all(rows[name].starting_time == pytest.approx(float(name), abs=0.001) for name in rows)

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from servers import find
+from slurm_logs import SlurmLog, each_job_is_there, starts_are_those_of_the_plugin, the_copy_is_the_log
 from slurm_sides import Allowed, Runs, disorder, of_recording, simulated
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
-from real_slurm import DATA, Situation, read_situations, record
+from real_slurm import DATA, Situation, read_situations, record, site
 
 WITHOUT_ENGINE = True
 SITUATIONS = read_situations()
@@ -25,6 +27,7 @@ AGAIN = ("gpus", "two_partitions", "never_satisfied")
 """What runs on a real Slurm: short, and of different kinds."""
 
 NEEDED = ["faketime", "sbatch", "slurmctld", "slurmd"]
+ACCOUNTING = [*NEEDED, "mariadb-install-db", "mariadbd", "slurmdbd"]
 
 
 def recorded(name: str) -> Runs:
@@ -84,3 +87,15 @@ def test_situations_go_so_on_a_real_slurm() -> None:
     for name, recording in made.items():
         alike(SITUATIONS[name], of_recording(recording), simulated(SITUATIONS[name]), 2 * SLACK)  # others work here
         assert ends(of_recording(recording)) == ends(recorded(name))
+
+
+@pytest.mark.long
+def test_the_log_of_a_real_slurm_is_taken_as_a_whole(tmp_path: Path) -> None:
+    """A site of this minute, with accounting: tests/history has more to say of one that was recorded."""
+    for name in ACCOUNTING:
+        find(name)
+    log = SlurmLog(tmp_path, record(site(3, 12, 240), 10)["files"])
+    assert len(log.submitted) >= 25
+    each_job_is_there(log)
+    starts_are_those_of_the_plugin(log)
+    the_copy_is_the_log(log, "--policies", "fcfs")

@@ -15,8 +15,8 @@ from slurming.situations import Asked
 __all__ = ["run", "text_of"]
 
 
-def run(cluster: Cluster, stopped: Callable[[], bool]) -> dict[str, Any]:
-    """Submit the jobs of a situation, and wait for their ends."""
+def run(cluster: Cluster, stopped: Callable[[], bool]) -> tuple[dict[str, Any], set[str]]:
+    """Submit the jobs of a situation, and wait for their ends. The result is what they did, and their ids."""
     ids: dict[str, str] = {}
     refused: dict[str, str] = {}
     waiting, commands = cluster.situation.asked(), cluster.situation.commanded()
@@ -44,7 +44,7 @@ def run(cluster: Cluster, stopped: Callable[[], bool]) -> dict[str, Any]:
     names = {number: name for name, number in ids.items()}
     lines = (cluster.folder / "jobcomp.txt").read_text().splitlines()
     version = cluster.command("sinfo", "--version").stdout.split()[-1]
-    return {"slurm": version, "runs": dict(runs_of(lines, names, int(began))), "refused": refused, "ids": ids}
+    return {"slurm": version, "runs": dict(runs_of(lines, names, int(began))), "refused": refused}, {*ids.values()}
 
 
 def script(cluster: Cluster, job: Asked) -> Path:

@@ -14,6 +14,22 @@ __all__ = ["import_logs"]
 _FILE = click.Path(readable=False, path_type=str)
 
 
+def _fields(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
+    """Names with commas between them."""
+    if value is None:
+        return None
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"expected names with commas between them, such as JobID,Submit,Start, got {value!r}")
+    return names
+
+
+def _some_text(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value == "":
+        raise click.BadParameter("expected a text, got nothing")
+    return value
+
+
 @click.command("import")
 @click.argument(
     "logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(readable=False, allow_dash=True, path_type=str)
@@ -47,6 +63,18 @@ _FILE = click.Path(readable=False, path_type=str)
     type=_FILE,
     help="The nodes of the site: the output of scontrol show node (also --json), slurm.conf, or the output of pbsnodes "
     "-a -F json. By default, the machine is the smallest one that the log fits on.",
+)
+@click.option(
+    "--fields",
+    metavar="LIST",
+    callback=_fields,
+    help="The fields of sacct --noheader, with commas between them, as for sacct --format.",
+)
+@click.option(
+    "--delimiter",
+    metavar="TEXT",
+    callback=_some_text,
+    help="The text between the values of sacct, as for sacct --delimiter. By default, its header shows it, or it is |.",
 )
 @click.option("--zone", metavar="ZONE", help="The zone of times that have none, such as Europe/Paris.  [default: UTC]")
 @click.option("--from", "begin", metavar="TIME", help="Take only jobs that were submitted at this time or later.")
@@ -137,6 +165,7 @@ def import_logs(**options: Any) -> None:
       batproto import log.txt --nodes slurm.conf --check --policies fcfs,easy
       batproto import log.txt --nodes slurm.conf -o log.json -p hosts.txt
       batproto simulate easy --hosts "$(cat hosts.txt)" -w log.json
+      batproto import rows.txt --fields JobID,User,Submit,Start,End,NNodes
       batproto import log.txt --anonymous --key key.txt -o log.parquet
     """
     from batprotocol.cli.importing import logs as work

@@ -36,6 +36,8 @@ def show(
     output: str | None,
     platform: str | None,
     nodes: str | None,
+    fields: Sequence[str] | None,
+    delimiter: str | None,
     zone: str | None,
     begin: str | None,
     end: str | None,
@@ -55,7 +57,9 @@ def show(
         raise click.UsageError("--policies is for --check: add --check")
     screen = Output()
     with ExitStack() as stack, screen.progress("jobs") as bar:
-        opened = [stack.enter_context(read_log(path, format, zone)) for path in logs]
+        opened = [
+            stack.enter_context(read_log(path, format, zone, fields=fields, delimiter=delimiter)) for path in logs
+        ]
         period = LeftOut()
         anonymizer = _anonymizer(screen, anonymous, key, others)
         chosen = Chosen(

@@ -171,7 +171,7 @@ def layout_of(
     if names is None:
         raise InputError(
             f"expected sacct's header, such as 'JobID|User|Submit|Start|End|State', got {shown(first)}; "
-            "use sacct without --noheader, or give the names of its fields",
+            "use sacct without --noheader, or give its fields (--fields of batproto import)",
             file=file,
             line=1,
         )
