@@ -58,10 +58,10 @@ class SlurmLog:
         """The ids that sbatch printed."""
         return set((self.folder / "ids.txt").read_text().split())
 
-    def imported(self, *options: str) -> dict[str, Any]:
+    def imported(self, *options: str, name: str = "sacct.txt") -> dict[str, Any]:
         """What `batproto import --json` prints, and the workload that it writes as `workload`."""
         output = self.folder / "w.json"
-        told = run_here("import", self.folder / "sacct.txt", "--json", "-o", output, *options)
+        told = run_here("import", self.folder / name, "--json", "-o", output, *options)
         assert (told.status, told.err) == (0, "")
         found: dict[str, Any] = json.loads(told.out)
         found["workload"] = json.loads(output.read_text())

@@ -107,10 +107,11 @@ def inside(folder: Path, database_port: int) -> None:
 
 
 def write_site(recorded: dict[str, Any], folder: Path) -> None:
-    """Write the files of a site."""
+    """Write the files of a site, but not the large one with the names of users."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in recorded["files"].items():
-        (folder / f"{name}.xz").write_bytes(lzma.compress(text.encode(), preset=9))
+        if name != "sacct.json":
+            (folder / f"{name}.xz").write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ Parts: TypeAlias = "dict[int, Amount]"
 
 
 def division(hosts: Collection[int], cores: int, share: Amount, free: Mapping[int, Amount]) -> Parts | None:
-    """What a job takes of its hosts: as many cores of the first as are free, but one of each other, then of the next.
+    """The amounts that a job takes of its hosts, in order: all free cores, but one is kept for each other host.
 
     Its memory goes with its cores, or else is the same on each host.
 

@@ -64,6 +64,7 @@ def logged_job(seed: int, line: int = 0) -> LoggedJob:
         dependency=draw.choice(DEPENDENCIES),
         array=draw.choice([None, "0"]),
         exclusive=draw.choice([None, False, True]),
+        packed=draw.choice([None, False, True]),
         line=line,
         **texts,
     )

@@ -376,3 +376,19 @@ def test_ids_that_come_again_are_counted_exactly(ids: list[str]) -> None:
 )
 def test_command_lines(line: str, submission: Submission) -> None:
     assert submission_of(line) == submission
+
+
+@pytest.mark.parametrize(
+    ("line", "hosts", "is_packed"),
+    [
+        ("sbatch -N2 -n8 job.sh", "n[1-2]", True),
+        ("sbatch -n1 job.sh", "n1", None),
+        ("sbatch -N2 --ntasks-per-node=4 job.sh", "n[1-2]", None),
+    ],
+)
+def test_cores_fill_hosts_unless_each_has_as_many(
+    tmp_path: Path, line: str, hosts: str, is_packed: bool | None
+) -> None:
+    job, _ = one(tmp_path, SubmitLine=line, NodeList=hosts)
+    assert job is not None
+    assert job.packed is is_packed

@@ -98,4 +98,6 @@ def test_the_log_of_a_real_slurm_is_taken_as_a_whole(tmp_path: Path) -> None:
     assert len(log.submitted) >= 25
     each_job_is_there(log)
     starts_are_those_of_the_plugin(log)
+    as_json = log.imported(*log.nodes, "--attempts", "all", name="sacct.json")
+    assert log.taken(as_json) == log.completed()
     the_copy_is_the_log(log, "--policies", "fcfs")

@@ -169,6 +169,7 @@ class AccountedCluster(Cluster):
             raise RuntimeError(f"the accounting does not get the ends of jobs: {found.stdout}{found.stderr}")
         printed = {
             "sacct.txt": (*_SACCT, "--format=ALL"),
+            "sacct.json": (*(word for word in _SACCT if word != "-P"), "--json"),
             "nodes.txt": ("scontrol", "show", "node", "-o"),
         }
         texts = {name: self.command(*words).stdout for name, words in printed.items()}

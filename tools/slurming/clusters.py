@@ -91,7 +91,7 @@ class Cluster:
 
     @staticmethod
     def until(holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something holds, for so many seconds at most, and say whether it does."""
+        """Wait until something holds, at most for these seconds, and say whether it does."""
         last = time.monotonic() + seconds
         while not (done := holds()) and time.monotonic() < last:
             time.sleep(1)
@@ -119,7 +119,7 @@ class Cluster:
             raise RuntimeError("the nodes do not come up")
 
     def before(self) -> None:
-        """What is started before slurmctld."""
+        """Start the programs that slurmctld needs."""
 
     def daemon(self, *command: object) -> None:
         """Start a program that runs until the cluster ends."""

@@ -1,4 +1,7 @@
-"""What happens on a cluster: its nodes, partitions, users, jobs and commands. It must not know how Slurm is started."""
+"""A cluster and the events on it: nodes, partitions, users, jobs and commands.
+
+The module must not know how Slurm is started.
+"""
 
 from __future__ import annotations
 
