@@ -172,10 +172,10 @@ def rows_of(rows: Iterable[JobRow]) -> dict[str, tuple[Any, ...]]:
     }
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 1, 34, 35])
 def test_random_episodes_are_those_of_a_policy_in_the_same_order(seed: int) -> None:
     """A scheduler on the embedded Batsim that starts jobs in the order of an episode gives them the same hosts."""
-    workload = at_odd_times(seed, dependency=["afterok", "afternotok"], begin=["now+9"])
+    workload = at_odd_times(seed, dependency=["afterok", "afternotok", "after"], begin=["now+9"])
     platform = described_platform(HOSTS)
     env = made(workload, "any", platform=platform, hosts=None, allocation=("first", "pack")[seed % 2])
     _, info = env.reset(seed=0)

@@ -79,6 +79,24 @@ def test_a_start_brings_a_job_of_another_partition_into_the_queue(backfilling: A
     assert starts(rows) == {"first": 0, "second": 10, "then": 0, "thereafter": 10}
 
 
+@pytest.mark.parametrize(
+    ("backfilling", "then", "long", "short"),
+    [(NoBackfilling(), 20, 30, 30), (Greedy(), 26, 1, 1), (EASY(), 20, 30, 1), (Conservative(), 20, 30, 1)],
+)
+def test_a_job_that_a_start_brings_into_the_queue_has_its_turn_there(
+    backfilling: Any, then: int, long: int, short: int
+) -> None:
+    """It was submitted first, so that those behind it start only where that is backfilling."""
+    jobs = [
+        job("1", 0, 2, 10, dependency="after:2"),
+        job("2", 1, 1, 19, cores=4),
+        job("3", 1, 1, 25, cores=2),
+        job("4", 1, 1, 5, cores=2),
+    ]
+    rows = starts(run(jobs, Policy(backfilling=backfilling, site=SiteRules())))
+    assert rows == {"1": then, "2": 1, "3": long, "4": short}
+
+
 def test_registration_ends_where_all_jobs_are_rejected() -> None:
     rows = run([job("1", 0, 9, 5), job("2", 3, 9, 5)], Policy(site=SiteRules.of({"partitions": HIGHER})))
     assert [row.final_state for row in rows] == [FinalJobState.REJECTED] * 2

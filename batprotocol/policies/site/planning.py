@@ -29,6 +29,7 @@ __all__ = ["Planner"]
 Start = tuple[Entry, list[int]]
 """An entry that starts now, and its hosts."""
 
+_Asked = Callable[[Entry], bool]
 _FIRST: Final = (-math.inf, -math.inf)
 """It precedes all jobs."""
 
@@ -95,24 +96,23 @@ class Planner:
         """When a job can start even if nothing happens until then; infinity: never."""
         slack = state.resolution / 2
         start = min((entry.start for entry in self.heads.values() if entry.start > state.now + slack), default=math.inf)
-        if start == math.inf:
-            return start
         ends = state.endings.irange((start - slack,), (start + slack, math.inf))
         return start if next(ends, None) is None else math.inf
 
     def is_due(self, state: State) -> bool:
         """Whether the time of a reservation has come since the last plan, or may come earlier by what that gave up."""
         now = state.now + state.resolution / 2
-        if self._late and any(self._may_move_forward(entry, state) for entry in self.heads.values()):
-            return True
-        return any(self._planned < entry.start <= now for entry in self.heads.values())
+        heads, late = self.heads.values(), bool(self._late)
+        return any(
+            self._planned < head.start <= now or (late and self._may_move_forward(head, state)) for head in heads
+        )
 
     # The plan
 
-    def starting(
-        self, state: State, allowed: Callable[[Entry], bool], claim: Callable[[Entry], bool] | None = None
-    ) -> Iterator[Start]:
+    def starting(self, state: State, allowed: _Asked, claim: _Asked | None = None) -> Iterator[Start]:
         """The entries that start now. Each has started before the next one is asked for.
+
+        If jobs join the queue meanwhile, because they waited for one that starts, the plan begins anew.
 
         Args:
             state: the time, and its resolution.
@@ -122,21 +122,24 @@ class Planner:
         self._timeline.advance(state.now)
         self._planned = state.now + state.resolution / 2
         self._late = set()
-        yield from self._in_turn(state, allowed, claim)
-        if self.settings.backfills:
-            yield from self._backfilled(state, allowed)
+        joined = -1
+        while joined != self._queue.joined:
+            joined = self._queue.joined
+            yield from self._in_turn(state, allowed, claim)
+            if self.settings.backfills and joined == self._queue.joined:
+                yield from self._backfilled(state, allowed)
         self._freed = self._late.copy()
 
-    def _in_turn(
-        self, state: State, allowed: Callable[[Entry], bool], claim: Callable[[Entry], bool] | None
-    ) -> Iterator[Start]:
-        depth, queue = self.settings.depth, self._queue
-        reservations: dict[str, int] = defaultdict(int)  # jobs may join the queue meanwhile, in other partitions, too
+    def _in_turn(self, state: State, allowed: _Asked, claim: _Asked | None) -> Iterator[Start]:
+        depth, queue, joined = self.settings.depth, self._queue, self._queue.joined
+        reservations: dict[str, int] = defaultdict(int)
         closed: set[str] = set()
         shut: frozenset[int] = frozenset()
         seen: set[int] = set()
         last = max(map(queue.precedence, self.heads.values()), default=_FIRST)
         for entry in queue.in_order():
+            if queue.joined != joined:
+                return
             if len(closed) >= len(queue.partitions) and seen.issuperset(self._fixed):
                 break
             place = entry.partition
@@ -335,12 +338,12 @@ class Planner:
 
     # Backfilling
 
-    def _backfilled(self, state: State, allowed: Callable[[Entry], bool]) -> Iterator[Start]:
+    def _backfilled(self, state: State, allowed: _Asked) -> Iterator[Start]:
         """The entries that start before their turn, the first of them first.
 
         Within a plan, free amounts only become less, so an entry that does not fit is not tried again.
         """
-        order, queue = self.settings.order, self._queue
+        order, queue, joined = self.settings.order, self._queue, self._queue.joined
         waiting: list[tuple[Ranked, int, Line]] = []
         lines = [Line(kind, queue.ranked(kind, order)) for kind in queue.kinds if kind.entries and kind.fitting]
         for number, line in enumerate(lines):
@@ -353,13 +356,15 @@ class Planner:
                 if hosts is None and entry.job.size <= self._movable(entry.kind):
                     hosts = self._beside_moved(entry, state)
                 if hosts is not None and self._spares(entry, hosts, state):
-                    before = self._released, queue.joined
+                    before = self._released
                     for other in entry.job.entries:
                         self._release(other)
                     yield entry, hosts
                     has_more = self._look_again()
-                    has_more |= before != (self._released, queue.joined) or self._has_moved
+                    has_more |= before != self._released or self._has_moved
                     self._has_moved = False
+                    if queue.joined != joined:
+                        return
                     self._go_on(waiting, lines, ranked if has_more else None, state)
                     if not has_more:
                         self._push(waiting, number, line, state)
@@ -374,8 +379,8 @@ class Planner:
         Args:
             waiting: the next entries.
             lines: all lines.
-            again: the entry that has started, if those behind it that did not fit before may fit now: where
-                reservations are elsewhere, or jobs have joined. None: there is only less room than before.
+            again: the entry that has started, if those behind it that did not fit before may fit now, as reservations
+                are elsewhere. None: there is only less room than before.
             state: the time.
         """
         kept = waiting.copy()
@@ -434,7 +439,7 @@ class Planner:
         return all(end <= head.start for head in self.heads.values() if taken & head.kind.hosts)
 
     def _look_again(self) -> bool:
-        """After a start, note what is free where the reservations could be; whether it is more than before somewhere."""
+        """After a start, note what is free where the reservations could be; whether it is more somewhere."""
         has_more = False
         if not self.settings.moves:
             return has_more
@@ -489,9 +494,7 @@ class Planner:
         return None
 
     @staticmethod
-    def _is_possible(
-        kept: list[tuple[Entry, float, list[int], dict[int, Amount]]], chosen: list[int], harmed: dict[int, int]
-    ) -> bool:
+    def _is_possible(kept: list[_Kept], chosen: list[int], harmed: dict[int, int]) -> bool:
         """Whether enough hosts remain for each reservation, as far as a count shows."""
         lost = sum(host in harmed for host in chosen)
         return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size

@@ -252,7 +252,10 @@ class _Plan(Planner):
 
     def others(self, state: State, allowed: Callable[[Entry], bool]) -> Iterator[Start]:
         """The entries that start before the job that has a reservation, each one before the next one is asked for."""
-        return self._backfilled(state, allowed)
+        joined = -1
+        while joined != self._queue.joined:  # if jobs join meanwhile, the others are tried anew
+            joined = self._queue.joined
+            yield from self._backfilled(state, allowed)
 
 
 class _Actions:
