@@ -64,7 +64,7 @@ class Planner:
         self._fixed: set[int] = set()  # those whose hosts were freed for them
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
         self._planned = -math.inf  # the time of the last plan
-        self._gaps = Gaps(timeline, self.heads)
+        self._gaps = Gaps(timeline, self.heads, queue.sieve)
         self._released = 0  # how many reservations were dropped
         self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
         self._has_moved = False  # whether reservations have moved beside the last entry that starts
@@ -389,13 +389,13 @@ class Planner:
         shortest_of = gaps.shortest(kind)
         if not shortest_of or shortest_of[0][0] > room:
             return
-        seconds = gaps.seconds(kind, state.now)
+        ends, now = gaps.ends(kind, state.now), state.now
         slack = 0.0 if self.settings.strict else state.resolution / 2
         movable = self._movable(kind)
         for size, shortest in shortest_of:
             if size > room:
                 return
-            if size <= movable or seconds[size - 1] >= shortest - slack:
+            if size <= movable or ends[size - 1] - now >= shortest - slack:
                 break
         else:
             return
@@ -403,15 +403,15 @@ class Planner:
         for ranked in line:
             entry = ranked[2]
             size = entry.job.size
-            if size <= movable or (size <= room and seconds[size - 1] >= entry.expected - slack):
+            if size <= movable or (size <= room and ends[size - 1] - now >= entry.expected - slack):
                 heappush(waiting, (ranked, number, line))
                 return
             passed(ranked)
 
     def _may_fit(self, entry: Entry, state: State) -> bool:
         """Whether enough hosts stay free for as long as an entry needs them, one by one."""
-        seconds, size = self._gaps.seconds(entry.kind, state.now), entry.job.size
-        return len(seconds) >= size and seconds[size - 1] >= self._needed(entry, state)
+        ends, size = self._gaps.ends(entry.kind, state.now), entry.job.size
+        return len(ends) >= size and ends[size - 1] - state.now >= self._needed(entry, state)
 
     def _movable(self, kind: Kind) -> int:
         """The most hosts of a job of a kind beside which reservations may have hosts enough, if they may move."""
@@ -426,7 +426,7 @@ class Planner:
         return all(end <= head.start for head in self.heads.values() if taken & head.kind.hosts)
 
     def _look_again(self) -> bool:
-        """After a start, note what is free where the reservations could be; whether it is more than before somewhere."""
+        """After a start, note what is free where the reservations could be; whether it is more somewhere."""
         has_more = False
         if not self.settings.moves:
             return has_more

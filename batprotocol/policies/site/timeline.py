@@ -29,6 +29,7 @@ class Timeline:
 
     Attributes:
         changes: how often the future has changed.
+        notes: what was noted of each host. A note is gone when the future of its host changes.
     """
 
     def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
@@ -47,6 +48,7 @@ class Timeline:
         self._times = {host: [now] for host in capacity}
         self._free = {host: [amount] for host, amount in capacity.items()}
         self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
+        self.notes: dict[int, tuple[float, list[tuple[float, int]]]] = {}
         self.changes += 1
         self._changed = dict.fromkeys(capacity, self.changes)
 
@@ -76,6 +78,7 @@ class Timeline:
                 continue
             self._changed[host] = self.changes
             self._until[host].clear()
+            self.notes.pop(host, None)
             first = self._cut(times, free, begin)
             last = self._cut(times, free, end) if end < math.inf else len(times)
             for place in range(first, last):
@@ -173,6 +176,12 @@ class Timeline:
                 if choose is None or choose(found) is not None:
                     return time, found
         return math.inf, []
+
+    def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
+        """The times from which on another amount is free on a host, with the amount; the first one holds now."""
+        times, free = self._times[host], self._free[host]
+        first = max(bisect_right(times, now) - 1, 0)
+        return zip(times[first:], free[first:])  # noqa: B905 - asked often, and they are as long
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
