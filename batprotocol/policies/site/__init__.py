@@ -4,9 +4,11 @@ A `Policy` hands its jobs to a `Site` (in `core`) from the first job on that use
 `batprotocol.requests`, or from the beginning if it has rules; `driver` connects the two through `actions`. The data
 take this way: `rules` reads the rules of a file with `tables`, and `membership` finds the hosts and jobs of partitions.
 `jobs` has the jobs with their amounts, `pool` the free amounts of each host, `timeline` the future ones. `queue` has
-the jobs that wait, in order and by kind: `ranking` keeps the order, and `priorities` has the fair share of users.
+the jobs that wait, in order and by kind: `ranking` keeps the order, `sieve` finds the kinds for which an amount
+suffices, and `priorities` has the fair share of users.
 `limits` counts what users and accounts have. `planning` chooses the jobs that start, by the `settings` of a kind of
-backfilling and along `lines` of jobs that are alike, and `choosing` their hosts.
+backfilling and along `lines` of jobs that are alike, with the `gaps` that there are for each kind, and `choosing` their
+hosts; `keeping` finds the reservations that need not be made anew.
 `preempting` finds jobs that give way, and `lives` lets them run again. With `steering`, somebody else chooses the jobs.
 """
 

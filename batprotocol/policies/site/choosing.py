@@ -42,6 +42,12 @@ class Chooser:
         self.ranking = ranking
         self.offers = offers
 
+    def is_by_number(self, request: Request) -> bool:
+        """Whether a job gets the hosts with the smallest numbers, whatever is free on them."""
+        constraint = request.constraint
+        is_plain = constraint is None or not (constraint.same or constraint.counts)
+        return self.ranking == "numbers" and not request.contiguous and is_plain
+
     def choose(
         self,
         hosts: Sequence[int],

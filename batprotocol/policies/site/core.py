@@ -167,6 +167,7 @@ class Site:
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
         self._pool.take(members, kind.amount)
+        self.queue.changed(members)
         self._timeline.take(members, self._state.now, adopted.end, kind.amount)
         self._usage.runs(adopted, 1)
         self._starts = max(self._starts, running.place + 1)

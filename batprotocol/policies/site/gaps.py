@@ -7,23 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from batprotocol.policies.site.jobs import Entry, Kind
-from batprotocol.policies.site.pool import added, fits
+from batprotocol.policies.site.pool import added, fits, reduced
+from batprotocol.policies.site.sieve import Sieve
 from batprotocol.policies.site.timeline import Timeline
 
 __all__ = ["Gaps"]
-
-
-class _Known(NamedTuple):
-    """What is known of a kind: as of when, until when each of its hosts has enough free, and for how many seconds."""
-
-    fitted: int
-    changes: int
-    now: float
-    until: list[float]
-    seconds: list[float]
 
 
 class Gaps:
@@ -32,32 +22,66 @@ class Gaps:
     Args:
         timeline: what will be free.
         heads: the entries that have a reservation.
+        sieve: which kinds an amount suffices for.
 
     Attributes:
         moved: how often reservations have changed. Whoever changes some counts.
     """
 
-    def __init__(self, timeline: Timeline, heads: Mapping[int, Entry]) -> None:
-        self._timeline, self._heads = timeline, heads
-        self._known: dict[Kind, _Known] = {}
+    def __init__(self, timeline: Timeline, heads: Mapping[int, Entry], sieve: Sieve) -> None:
+        self._timeline, self._heads, self._sieve = timeline, heads, sieve
+        self._beside: dict[int, int] = {}  # for each host, the bits of the kinds that can be there beside the only head
+        self._looked = 0, 0
+        self._count = 0
+        self._known: dict[Kind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
         self._harmed: dict[Kind, tuple[int, int, dict[int, int]]] = {}
         self._shortest: dict[Kind, tuple[int, int, list[tuple[int, float]]]] = {}
         self.moved = 0
 
-    def seconds(self, kind: Kind, now: float) -> list[float]:
-        """For how many seconds the hosts with enough free for a kind have it, the longest first."""
+    def ends(self, kind: Kind, now: float) -> list[float]:
+        """Until when each of the hosts with enough free for a kind has it, the last time first; `now`: not even now."""
         timeline = self._timeline
         known = self._known.get(kind)
-        if known is not None and known.fitted == kind.fitted and now < (known.until[-1] if known.until else math.inf):
-            if known.changes == timeline.changes or known.changes >= timeline.last_change(kind.fitting):
-                if known.now != now:
-                    known = self._known[kind] = known._replace(now=now, seconds=[end - now for end in known.until])
-                return known.seconds
-        until, amount = timeline.until, kind.amount
-        ends = sorted((until(host, amount, now) for host in kind.fitting), reverse=True)
-        seconds = [max(end - now, 0.0) for end in ends]
-        self._known[kind] = _Known(kind.fitted, timeline.changes, now, ends, seconds)
-        return seconds
+        if known is not None:
+            fitted, changes, ends = known
+            is_valid = fitted == kind.fitted and (not ends or ends[-1] > now)
+            if is_valid and (changes == timeline.changes or changes >= timeline.last_change(kind.fitting)):
+                return ends
+        ends = self._ends(kind, now)
+        self._known[kind] = kind.fitted, timeline.changes, ends
+        return ends
+
+    def _ends(self, kind: Kind, now: float) -> list[float]:
+        notes, bit = self._timeline.notes, kind.bit
+        if self._count != self._sieve.count:
+            self._count = self._sieve.count
+            notes.clear()
+        ends = []
+        for host in kind.fitting:
+            note = notes.get(host)
+            if note is None or note[0] <= now:
+                note = notes[host] = self._steps(host, now)
+            for time, lasting in note[1]:
+                if not lasting & bit:
+                    ends.append(max(time, now))
+                    break
+        ends.sort(reverse=True)
+        return [math.inf] * (len(kind.fitting) - len(ends)) + ends
+
+    def _steps(self, host: int, now: float) -> tuple[float, list[tuple[float, int]]]:
+        """When the answer ends, and the times at which kinds lose their room on a host, with the bits of the rest."""
+        steps: list[tuple[float, int]] = []
+        passing, valid = -1, math.inf
+        for time, free in self._timeline.following(host, now):
+            if steps and valid == math.inf:
+                valid = time
+            lasting = passing & self._sieve.passing(free)
+            if lasting != passing:
+                passing = lasting
+                steps.append((time, passing))
+                if not passing and valid < math.inf:
+                    break
+        return valid, steps
 
     def shortest(self, kind: Kind) -> list[tuple[int, float]]:
         """For each size of the jobs of a kind, the smallest first, for how many seconds the shortest one runs."""
@@ -83,9 +107,21 @@ class Gaps:
         heads, most = self._heads, len(kind.fitting)
         if len(heads) != 1:
             return most if heads else 0
-        harmed = len(self.harmed(kind))
         (head,) = heads.values()
-        return most - harmed + min(harmed, len(head.could) - head.job.size)
+        spare = len(head.could) - head.job.size
+        if most <= spare:
+            return most
+        sieve, beside, bit, harmed = self._sieve, self._beside, kind.bit, 0
+        if self._looked != (self.moved, sieve.count):
+            self._looked = self.moved, sieve.count
+            beside.clear()
+        for host in kind.fitting:
+            can_be = beside.get(host)
+            if can_be is None:
+                free = head.could.get(host)
+                can_be = beside[host] = -1 if free is None else sieve.passing(reduced(free, head.kind.amount))
+            harmed += not can_be & bit
+        return most - harmed + min(harmed, spare)
 
     def harmed(self, kind: Kind) -> dict[int, int]:
         """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""

@@ -80,34 +80,33 @@ class Kind:
         hosts: the hosts that they can have.
         fitting: those of them that have room now.
         fitted: how often those have changed.
+        bit: its bit in the sieve of all kinds.
         entries: the entries of the queue that are of this kind.
         ranking: the same in the order of the queue; None if each decision sorts them.
     """
 
-    __slots__ = ("amount", "entries", "fitted", "fitting", "hosts", "ranking")
+    __slots__ = ("amount", "bit", "entries", "fitted", "fitting", "hosts", "ranking")
 
     def __init__(
-        self, amount: Amount, hosts: frozenset[int], free: Mapping[int, Amount], ranking: Ranking | None = None
+        self,
+        amount: Amount,
+        hosts: frozenset[int],
+        free: Mapping[int, Amount],
+        ranking: Ranking | None = None,
+        bit: int = 0,
     ) -> None:
         self.amount = amount
+        self.bit = bit
         self.hosts = hosts
-        self.fitting: set[int] = set()
+        self.fitting = {host for host in hosts if fits(amount, free[host])}
         self.fitted = 0
         self.entries: dict[int, Entry] = {}
         self.ranking = ranking
-        for host in hosts:
-            self.look(host, free[host])
 
-    def look(self, host: int, free: Amount) -> None:
-        """What is free on a host has changed."""
-        has_room = fits(self.amount, free)
-        if has_room == (host in self.fitting):
-            return
+    def turn(self, host: int) -> None:
+        """A host has room now where it had none, or none where it had some."""
         self.fitted += 1
-        if has_room:
-            self.fitting.add(host)
-        else:
-            self.fitting.remove(host)
+        self.fitting.symmetric_difference_update((host,))
 
 
 class Entry:

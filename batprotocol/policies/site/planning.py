@@ -18,8 +18,9 @@ from batprotocol.policies.jobs import State
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.gaps import Gaps
 from batprotocol.policies.site.jobs import Entry, Kind, Ranked
+from batprotocol.policies.site.keeping import look_around, stays
 from batprotocol.policies.site.lines import Line
-from batprotocol.policies.site.pool import Amount, Pool, added, fits
+from batprotocol.policies.site.pool import Amount, Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.timeline import Timeline
@@ -66,7 +67,7 @@ class Planner:
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
         self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
         self._planned = -math.inf  # the time of the last plan
-        self._gaps = Gaps(timeline, self.heads)
+        self._gaps = Gaps(timeline, self.heads, queue.sieve)
         self._released = 0  # how many reservations were dropped
         self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
         self._has_moved = False  # whether reservations have moved beside the last entry that starts
@@ -150,8 +151,12 @@ class Planner:
                 self._give_up(entry)
                 continue
             waits = entry.number in self.heads and not self._may_move_forward(entry, state)
+            if not waits and claim is None and queue.precedence(entry) >= last and self._stays(entry, state):
+                self._freed.update(entry.reserved)  # as if it had been made anew
+                self.heads[entry.number] = self.heads.pop(entry.number)
+                waits, last = True, queue.precedence(entry)
             before, reserved, is_fixed = entry.start, entry.reserved, entry.number in self._fixed
-            hosts = None
+            hosts, changes = None, self._timeline.changes
             if not waits:
                 self._release(entry)
                 hosts = self._now(entry, state, shut)
@@ -187,6 +192,8 @@ class Planner:
                     self._put(entry, max(before, state.now), reserved)
                 elif not self._reserve(entry, state, before) and before < math.inf:
                     self._reserve(entry, state)
+                if (entry.start, entry.reserved) == (before, reserved) and self._timeline.changes == changes + 2:
+                    self._timeline.undone(2)
                 last = max(last, self._queue.precedence(entry))
             reservations[place] += 1
             if reservations[place] >= depth:
@@ -194,6 +201,21 @@ class Planner:
         if depth < math.inf:
             for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
                 self._give_up(entry)
+
+    def _stays(self, entry: Entry, state: State) -> bool:
+        """Whether the reservation of an entry would be where it is if it was made anew, as far as is soon known."""
+        since, job = self._looked.get(entry.number), entry.job
+        if since is None or entry.number in self._fixed or len(job.entries) > 1:
+            return False
+        if self.settings.moves or self.settings.once or not self._chooser.is_by_number(job.request):
+            return False
+        slack = state.resolution / 2
+        if entry.start <= state.now + slack or not stays(
+            entry, self._timeline, since, state.now, max(entry.expected - slack, 0.0)
+        ):
+            return False
+        self._looked[entry.number] = self._timeline.changes
+        return True
 
     def _has_claim(self, entry: Entry) -> bool:
         """Whether jobs give way to the same job, perhaps in another partition."""
@@ -402,13 +424,13 @@ class Planner:
         shortest_of = gaps.shortest(kind)
         if not shortest_of or shortest_of[0][0] > room:
             return
-        seconds = gaps.seconds(kind, state.now)
+        ends, now = gaps.ends(kind, state.now), state.now
         slack = 0.0 if self.settings.strict else state.resolution / 2
         movable = self._movable(kind)
         for size, shortest in shortest_of:
             if size > room:
                 return
-            if size <= movable or seconds[size - 1] >= shortest - slack:
+            if size <= movable or ends[size - 1] - now >= shortest - slack:
                 break
         else:
             return
@@ -416,15 +438,15 @@ class Planner:
         for ranked in line:
             entry = ranked[2]
             size = entry.job.size
-            if size <= movable or (size <= room and seconds[size - 1] >= entry.expected - slack):
+            if size <= movable or (size <= room and ends[size - 1] - now >= entry.expected - slack):
                 heappush(waiting, (ranked, number, line))
                 return
             passed(ranked)
 
     def _may_fit(self, entry: Entry, state: State) -> bool:
         """Whether enough hosts stay free for as long as an entry needs them, one by one."""
-        seconds, size = self._gaps.seconds(entry.kind, state.now), entry.job.size
-        return len(seconds) >= size and seconds[size - 1] >= self._needed(entry, state)
+        ends, size = self._gaps.ends(entry.kind, state.now), entry.job.size
+        return len(ends) >= size and ends[size - 1] - state.now >= self._needed(entry, state)
 
     def _movable(self, kind: Kind) -> int:
         """The most hosts of a job of a kind beside which reservations may have hosts enough, if they may move."""
@@ -441,23 +463,11 @@ class Planner:
     def _look_again(self) -> bool:
         """After a start, note what is free where the reservations could be; whether it is more somewhere."""
         has_more = False
-        if not self.settings.moves:
-            return has_more
-        for head in self.heads.values():
-            amount, end = head.kind.amount, head.start + head.expected
-            own = set(head.reserved)
-            changed = self._timeline.changed_since(head.could, self._looked.get(head.number, -1))
-            for host in changed:
-                free = self._timeline.least(host, head.start, end)
-                if host in own:
-                    free = added(free, amount)
-                has_more |= not fits(free, head.could[host])
-                if fits(amount, free):
-                    head.could[host] = free
-                else:
-                    del head.could[host]
+        for head in self.heads.values() if self.settings.moves else ():
+            is_other, is_more = look_around(head, self._timeline, self._looked.get(head.number, -1))
+            has_more |= is_more
             self._looked[head.number] = self._timeline.changes
-            self._gaps.moved += bool(changed)
+            self._gaps.moved += is_other
         return has_more
 
     def _beside_moved(self, entry: Entry, state: State) -> list[int] | None:

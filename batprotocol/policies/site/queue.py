@@ -14,6 +14,7 @@ from batprotocol.policies.site.jobs import Entry, Kind, Ranked, Ranking, SiteJob
 from batprotocol.policies.site.pool import Amount, Pool
 from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.ranking import Grouped, Lasting
+from batprotocol.policies.site.sieve import Sieve
 
 __all__ = ["SiteQueue"]
 
@@ -37,7 +38,11 @@ class SiteQueue:
         self._order, self._state, self._pool, self._priorities = order, state, pool, priorities
         self._ranking = self._new_ranking()
         self._kinds: dict[tuple[Amount, frozenset[int]], Kind] = {}
-        self._by_host: dict[int, list[Kind]] = {host: [] for host in pool.capacity}
+        self._numbered: list[Kind] = []
+        self._has_room = dict.fromkeys(pool.capacity, 0)  # for each host, the bits of the kinds that have room there
+        self._allowed = dict.fromkeys(pool.capacity, 0)  # those of the kinds that can have it
+        self.sieve = Sieve()
+        """Which kinds an amount suffices for."""
         self.jobs: dict[str, SiteJob] = {}
         self.partitions: dict[str, int] = {}
         """The number of entries in each partition that has some."""
@@ -57,9 +62,13 @@ class SiteQueue:
         """The kind of jobs that take an amount of such hosts."""
         found = self._kinds.get((amount, hosts))
         if found is None:
-            found = self._kinds[amount, hosts] = Kind(amount, hosts, self._pool.free, self._new_ranking())
+            bit = self.sieve.add(amount)
+            found = self._kinds[amount, hosts] = Kind(amount, hosts, self._pool.free, self._new_ranking(), bit)
+            self._numbered.append(found)
             for host in hosts:
-                self._by_host[host].append(found)
+                self._allowed[host] |= bit
+            for host in found.fitting:
+                self._has_room[host] |= bit
         return found
 
     @property
@@ -70,19 +79,19 @@ class SiteQueue:
     def changed(self, hosts: Iterable[int]) -> None:
         """The free amounts of these hosts have changed."""
         for host in hosts:
-            free = self._pool.free[host]
-            for kind in self._by_host[host]:
-                if kind.entries:
-                    kind.look(host, free)
+            has_room = self.sieve.passing(self._pool.free[host]) & self._allowed[host]
+            turned = has_room ^ self._has_room[host]
+            self._has_room[host] = has_room
+            while turned:
+                place = turned.bit_length() - 1
+                turned ^= 1 << place
+                self._numbered[place].turn(host)
 
     def add(self, job: SiteJob) -> None:
         """A job waits, in all of its partitions."""
         self.jobs[job.id] = job
         self.joined += 1
         for entry in job.entries:
-            if not entry.kind.entries:  # nobody kept it up to date
-                for host in entry.kind.hosts:
-                    entry.kind.look(host, self._pool.free[host])
             entry.kind.entries[entry.number] = entry
             self.partitions[entry.partition] = self.partitions.get(entry.partition, 0) + 1
             if self._ranking is not None and entry.kind.ranking is not None:

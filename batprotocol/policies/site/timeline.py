@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
+from itertools import islice
 from operator import le
+from typing import Final
 
 from batprotocol.policies.site.pool import Amount, added, fits
 
 __all__ = ["Found", "Timeline"]
+
+Change = tuple[tuple[int, ...], float, float, bool]
+"""Hosts, from when to when something was changed on them, and whether it was given back."""
+
+_LOGGED: Final = 4096
 
 Found = tuple[float, list[int]]
 """A time, and the hosts that have enough free from then on for long enough."""
@@ -29,10 +37,12 @@ class Timeline:
 
     Attributes:
         changes: how often the future has changed.
+        notes: what was noted of each host. A note is gone when the future of its host changes.
     """
 
     def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
         self.changes = 0
+        self._log: deque[Change | None] = deque(maxlen=_LOGGED)
         self._times: dict[int, list[float]] = {}
         self._free: dict[int, list[Amount]] = {}
         self.restart(capacity, now)
@@ -47,16 +57,18 @@ class Timeline:
         self._times = {host: [now] for host in capacity}
         self._free = {host: [amount] for host, amount in capacity.items()}
         self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
+        self.notes: dict[int, tuple[float, list[tuple[float, int]]]] = {}
+        self._log.clear()
         self.changes += 1
         self._changed = dict.fromkeys(capacity, self.changes)
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
-        self._change(hosts, begin, end, tuple(-each for each in amount))
+        self._change(hosts, begin, end, tuple(-each for each in amount), False)
 
     def give_back(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is free again on these hosts from one time to another one."""
-        self._change(hosts, begin, end, amount)
+        self._change(hosts, begin, end, amount, True)
 
     def advance(self, now: float) -> None:
         """Forget what was before a time."""
@@ -66,16 +78,19 @@ class Timeline:
                 del times[:place], self._free[host][:place]
             times[0] = max(times[0], now) if place >= 0 else times[0]
 
-    def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount) -> None:
+    def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
         if end <= begin:
             return
+        hosts = tuple(hosts)
         self.changes += 1
+        self._log.append((hosts, begin, end, is_more))
         for host in hosts:
             times, free = self._times[host], self._free[host]
             if end <= times[0]:
                 continue
             self._changed[host] = self.changes
             self._until[host].clear()
+            self.notes.pop(host, None)
             first = self._cut(times, free, begin)
             last = self._cut(times, free, end) if end < math.inf else len(times)
             for place in range(first, last):
@@ -103,6 +118,18 @@ class Timeline:
         last = max(bisect_left(times, end), first + 1)
         amounts = free[first:last]
         return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
+
+    def since(self, changes: int) -> list[Change] | None:
+        """What has changed since `changes` was a number; None if that is not known any more."""
+        count = self.changes - changes
+        if count > len(self._log):
+            return None
+        return [change for change in islice(reversed(self._log), count) if change is not None]
+
+    def undone(self, count: int) -> None:
+        """The last changes have left all as it was before."""
+        for place in range(-count, 0):
+            self._log[place] = None
 
     def last_change(self, hosts: Iterable[int]) -> int:
         """The number that `changes` was when one of these hosts changed last; 0 without hosts."""
@@ -174,6 +201,12 @@ class Timeline:
                     return time, found
         return math.inf, []
 
+    def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
+        """The times from which on another amount is free on a host, with the amount; the first one holds now."""
+        times, free = self._times[host], self._free[host]
+        first = max(bisect_right(times, now) - 1, 0)
+        return zip(times[first:], free[first:])  # noqa: B905 - asked often, and they are as long
+
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
         for host, times in self._times.items():
@@ -185,6 +218,16 @@ class Timeline:
         windows: list[tuple[float, float, int]] = []
         self._add_windows(windows, host, amount, seconds, after, before)
         return bool(windows) and windows[0][0] < before
+
+    def is_open(self, host: int, amount: Amount, seconds: float, time: float) -> bool:
+        """Whether an amount is free on a host for long enough from a time on."""
+        windows: list[tuple[float, float, int]] = []
+        self._add_windows(windows, host, amount, seconds, time, time)
+        return bool(windows) and windows[0][0] <= time
+
+    def fits_before(self, host: int, amount: Amount, time: float) -> bool:
+        """Whether an amount is free on a host just before a time."""
+        return fits(amount, self._free[host][max(bisect_left(self._times[host], time) - 1, 0)])
 
     def _add_windows(
         self,
