@@ -1,0 +1,141 @@
+"""What plans of a site remember: each answer is the one that is computed anew from the timeline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from batprotocol.model import Job
+from batprotocol.policies.site.gaps import Gaps
+from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
+from batprotocol.policies.site.keeping import stays
+from batprotocol.policies.site.lines import Line
+from batprotocol.policies.site.pool import Amount, fits
+from batprotocol.policies.site.sieve import Sieve
+from batprotocol.policies.site.timeline import Timeline
+from batprotocol.requests.request import NOTHING
+
+WITHOUT_ENGINE = True
+CAPACITY: dict[int, Amount] = dict.fromkeys(range(6), (4, 3))
+
+
+def entry_of(number: int, size: int, expected: float, kind: Kind) -> Entry:
+    job = SiteJob(str(number), Job(resource_request=size, walltime=expected, profile_id="w0!d"), number, 0.0, NOTHING)
+    job.expected = expected
+    entry = Entry(job, "", 1, kind, number)
+    kind.entries[number] = entry
+    return entry
+
+
+def changes(random: Random, timeline: Timeline, now: int) -> Iterator[None]:
+    """Random changes of a timeline, none of which takes more than there is."""
+    taken: list[tuple[list[int], int, int, Amount]] = []
+    while True:
+        if taken and random.random() < 0.5:
+            timeline.give_back(*taken.pop(random.randrange(len(taken))))
+        else:
+            begin = now + random.choice([0, 0, random.randint(0, 20)])
+            end, amount = begin + random.randint(1, 15), (random.randint(0, 3), random.randint(0, 2))
+            some = [
+                host for host in CAPACITY if fits(amount, timeline.least(host, begin, end)) and random.random() < 0.6
+            ]
+            timeline.take(some, begin, end, amount)
+            taken.append((some, begin, end, amount))
+        yield
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sieve_passes_what_fits(seed: int) -> None:
+    random, sieve = Random(seed), Sieve()
+    wanted: list[Amount] = []
+    for _ in range(40):
+        amount = tuple(random.randint(0, 5) for _ in range(3))
+        assert sieve.add(amount) == 1 << len(wanted)
+        wanted.append(amount)
+        free = tuple(random.randint(-1, 6) for _ in range(3))
+        assert sieve.passing(free) == sum(1 << place for place, each in enumerate(wanted) if fits(each, free))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gaps_are_those_of_the_timeline(seed: int) -> None:
+    random, timeline, sieve, now = Random(seed), Timeline(CAPACITY), Sieve(), 0
+    heads: dict[int, Entry] = {}
+    gaps = Gaps(timeline, heads, sieve)
+    kinds: list[Kind] = []
+    change = changes(random, timeline, 25)
+    for _ in range(20):
+        next(change)
+    for _ in range(60):
+        if len(kinds) < 8:
+            amount = (random.randint(0, 4), random.randint(0, 3))
+            kinds.append(Kind(amount, frozenset(CAPACITY), CAPACITY, None, sieve.add(amount)))
+        if random.random() < 0.5:
+            next(change)
+        kind = random.choice(kinds)
+        if random.random() < 0.5:
+            kind.turn(random.choice(list(CAPACITY)))
+        now = min(now + random.choice([0, 0, 1, 3]), 45)
+        timeline.advance(now)
+        lasting = sorted((timeline.lasting(host, kind.amount, now) for host in kind.fitting), reverse=True)
+        assert [end - now for end in gaps.ends(kind, now)] == lasting
+
+
+def test_a_reservation_stays_where_it_would_be_made_anew() -> None:
+    stayed = moved = 0
+    for seed in range(400):
+        random, timeline, now = Random(seed), Timeline(CAPACITY), 0
+        change = changes(random, timeline, 0)
+        for _ in range(random.randint(3, 12)):
+            next(change)
+        kind = Kind((random.randint(1, 3), random.randint(0, 3)), frozenset(random.sample(range(6), 5)), CAPACITY)
+        entry = entry_of(1, random.randint(1, 4), float(random.randint(1, 12)), kind)
+        asked = kind.hosts, entry.job.size, kind.amount, entry.expected
+        entry.start, found = timeline.earliest(*asked, now)
+        entry.reserved, entry.could = found[: entry.job.size], dict.fromkeys(found, (0, 0))
+        own = entry.reserved, entry.start, entry.start + entry.expected, kind.amount
+        timeline.take(*own)
+        since = timeline.changes
+        for _ in range(6):
+            next(change)
+            now += random.choice([0, 0, 1])
+            timeline.advance(now)
+            if entry.start <= now or min(min(timeline.least(host, *own[1:3])) for host in entry.reserved) < 0:
+                break
+            does_stay = stays(entry, timeline, since, now, entry.expected)
+            timeline.give_back(*own)
+            start, found = timeline.earliest(*asked, now)
+            timeline.take(*own)
+            timeline.undone(2)
+            if not does_stay:
+                moved += (start, found[: entry.job.size]) != (entry.start, entry.reserved)
+                break
+            assert (start, found[: entry.job.size], set(found)) == (entry.start, entry.reserved, set(entry.could))
+            stayed, since = stayed + 1, timeline.changes
+    assert stayed > 50
+    assert moved > 20
+
+
+def test_a_timeline_knows_only_its_last_changes() -> None:
+    timeline = Timeline(CAPACITY)
+    for _ in range(5000):
+        timeline.take([0], 0.0, 1.0, (0, 0))
+    assert timeline.since(0) is None
+    last = timeline.changes - 1
+    assert timeline.since(last) == [((0,), 0.0, 1.0, False)]
+    timeline.restart(CAPACITY, 0.0)
+    assert timeline.since(last) is None
+
+
+def test_a_line_comes_again_behind_the_entry_that_started() -> None:
+    kind = Kind((1, 1), frozenset(CAPACITY), CAPACITY)
+    ranked = [(place, place, entry_of(place, 1, math.inf, kind)) for place in range(6)]
+    line = Line(kind, iter(ranked))
+    entries = iter(line)
+    line.passed += [next(entries), next(entries), next(entries)]
+    line.resume(ranked[1], next(entries))
+    assert list(line) == ranked[2:]
+    line.put_back(ranked[5])
+    assert list(line) == [ranked[5]]
