@@ -171,6 +171,26 @@ def test_a_job_that_gave_way_runs_again_if_it_can_end_by_its_deadline(deadline: 
     assert starts(rows) == {"first": 0, "urgent": 10}
 
 
+@pytest.mark.parametrize(("requeue", "lives"), [(None, 2), (True, 2), (False, 1)])
+def test_a_job_that_gave_way_runs_again_unless_it_asks_not_to(requeue: bool | None, lives: int) -> None:
+    asks = {} if requeue is None else {"requeue": requeue}
+    jobs = [job("first", 0, 1, 20, **asks), job("urgent", 10, 1, 10, partition="high")]
+    rows = run(jobs, Policy(backfilling=EASY(), site=SiteRules.of({"partitions": HIGHER})), "n0 cores=4")
+    assert starts(rows) == {"first": 0, "urgent": 10} | ({"w0-first~1": 20} if lives == 2 else {})
+
+
+@pytest.mark.parametrize(("deadline", "start"), [(19, None), (22, 8)])
+def test_a_job_whose_time_comes_too_late_for_its_deadline_is_rejected(deadline: int, start: int | None) -> None:
+    """Its dependency is satisfied within a decision, by the start of another job."""
+    jobs = [
+        job("runs", 0, 2, 8),
+        job("starts", 1, 1, 30),
+        job("then", 2, 1, 10, dependency="after:starts", deadline=deadline - 0.5),
+    ]
+    rows = run(jobs, Policy(backfilling=EASY(), site=SiteRules()))
+    assert starts(rows) == {"runs": 0, "starts": 8, "then": start}
+
+
 @pytest.mark.parametrize(("circle", "chain"), [("a", "'a'"), ("ab", "'a' preempts 'b'"), ("abc", "'a' preempts 'b'")])
 def test_qualities_that_preempt_each_other_are_refused(circle: str, chain: str) -> None:
     tables = {one: {"preempts": [other]} for one, other in zip(circle, circle[1:] + circle[:1], strict=True)}

@@ -139,6 +139,8 @@ def test_whole_hosts_count_with_the_cores_that_they_have(backfilling: Any) -> No
     hosts = {"limits": {"cores": 10}}
     jobs = [job(str(number), 0, 1, 10, 10, exclusive=True) for number in range(3)]
     assert sorted(spans(run(jobs, hosts, UNEQUAL, backfilling)).values()) == [(0, 10), (0, 10), (10, 20)]
+    rows = run(jobs, hosts, "a0 cores=8; b0 cores=4; c0 cores=2", backfilling)  # the second one may get the host with 4
+    assert sorted(spans(rows).values()) == [(0, 10), (10, 20), (20, 30)]
     jobs = [job(str(number), 0, 1, 10, 10, constraint="s") for number in range(3)]
     rows = run(jobs, hosts, "a[0-2] cores=4 features=s; b0 cores=8", backfilling)
     assert sorted(spans(rows).values()) == [(0, 10), (0, 10), (10, 20)]
