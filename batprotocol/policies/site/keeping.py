@@ -5,11 +5,35 @@ This module must not know the order of jobs, nor move reservations.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 from batprotocol.policies.site.jobs import Entry
-from batprotocol.policies.site.pool import added, fits
+from batprotocol.policies.site.pool import Amount, added, fits
 from batprotocol.policies.site.timeline import Timeline
 
-__all__ = ["look_around", "stays"]
+__all__ = ["Kept", "is_possible", "is_short", "look_around", "stays"]
+
+Kept: TypeAlias = "tuple[Entry, float, list[int], dict[int, Amount]]"
+"""A reservation as it was: the entry, its time, its hosts, and those where it could be."""
+
+
+def is_possible(kept: list[Kept], chosen: list[int], harmed: Mapping[int, int]) -> bool:
+    """Whether enough hosts remain for each reservation, as far as a count shows.
+
+    Args:
+        kept: the reservations as they were.
+        chosen: the hosts that another entry is to have.
+        harmed: the hosts on which a reservation cannot be beside that entry.
+    """
+    lost = sum(host in harmed for host in chosen)
+    return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size
+
+
+def is_short(head: Entry, timeline: Timeline, hosts: set[int]) -> bool:
+    """Whether more is taken of some of these hosts than they have, while a job with a reservation runs on them."""
+    end = head.start + head.expected
+    return any(min(timeline.least(host, head.start, end)) < 0 for host in hosts.intersection(head.reserved))
 
 
 def look_around(head: Entry, timeline: Timeline, since: int) -> tuple[bool, bool]:

@@ -18,9 +18,9 @@ from batprotocol.policies.jobs import State
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.gaps import Gaps
 from batprotocol.policies.site.jobs import Entry, Kind, Ranked
-from batprotocol.policies.site.keeping import look_around, stays
+from batprotocol.policies.site.keeping import is_possible, is_short, look_around, stays
 from batprotocol.policies.site.lines import Line
-from batprotocol.policies.site.pool import Amount, Pool
+from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.timeline import Timeline
@@ -33,9 +33,6 @@ Start = tuple[Entry, list[int]]
 _Asked = Callable[[Entry], bool]
 _FIRST: Final = (-math.inf, -math.inf)
 """It precedes all jobs."""
-
-_Kept = tuple[Entry, float, list[int], dict[int, Amount]]
-"""A reservation as it was: the entry, its time, its hosts, and those where it could be."""
 
 
 class Planner:
@@ -272,17 +269,12 @@ class Planner:
         displaced = [
             head
             for head in sorted(self.heads.values(), key=lambda head: (head.start, head.number))
-            if head.number not in self._fixed and head.start < end and self._is_short(head, own)
+            if head.number not in self._fixed and head.start < end and is_short(head, self._timeline, own)
         ]
         for head in displaced:
             self._release(head)
         for head in displaced:
             self._reserve(head, state)
-
-    def _is_short(self, head: Entry, hosts: set[int]) -> bool:
-        """Whether more is taken of some of these hosts than they have, while a job with a reservation runs on them."""
-        end = head.start + head.expected
-        return any(min(self._timeline.least(host, head.start, end)) < 0 for host in hosts.intersection(head.reserved))
 
     def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
         """Hosts on which an entry can start now without touching a reservation; None if there are not enough."""
@@ -489,7 +481,7 @@ class Planner:
             self._undisturbed(entry, state), count, entry.job.request, self._pool.free, lambda host: harmed.get(host, 0)
         )
         moved = False
-        if chosen is not None and self._is_possible(kept, chosen, harmed):
+        if chosen is not None and is_possible(kept, chosen, harmed):
             self._timeline.take(chosen, state.now, end, amount)
             moved = all(self._reserve(head, state, start) for head, start, _, _ in kept)
             self._timeline.give_back(chosen, state.now, end, amount)
@@ -502,9 +494,3 @@ class Planner:
             self._put(head, start, reserved)
             head.could = could  # when it was looked at is not known any more: look at all of it again
         return None
-
-    @staticmethod
-    def _is_possible(kept: list[_Kept], chosen: list[int], harmed: dict[int, int]) -> bool:
-        """Whether enough hosts remain for each reservation, as far as a count shows."""
-        lost = sum(host in harmed for host in chosen)
-        return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size
