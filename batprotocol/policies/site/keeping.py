@@ -1,4 +1,4 @@
-"""What changes around reservations mean for them: whether one that was made anew would be where it is.
+"""The meaning of changes around reservations for them: whether one that was made anew would be where it is.
 
 This module must not know the order of jobs, nor move reservations.
 """
@@ -65,9 +65,9 @@ def look_around(head: Entry, timeline: Timeline, since: int) -> tuple[bool, bool
 def stays(entry: Entry, timeline: Timeline, since: int, now: float, seconds: float) -> bool:
     """Whether a reservation has the first time and the first hosts that it can have, as when it was made.
 
-    Of what has changed since then, only what was given back can bring it forward, or to hosts with smaller numbers:
-    hosts on which the job would have room earlier, even if its time there ends behind the start of the reservation.
-    What was taken elsewhere does not matter. The hosts where it could be are kept up to date.
+    Of the changes since then, only an amount that was given back can bring it forward, or to hosts with smaller
+    numbers: on hosts that would be free for the job earlier, even if its time there ends behind the start of the
+    reservation. Amounts that were taken elsewhere do not matter. The hosts where it could be are kept up to date.
 
     Args:
         entry: the entry. It gets the hosts with the smallest numbers, whatever is free there.

@@ -120,7 +120,7 @@ class Timeline:
         return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
 
     def since(self, changes: int) -> list[Change] | None:
-        """What has changed since `changes` was a number; None if that is not known any more."""
+        """The changes since `changes` was their number; None if they are not known any more."""
         count = self.changes - changes
         if count > len(self._log):
             return None
