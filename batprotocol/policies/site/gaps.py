@@ -1,4 +1,4 @@
-"""How much room there is for the jobs of a kind beside reservations, kept for as long as nothing of it changes.
+"""The space for the jobs of a kind beside reservations, kept for as long as nothing of it changes.
 
 This module must not know how a plan goes through the jobs, nor change reservations.
 """
@@ -17,7 +17,7 @@ __all__ = ["Gaps"]
 
 
 class Gaps:
-    """The room for each kind of jobs.
+    """The space for each kind of jobs.
 
     Args:
         timeline: what will be free.
@@ -69,7 +69,7 @@ class Gaps:
         return [math.inf] * (len(kind.fitting) - len(ends)) + ends
 
     def _steps(self, host: int, now: float) -> tuple[float, list[tuple[float, int]]]:
-        """When the answer ends, and the times at which kinds lose their room on a host, with the bits of the rest."""
+        """When the answer ends, and the times at which kinds lose their space on a host, with the bits of the rest."""
         steps: list[tuple[float, int]] = []
         passing, valid = -1, math.inf
         for time, free in self._timeline.following(host, now):

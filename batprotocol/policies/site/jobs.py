@@ -104,7 +104,7 @@ class Kind:
         self.ranking = ranking
 
     def turn(self, host: int) -> None:
-        """A host has room now where it had none, or none where it had some."""
+        """A host has space now where it had none, or none where it had some."""
         self.fitted += 1
         self.fitting.symmetric_difference_update((host,))
 
