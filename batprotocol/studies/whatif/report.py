@@ -6,6 +6,7 @@ requests and scripts. The numbers of tables are the texts of `Table`, as `batpro
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -44,7 +45,7 @@ def page(answer: Answer, title: str = "") -> str:
     words = {
         "POLICY": f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'",
         "VERSION": escape(_version()),
-        "TITLE": _text(title or f"What if? {answer.plan.log}"),
+        "TITLE": _text(title or f"What if? {os.path.basename(answer.plan.log)}"),
         "LEAD": _lead(answer),
         "STYLE": style,
         "DIFFERENCES": "\n".join(_differences(answer)),
