@@ -28,6 +28,7 @@ TOO_MANY: Final = "the job has more hosts than a machine can have"
 EARLIER_ATTEMPTS: Final = "an earlier attempt of the job: it ran again"
 
 _MOST_HOSTS: Final = 2**31 - 1
+"""The most hosts that Batsim can number."""
 
 
 class Run(NamedTuple):

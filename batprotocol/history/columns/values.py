@@ -21,7 +21,7 @@ __all__ = ["NOTHING", "reader"]
 NOTHING: Final = frozenset({"", "nan", "NaN", "None", "null", "NULL", "NaT", "N/A"})
 """The texts that mean that there is no value."""
 
-_LARGEST: Final = 2.0**62
+_LARGEST: Final = 2.0**53
 _LATEST: Final = 1e12
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 

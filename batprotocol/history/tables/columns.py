@@ -17,7 +17,7 @@ from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 
 __all__ = ["COLUMNS", "Column", "Jobs", "rows_of"]
 
-_LARGEST: Final = 2**63
+_LARGEST: Final = 2**53
 _PLAIN: Final = frozenset('[]{},"\\ \t\r\n')
 
 
@@ -53,7 +53,7 @@ def _amounts(values: tuple[tuple[str, int], ...]) -> str | None:
 
 
 def _within(value: Any, kind: Callable[[Any], Any], least: int) -> Any:
-    """A number that is large enough, and below 2^63, as Parquet has it.
+    """A number that is large enough, and below 2^53, as all programs have it.
 
     Raises:
         ValueError: it is not; so for what is not a number.
