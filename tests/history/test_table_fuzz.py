@@ -1,7 +1,7 @@
 """Changed tables of published logs: a job, or a counted reason with its line; never another exception.
 
-So for our own tables, for the workloads of simulators, and for traces of failures. Only what makes a file as a whole no
-table is an InputError: bytes of Parquet, and JSON that is damaged.
+So for our own tables, for the workloads of simulators, and for traces of failures. Only bytes that make a file as a
+whole no table are an InputError.
 """
 
 from __future__ import annotations
@@ -162,7 +162,9 @@ def test_changed_lines_of_traces(tmp_path: Path, format: str, changes: int) -> N
         assert all(each.end is None or each.begin < each.end < math.inf for each in found)
         assert all(1 <= line <= count for reason in left_out for line in reason.lines)
         if format == "lanl":
-            assert len(found) + left_out.rows == sum(1 for line in text.split("\n")[1:] if line.strip(', "\t'))
+            filled = [line for line in text.split("\n")[1:] if line]
+            sure = sum(any(each.isalnum() for each in line) for line in filled)  # others may be empty cells
+            assert sure <= len(found) + left_out.rows <= len(filled)
             assert len(found) >= len(same)
         outage_events(found, 3, left_out)
         counted += left_out.rows

@@ -56,19 +56,25 @@ class _Buffer:
                 return b""
 
 
-def elements_of(source: Source, key: str) -> Iterator[bytes | None]:
-    """The elements of the array of a key, as bytes; at last None, if the file ends, or is damaged, within the array.
+def elements_of(source: Source, key: str = "") -> Iterator[bytes | None]:
+    """The elements of an array, as bytes; at last None, if the file ends, or is damaged, within the array.
 
     They are objects, but for errors of who wrote the file.
+
+    Args:
+        source: the file.
+        key: the key of the array in the object that the file is; "": the file is the array.
 
     Raises:
         InputError: the file has no such array at its begin.
     """
     buffer = _Buffer(source.blocks())
-    opening = re.compile(rb'"%b"[ \t\r\n]*:[ \t\r\n]*\[' % re.escape(key.encode()))
+    before = rb'"%b"[ \t\r\n]*:' % re.escape(key.encode()) if key else rb"\A(?:\xef\xbb\xbf)?"
+    opening = re.compile(before + rb"[ \t\r\n]*\[")
     while (found := opening.search(buffer.data)) is None:
         if len(buffer.data) > _HEAD or not buffer.more():
-            raise InputError(f'expected a JSON object with an array "{key}"', file=source.name, line=1)
+            expected = f'a JSON object with an array "{key}"' if key else "a JSON array"
+            raise InputError(f"expected {expected}", file=source.name, line=1)
     buffer.place = found.end()
     while (first := buffer.next()) != b"]":
         end = _end(buffer) if first == b"{" else _end_of_other(buffer, first)

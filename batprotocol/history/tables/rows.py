@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, Final
 
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.extras import installing
 from batprotocol.history.lines import Source
+from batprotocol.history.slurm.elements import elements_of
 from batprotocol.left_out import LeftOut
-from batprotocol.simulator.inputs.json_stream import JsonStream
 
 __all__ = ["PARQUET", "UNREADABLE", "arrow", "csv_rows", "json_rows", "parquet_columns", "parquet_rows", "rows_in"]
 
@@ -55,7 +55,7 @@ def rows_in(
 
 
 def csv_rows(source: Source, left_out: LeftOut, header: Sequence[str] = ()) -> Iterator[Row]:
-    """The rows of a CSV file. All values are texts; an empty one is absent."""
+    """The rows of a CSV file. All values are texts; an empty one is None."""
     taken: list[int] = []  # the lines of the row
 
     def lines() -> Iterator[str]:
@@ -85,47 +85,39 @@ def csv_rows(source: Source, left_out: LeftOut, header: Sequence[str] = ()) -> I
         elif taken == [1] and values == names:
             continue  # the file has a header after all
         elif len(values) == len(names):
-            yield taken[0], {name: value for name, value in zip(names, values, strict=True) if value}
+            yield taken[0], {name: value or None for name, value in zip(names, values, strict=True)}
         elif values:
             leave_out("the row does not have as many values as there are columns")
     if not names:
         raise InputError("expected a header with the names of columns, but the file is empty", file=source.name)
 
 
-class _Blocks:
-    """The bytes of a source as a stream, with errors of damaged files."""
-
-    def __init__(self, source: Source) -> None:
-        self._blocks = source.blocks()
-
-    def read(self, size: int) -> bytes:
-        """The next bytes, whatever the size."""
-        return next(self._blocks, b"")
-
-
 def json_rows(source: Source, left_out: LeftOut, is_array: bool = False) -> Iterator[Row]:
-    """The rows of a JSON file: the objects of an array, or of lines."""
-    if is_array:
-        stream = JsonStream(cast(BinaryIO, _Blocks(source)), source.name, corrected=True)
-        for number, _ in enumerate(stream.items(""), 1):
-            value = stream.value("")
-            if isinstance(value, dict):
-                yield number, value
-            else:
-                left_out.row("the row is not an object", number)
-        return
-    for number, line in source.lines(left_out):
-        if not line.strip():
+    """The rows of a JSON file: the objects of an array, or of lines. A row that is damaged does not end the reading."""
+    is_table = not is_array
+    for number, text in _elements(source) if is_array else source.lines(left_out):
+        if text is None:
+            left_out.row("the file ends, or is damaged, within the rows", number)
+            continue
+        if not text.strip():
             continue
         try:
-            value = msgspec.json.decode(line)
+            value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            left_out.row("the line is not JSON", number)
+            left_out.row("the row is not JSON", number)
             continue
         if isinstance(value, dict):
+            is_table = True
             yield number, value
         else:
             left_out.row("the row is not an object", number)
+    if not is_table and left_out.rows:
+        raise InputError("expected an array of objects, and none of its elements is one", file=source.name)
+
+
+def _elements(source: Source) -> Iterator[tuple[int, str | None]]:
+    for number, element in enumerate(elements_of(source), 1):
+        yield number, None if element is None else element.decode(errors="replace")
 
 
 def arrow(module: str) -> Any:
