@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def check(name: str, jobs: list[LoggedJob], left_out: LeftOut, lines: int) -> None:
-    """What holds for any file: places in it, values that can be, and a workload that can be made of the jobs.
+    """Check places in the file, and values that a job can have, and make a workload of the jobs.
 
     The lines of jobs in our tables are those of the log that they were made of.
     """
