@@ -87,7 +87,7 @@ def _joined(mapping: Mapping, source: Source, left_out: LeftOut) -> dict[Any, di
 
 
 def _key(value: Any) -> Any:
-    """A value that two tables share. JSON and Parquet also have lists and objects, which are no keys: None."""
+    """A value that two tables share. A list or an object of JSON or Parquet cannot be one: None."""
     return value if isinstance(value, str | int | float) else None
 
 
