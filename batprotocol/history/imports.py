@@ -17,7 +17,7 @@ from batprotocol.history.anonymous import Anonymizer
 from batprotocol.history.asking import Unit, unit_for
 from batprotocol.history.checking import Numbers, numbers_of_log
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.platforms import SiteHost, platform_lines, read_hosts, smallest_hosts
+from batprotocol.history.platforms import MOST_HOSTS, SiteHost, platform_lines, read_hosts, smallest_hosts
 from batprotocol.history.runs import Attempts
 from batprotocol.history.surveys import Survey, survey_of
 from batprotocol.history.tables import write_table
@@ -31,8 +31,6 @@ __all__ = ["OUTPUTS", "PLATFORMS", "Import"]
 
 OUTPUTS: Final = {".json": "workload", ".parquet": "parquet", ".csv": "csv"}
 """The endings of files of jobs, with what is in such a file."""
-
-_MOST_HOSTS: Final = 1_000_000
 
 PLATFORMS: Final = {".txt": "lines", ".xml": "xml"}
 """The endings of files of platforms, with what is in such a file."""
@@ -156,6 +154,6 @@ class Import:
 
 
 def _platform(hosts: Sequence[SiteHost]) -> Platform:
-    if len(hosts) > _MOST_HOSTS:
-        raise InputError(f"the machine has {len(hosts):,} hosts, and the limit is {_MOST_HOSTS:,}")
-    return described_platform(platform_lines(hosts), limit=_MOST_HOSTS)
+    if len(hosts) > MOST_HOSTS:
+        raise InputError(f"the machine has {len(hosts):,} hosts, and the limit is {MOST_HOSTS:,}")
+    return described_platform(platform_lines(hosts), limit=MOST_HOSTS)

@@ -24,7 +24,11 @@ NO_TIME: Final = "the job ran for 0 seconds"
 BACKWARDS: Final = "the job ended before it started"
 SUSPENDED: Final = "the job was suspended for longer than it ran"
 EARLY: Final = "the job started before it was submitted"
+TOO_MANY: Final = "the job has more hosts than a machine can have"
 EARLIER_ATTEMPTS: Final = "an earlier attempt of the job: it ran again"
+
+_MOST_HOSTS: Final = 2**31 - 1
+"""The most hosts that Batsim can number."""
 
 
 class Run(NamedTuple):
@@ -100,6 +104,9 @@ def runs_of(jobs: Iterable[LoggedJob], left_out: LeftOut, attempts: Attempts = "
             started, ended = attempt.started, attempt.ended
             if started is None or ended is None:
                 left_out.row(_unfinished(attempt), job.line)
+                continue
+            if job.host_count > _MOST_HOSTS:
+                left_out.row(TOO_MANY, job.line)
                 continue
             runtime = seconds_between(started + max(attempt.suspended, 0.0), ended)
             if runtime <= 0:

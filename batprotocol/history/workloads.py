@@ -25,6 +25,8 @@ from batprotocol.simulator.inputs.columns import JobColumns, JobRecord
 __all__ = ["Unit", "logged_workload", "unit_for", "write_logged_workload"]
 
 AGAIN: Final = "the same run is in the log before"
+_MOST_RESOURCES: Final = 2**31 - 1
+"""The most hosts, or cores that are hosts, that Batsim can number."""
 TOO_LARGE: Final = "the job had more hosts than the platform has"
 LONGER: Final = "the job ran longer than its time limit, at which a simulation ends it"
 NOT_ON_PLATFORM: Final = "a host of the job is not on the platform"
@@ -217,7 +219,7 @@ class _Conversion:
         job, attempt = run.job, run.attempt
         cores = job.cores or job.requested_cores
         resources = cores if self.unit == "cores" and cores else run.host_count
-        if self.host_count is not None and resources > self.host_count:
+        if resources > (_MOST_RESOURCES if self.host_count is None else self.host_count):
             self.left_out.row(TOO_LARGE, job.line)
             return None
         code = (job.last.exit_code or 1) if attempt.state in _FAILED else 0

@@ -240,6 +240,25 @@ def test_a_mapping_of_ones_own(tmp_path: Path) -> None:
         list(read_log(log, str(mapping)))
 
 
+def test_one_row_without_values_does_not_end_the_reading(tmp_path: Path) -> None:
+    """The first row may be the wrong one, times may be after the year 9999, and a key of two tables may be a list."""
+    path, left_out = tmp_path / "log.parquet", LeftOut()
+    times = pyarrow.array([None, 2**62, 7_000_000], pyarrow.timestamp("us"))
+    table = {"job_id": ["1", "2", "3"], "submit_time": times, "start_time": times, "run_time": [1, 2, 3]}
+    pyarrow.parquet.write_table(pyarrow.table({**table, "job_state": [None] * 3, "num_cores_alloc": [1] * 3}), path)
+    [job] = read_log(path, "pm100", left_out=left_out)
+    assert (job.id, job.line, job.last.ended) == ("3", 3, job.last.submitted + 3)
+    assert {reason.reason: reason.lines for reason in left_out if reason.is_row} == {
+        "the row does not have a submission time": (1, 2)
+    }
+    (tmp_path / "pai_job_table.csv").write_text("4f05,8cb3,5854,Terminated,1739100.0,1739300.0\n")
+    path = tmp_path / "pai_task_table.csv"
+    path.write_text('[{"job_name": ["4f05"]}, {"job_name": "4f05", "task_name": "worker"}]')
+    left_out = LeftOut()
+    assert [job.id for job in read_log(path, "alibaba-2020", left_out=left_out)] == ["4f05.worker"]
+    assert [(reason.reason, reason.lines) for reason in left_out] == [("pai_job_table.csv does not have the row", (1,))]
+
+
 texts = st.sampled_from(
     ["", "nan", "1e999", "-1", "9" * 400, "[", "2020-13-45 00:00:00", "true", "n[0-99999999]", '"', "\0"]
 )

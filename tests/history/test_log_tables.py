@@ -58,6 +58,8 @@ def test_many_jobs_have_several_row_groups(tmp_path: Path) -> None:
     [
         ("id,submitted\n1,0.5\n2,x\n,7\n4\n5,5\n", ["submitted: expected a number", "id: expected the id of a job"]),
         ("id,submitted,state,hosts,gres\n1,1,DONE,,\n2,2,,[,\n3,3,,,gpu\n", ["state:", "hosts:", "gres:"]),
+        ("id,submitted\n,1\n2,nan\n3,inf\n", ["id: expected the id of a job", "submitted: expected"]),
+        ("id,submitted,host_count,gres\n1,1,0,\n2,1,,gpu=-1\n", ["host_count: expected", "gres: expected"]),
         ('id,submitted\n1,1\n2,"x\n', ["the row cannot be divided into columns"]),
     ],
 )
@@ -69,6 +71,14 @@ def test_a_wrong_row_has_its_reason(tmp_path: Path, rows: str, reasons: list[str
     found = [reason.reason for reason in left_out]
     for reason in reasons:
         assert any(each.startswith(reason) for each in found), found
+
+
+def test_each_line_is_counted_that_a_quotation_mark_takes(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text('id,submitted\n1,1\n"2,2\n3,3\n4,"4\n5,5\n')
+    left_out = LeftOut()
+    assert [job.id for job in read_table(path, left_out)] == ["1", "5"]
+    assert [(reason.count, reason.lines) for reason in left_out] == [(3, (3, 4, 5))]
 
 
 @pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"PAR1 and more", b"\x1f\x8b damaged", b"[1, 2", b'"'])

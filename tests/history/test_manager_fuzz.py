@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fuzzing import changed_bytes, changed_texts
 from manager_lines import (
     cigri_job,
     cigri_text,
@@ -21,7 +22,7 @@ from manager_lines import (
     pbs_job,
     pbs_text,
 )
-from sacct_lines import mutated, read
+from sacct_lines import read
 from test_sacct_fuzz import check as check_in_order
 
 from batprotocol.errors import InputError
@@ -29,7 +30,6 @@ from batprotocol.history import LeftOut, LoggedJob
 
 WITHOUT_ENGINE = True
 
-ALPHABET = "0123456789;:-_+.,[]{}()=/*TKMGbknE naé\"'\\\n\t\x00٣ 9999999999"
 SEEDS = range(40)
 FORMATS: dict[str, tuple[Callable[[], str], int, int]] = {
     "pbs": (lambda: pbs_text(jobs_of(pbs_job, SEEDS)), 1, 3),
@@ -54,15 +54,8 @@ def check(format: str, jobs: list[LoggedJob], left_out: LeftOut, lines: int) -> 
 @pytest.mark.parametrize("changes", [200, pytest.param(100_000, marks=pytest.mark.minutes)])
 def test_changed_lines_of_managers(tmp_path: Path, format: str, changes: int) -> None:
     text_of, kept, share = FORMATS[format]
-    lines = text_of().splitlines()
-    head, body = lines[:kept], lines[kept:]
-    draw, changed, counted = random.Random(format), 0, 0
-    while changed < changes:
-        found = list(body)
-        for place in draw.sample(range(len(body)), len(body) // share):
-            (found[place],) = mutated(draw, [body[place]], ALPHABET)
-            changed += 1
-        text = "\n".join([*head, *found])
+    draw, counted = random.Random(format), 0
+    for text, _ in changed_texts(draw, text_of().splitlines(), kept, share, changes):
         jobs, left_out = read(tmp_path, text.encode(errors="replace"), format, draw.choice([None, "Europe/Paris"]))
         check(format, jobs, left_out, text.count("\n") + 1)
         assert jobs
@@ -74,13 +67,9 @@ def test_changed_lines_of_managers(tmp_path: Path, format: str, changes: int) ->
 @pytest.mark.parametrize("changes", [20, pytest.param(2_000, marks=pytest.mark.minutes)])
 def test_changed_bytes_of_managers(tmp_path: Path, format: str, changes: int) -> None:
     """Any bytes: jobs and reasons, or an InputError for the file."""
-    draw, whole = random.Random(format), FORMATS[format][0]().encode()
-    for _ in range(changes):
-        data = bytearray(whole[: draw.randrange(1, 6000)])
-        for _ in range(draw.randrange(1, 20)):
-            data[draw.randrange(len(data))] = draw.randrange(256)
+    for data in changed_bytes(random.Random(format), FORMATS[format][0]().encode(), changes):
         try:
-            jobs, left_out = read(tmp_path, bytes(data), format)
+            jobs, left_out = read(tmp_path, data, format)
         except InputError:
             continue
         check(format, jobs, left_out, data.count(b"\n") + data.count(b'{"') + data.count(b": {") + 2)

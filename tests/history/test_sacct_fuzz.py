@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sacct_lines import fixed, mutated, parsable, read, sample, sample_rows
+from fuzzing import changed_bytes, changed_texts
+from sacct_lines import fixed, parsable, read, sample, sample_rows
 
+from batprotocol.errors import InputError
 from batprotocol.history import LeftOut, LoggedJob
 
 WITHOUT_ENGINE = True
 
-ALPHABET = '0123456789|:-_+.,[]{}()=%TKMG nNaé"\\\n\t\x00٣ _'
 ROWS = sample_rows()
 NAMES = list(ROWS[0])
 WIDE = [name for name in NAMES if name != "SubmitLine"]
@@ -58,19 +59,12 @@ def test_changed_lines(tmp_path: Path, name: str, changes: int) -> None:
     format, text_of, kept = FORMATS[name]
     lines = text_of().splitlines()
     head, body = lines[:kept], lines[kept:] * TIMES
-    zones = [None, "Europe/Paris"]
-    random_numbers, changed = random.Random(name), 0
-    while changed < changes:
-        chosen = random_numbers.sample(range(len(body)), len(body) // SHARE)
-        found = list(body)
-        for place in chosen:
-            (found[place],) = mutated(random_numbers, [body[place]], ALPHABET)
-        changed += len(chosen)
-        text = "\n".join([*head, *found])
-        jobs, left_out = read(tmp_path, text.encode(errors="replace"), format, random_numbers.choice(zones))
+    draw = random.Random(name)
+    for text, same in changed_texts(draw, [*head, *body], kept, SHARE, changes):
+        jobs, left_out = read(tmp_path, text.encode(errors="replace"), format, draw.choice([None, "Europe/Paris"]))
         check(jobs, left_out, text.count("\n") + 1)
         if name == "parsable":
-            unchanged(jobs, left_out, [line for place, line in enumerate(found) if place not in set(chosen)])
+            unchanged(jobs, left_out, same)
 
 
 def unchanged(jobs: list[LoggedJob], left_out: LeftOut, lines: list[str]) -> None:
@@ -83,18 +77,14 @@ def unchanged(jobs: list[LoggedJob], left_out: LeftOut, lines: list[str]) -> Non
 @pytest.mark.parametrize("changes", [200, pytest.param(10_000, marks=pytest.mark.minutes)])
 def test_changed_bytes(tmp_path: Path, changes: int) -> None:
     """Any bytes: jobs and reasons, or an InputError for the file."""
-    from batprotocol.errors import InputError
-
-    random_numbers = random.Random(1)
+    draw = random.Random(1)
     texts = [(format, text_of().encode()) for format, text_of, _ in FORMATS.values()]
     refused = 0
     for _ in range(changes):
-        format, text = random_numbers.choice(texts)
-        data = bytearray(text[: random_numbers.randrange(1, 4000)])
-        for _ in range(random_numbers.randrange(1, 20)):
-            data[random_numbers.randrange(len(data))] = random_numbers.randrange(256)
+        format, text = draw.choice(texts)
+        (data,) = changed_bytes(draw, text, 1, 4000)
         try:
-            jobs, left_out = read(tmp_path, bytes(data), format)
+            jobs, left_out = read(tmp_path, data, format)
         except InputError:
             refused += 1
         else:

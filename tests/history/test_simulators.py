@@ -121,6 +121,12 @@ def test_jobs_without_a_known_run_time_are_counted(tmp_path: Path) -> None:
     assert reasons == {reason: len(part) for reason, part in jobs.items()}
 
 
+def test_what_is_no_object_does_not_end_the_jobs(tmp_path: Path) -> None:
+    found, reasons = read(written(tmp_path, [JOB, None, JOB, [{"a": ["]"]}], 'a "text", [', -1.5e9, JOB]))
+    assert [job.line for job in found] == [1, 3, 7]
+    assert reasons == {"it lacks the hosts or the submission of a job of ElastiSim": 4}
+
+
 def test_a_file_that_ends_is_read_so_far(tmp_path: Path) -> None:
     path = written(tmp_path, [JOB, JOB])
     path.write_text(path.read_text()[:-30])

@@ -20,6 +20,10 @@ from batprotocol.left_out import LeftOut
 
 __all__ = ["read_by"]
 
+_SHOWN: Final = 20
+"""The columns that an error shows."""
+_ENOUGH: Final = 1_000
+"""The rows after which a column that has no value is one that the table does not have."""
 _LAST: Final = "last"
 """The name of the last attempt in a row, for values of a job that only its attempts have."""
 
@@ -43,13 +47,10 @@ def read_by(
     rows = _Rows(mapping, zone_of(zone or mapping.zone or None), left_out)
     with opened(path) as source:
         joined = _joined(mapping, source, left_out)
-        is_known = False
         for number, row in rows_in(source, left_out, mapping.header, rows.roots):
-            if not is_known:
-                rows.expect(row, source.name)
-                is_known = True
+            rows.expect(row, source.name)
             if mapping.join is not None:
-                more = joined.get(row.get(mapping.join.on))
+                more = joined.get(_key(row.get(mapping.join.on)))
                 if more is None:
                     left_out.row(f"{mapping.join.file} does not have the row", number)
                     continue
@@ -57,6 +58,7 @@ def read_by(
             job = rows.job(row, number)
             if job is not None:
                 yield job
+        rows.expect_some(source.name)
 
 
 def _joined(mapping: Mapping, source: Source, left_out: LeftOut) -> dict[Any, dict[str, Any]]:
@@ -66,19 +68,27 @@ def _joined(mapping: Mapping, source: Source, left_out: LeftOut) -> dict[Any, di
         return {}
     path = os.path.join(os.path.dirname(os.path.abspath(source.name)), join.file)
     found: dict[Any, dict[str, Any]] = {}
-    texts: dict[Any, Any] = {}
+    texts: dict[str, str] = {}
     try:
         with opened(path) as other:
             for _, row in rows_in(other, LeftOut(), join.header, [join.on, *join.columns.values()]):
-                if join.on in row:
-                    found[row[join.on]] = {
-                        new: texts.setdefault(row[old], row[old]) for new, old in join.columns.items() if old in row
+                key = _key(row.get(join.on))
+                if key is not None:
+                    values = {new: row[old] for new, old in join.columns.items() if old in row}
+                    found[key] = {
+                        new: texts.setdefault(value, value) if isinstance(value, str) else value
+                        for new, value in values.items()
                     }
     except FileNotFoundError:
         raise InputError(
             f"put the file {join.file} beside it, which has the columns {', '.join(join.columns)}", file=source.name
         ) from None
     return found
+
+
+def _key(value: Any) -> Any:
+    """A value that two tables share. A list or an object of JSON or Parquet cannot be one: None."""
+    return value if isinstance(value, str | int | float) else None
 
 
 class _Rows:
@@ -94,6 +104,12 @@ class _Rows:
             for group in ("gres", "requested_gres")
         }
         self._attempts = getter(mapping.attempts) if mapping.attempts else None
+        needed = [mapping.columns("job")["id"].column]
+        if mapping.join is None and not mapping.attempts:
+            needed.append(mapping.columns("attempt")["submitted"].column)
+        self._needed = {path: getter(path) for path in needed}
+        self._seen = 0
+        self._first: list[str] = []
 
     @property
     def roots(self) -> list[str]:
@@ -106,18 +122,29 @@ class _Rows:
         return [*paths, *(path.split(".")[0].split("[")[0] for path in paths)]
 
     def expect(self, row: Values[str, Any], name: str) -> None:
-        """Check that a table is the one that the mapping is for.
+        """Check that a table is the one that the mapping is for. A single row may lack a value, and is counted later.
 
         Raises:
-            InputError: a row does not have the columns that each job has.
+            InputError: many rows do not have a column that each job has.
         """
-        paths = [self._mapping.columns("job")["id"].column]
-        if self._mapping.join is None and not self._mapping.attempts:
-            paths.append(self._mapping.columns("attempt")["submitted"].column)
-        for path in paths:
-            if getter(path)(row) is None:
-                known = ", ".join(list(row)[:20])
-                raise InputError(f"expected the column {path!r}; the columns of the first row are {known}", file=name)
+        if not self._needed:
+            return
+        self._first = self._first or list(row)[:_SHOWN]
+        self._seen += 1
+        for path in [path for path, find in self._needed.items() if find(row) is not None]:
+            del self._needed[path]
+        if self._seen >= _ENOUGH:
+            self.expect_some(name)
+
+    def expect_some(self, name: str) -> None:
+        """Check that each column that jobs need has a value in one of the rows, if there are rows.
+
+        Raises:
+            InputError: a column has none.
+        """
+        if self._needed and self._seen:
+            path, known = next(iter(self._needed)), ", ".join(self._first)
+            raise InputError(f"expected the column {path!r}; the columns of the first row are {known}", file=name)
 
     def job(self, row: dict[str, Any], number: int) -> LoggedJob | None:
         """The job of a row, or None if it is left out."""

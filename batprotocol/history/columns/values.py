@@ -13,6 +13,7 @@ from batprotocol.history.columns.mapping import UNITS, Column
 from batprotocol.history.columns.places import getter
 from batprotocol.history.jobs import JobState
 from batprotocol.history.slurm.times import Clock
+from batprotocol.history.tables.rows import UNREADABLE
 from batprotocol.requests import expanded_names
 
 __all__ = ["NOTHING", "reader"]
@@ -20,7 +21,7 @@ __all__ = ["NOTHING", "reader"]
 NOTHING: Final = frozenset({"", "nan", "NaN", "None", "null", "NULL", "NaT", "N/A"})
 """The texts that mean that there is no value."""
 
-_LARGEST: Final = 2.0**62
+_LARGEST: Final = 2.0**53
 _LATEST: Final = 1e12
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 
@@ -45,11 +46,13 @@ def reader(column: Column, kind: str, zone: tzinfo) -> Read:
         value = find(row)
         if value is None or value != value:  # a missing number of Parquet may be NaN
             return None
+        if value is UNREADABLE or isinstance(value, dict):
+            raise ValueError(value)
         if isinstance(value, str):
             value = value.strip()
-        if not isinstance(value, list | dict) and (missing and str(value) in missing):
+        if not isinstance(value, list) and (missing and str(value) in missing):
             return None
-        if values and not isinstance(value, list | dict):
+        if values and not isinstance(value, list):
             value = values.get(str(value), value)
         return convert(value, row)
 
@@ -69,12 +72,12 @@ def _time(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], An
             moment = clock.at(value)
         else:
             moment = _number(value) * factor
-        if moment is None or added is None:
-            return moment
-        if not abs(moment) < _LATEST:
+        if moment is not None and added is not None:
+            more = added(row)
+            moment = None if more is None else moment + more
+        if moment is not None and not abs(moment) < _LATEST:
             raise ValueError(value)
-        more = added(row)
-        return None if more is None else moment + more
+        return moment
 
     return convert
 
@@ -83,7 +86,10 @@ def _duration(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]]
     factor = UNITS["duration"][column.unit or "s"]
 
     def convert(value: Any, row: Mapping[str, Any]) -> float:
-        return _number(value) * factor
+        seconds = _number(value) * factor
+        if not 0 <= seconds < _LATEST:
+            raise ValueError(value)
+        return seconds
 
     return convert
 
@@ -122,7 +128,7 @@ def _text(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], An
     others = [reader(Column(each), "text", zone) for each in column.also]
 
     def convert(value: Any, row: Mapping[str, Any]) -> str:
-        if isinstance(value, list | dict):
+        if isinstance(value, list):
             raise ValueError(value)
         if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST:
             value = int(value)  # a column of whole numbers with a missing one is read as doubles by some programs

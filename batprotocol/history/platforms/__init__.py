@@ -7,8 +7,8 @@ reads slurm.conf, and `pbs` reads `pbsnodes -F json`. `smallest` makes a machine
 
 from __future__ import annotations
 
-from batprotocol.history.platforms.hosts import SiteHost, platform_lines
+from batprotocol.history.platforms.hosts import MOST_HOSTS, SiteHost, platform_lines
 from batprotocol.history.platforms.reading import read_hosts
 from batprotocol.history.platforms.smallest import smallest_hosts
 
-__all__ = ["SiteHost", "platform_lines", "read_hosts", "smallest_hosts"]
+__all__ = ["MOST_HOSTS", "SiteHost", "platform_lines", "read_hosts", "smallest_hosts"]

@@ -16,9 +16,14 @@ from batprotocol.errors import InputError, shown
 from batprotocol.requests import folded_names
 from batprotocol.requests.amounts import memory_text
 
-__all__ = ["SiteHost", "is_name", "platform_lines"]
+__all__ = ["MOST_HOSTS", "SiteHost", "check_words", "checked", "is_name", "is_word", "platform_lines"]
 
 _NAME: Final = re.compile(r"[^\s\[\],;#=]{1,255}")
+_WORD: Final = re.compile(r"[^\s;#=,]{1,255}")
+_LARGEST: Final = 2**53
+_MOST_GRES: Final = 999_999_999
+MOST_HOSTS: Final = 1_000_000
+"""The most hosts of a machine."""
 _MOST_IN_A_LINE: Final = 5_000
 
 
@@ -51,6 +56,43 @@ def is_name(name: str) -> bool:
     (True, False, False)
     """
     return _NAME.fullmatch(name) is not None
+
+
+def is_word(text: str) -> bool:
+    """Whether a platform can have a feature or a partition of this name.
+
+    >>> is_word("ib"), is_word("a b"), is_word("")
+    (True, False, False)
+    """
+    return _WORD.fullmatch(text) is not None
+
+
+def check_words(place: str, words: Iterable[str]) -> None:
+    """Check the names of features or partitions.
+
+    Raises:
+        InputError: a platform cannot have one of them; `path` is the given place.
+    """
+    for word in words:
+        if not is_word(word):
+            raise InputError(f"expected a name that has no spaces and none of the signs ;#=, got {shown(word)}", place)
+
+
+def checked(host: SiteHost) -> SiteHost:
+    """A host whose name and values a platform can have.
+
+    Raises:
+        InputError: a value is none that a platform can have; `path` is the value.
+    """
+    if not is_name(host.name):
+        raise InputError(f"expected the name of a host, got {shown(host.name)}", "name")
+    check_words("features", host.features)
+    check_words("partitions", host.partitions)
+    amounts = (("cores", host.cores), ("memory", host.memory), ("weight", host.weight))
+    for place, amount, most in (*((*each, _LARGEST) for each in amounts), *((*each, _MOST_GRES) for each in host.gres)):
+        if amount > most:
+            raise InputError(f"expected at most {most:,}, got {shown(amount)}", place)
+    return host
 
 
 def platform_lines(hosts: Iterable[SiteHost]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from batprotocol.errors import InputError, shown
 from batprotocol.history.pbs.resources import size_of
-from batprotocol.history.platforms.hosts import SiteHost
+from batprotocol.history.platforms.hosts import SiteHost, checked
 from batprotocol.requests.amounts import parse_count
 
 __all__ = ["hosts_of_pbs"]
@@ -25,13 +25,14 @@ def hosts_of_pbs(nodes: Mapping[str, Any]) -> Iterator[SiteHost]:
             raise InputError(f"expected a node with resources_available, got {shown(node)}", f"nodes.{name}")
         try:
             queue = node.get("queue")
-            yield SiteHost(
+            host = SiteHost(
                 name=name,
                 cores=max(_count(offer, "ncpus"), 1),
                 memory=_memory(offer.get("mem", 0)),
                 gres=(("gpu", gpus),) if (gpus := _count(offer, "ngpus")) else (),
                 partitions=(queue,) if isinstance(queue, str) and queue else (),
             )
+            yield checked(host)
         except InputError as error:
             raise InputError(error.reason, f"nodes.{name}.resources_available.{error.path}") from None
 

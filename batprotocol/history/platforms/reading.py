@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.history.platforms.hosts import SiteHost, is_name
+from batprotocol.history.platforms.hosts import SiteHost
 from batprotocol.history.platforms.pbs import hosts_of_pbs
 from batprotocol.history.platforms.slurm import hosts_of_json, hosts_of_text
 from batprotocol.history.platforms.slurm_conf import hosts_of_conf
@@ -47,9 +47,6 @@ def read_hosts(path: str | os.PathLike[str]) -> list[SiteHost]:
     text = data.decode("utf-8-sig", "replace")
     try:
         hosts = _hosts(text)
-        for host in hosts:
-            if not is_name(host.name):
-                raise InputError(f"expected the name of a host, got {host.name!r}")
     except InputError as error:
         raise InputError(error.reason, error.path, file=name, line=error.line) from None
     if not hosts:

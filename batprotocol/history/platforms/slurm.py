@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
-from batprotocol.history.platforms.hosts import SiteHost
+from batprotocol.history.platforms.hosts import SiteHost, checked
 from batprotocol.requests.amounts import parse_count, parse_gres
 
 __all__ = ["NOTHING", "count_of", "gres_of", "host_of_text", "hosts_of_json", "hosts_of_text", "words_of"]
@@ -68,14 +68,16 @@ def host_of_text(values: Mapping[str, str], line: int) -> SiteHost:
         cores = count_of(values, "cpuefctv") or count_of(values, "cputot") or 1
         memory = max(count_of(values, "realmemory") - count_of(values, "memspeclimit"), 0)
         features = values.get("activefeatures", values.get("availablefeatures", ""))
-        return SiteHost(
-            name=name,
-            cores=cores,
-            memory=memory * _MEBI,
-            gres=gres_of(values.get("gres", "")),
-            features=_names(features),
-            partitions=_names(values.get("partitions", "")),
-            weight=count_of(values, "weight", 1),
+        return checked(
+            SiteHost(
+                name=name,
+                cores=cores,
+                memory=memory * _MEBI,
+                gres=gres_of(values.get("gres", "")),
+                features=_names(features),
+                partitions=_names(values.get("partitions", "")),
+                weight=count_of(values, "weight", 1),
+            )
         )
     except InputError as error:
         raise InputError(error.reason, f"node {name}: {error.path}", line=line) from None
@@ -129,14 +131,16 @@ def _host(node: Any) -> SiteHost:
     memory = max(_number(node, "real_memory") - _number(node, "specialized_memory"), 0)
     gres = node.get("gres")
     features = _listed(node, "active_features") or _listed(node, "features")
-    return SiteHost(
-        name=name,
-        cores=cores,
-        memory=memory * _MEBI,
-        gres=gres_of(gres) if isinstance(gres, str) else (),
-        features=features,
-        partitions=_listed(node, "partitions"),
-        weight=_number(node, "weight", 1),
+    return checked(
+        SiteHost(
+            name=name,
+            cores=cores,
+            memory=memory * _MEBI,
+            gres=gres_of(gres) if isinstance(gres, str) else (),
+            features=features,
+            partitions=_listed(node, "partitions"),
+            weight=_number(node, "weight", 1),
+        )
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.history.platforms.hosts import SiteHost
+from batprotocol.history.platforms.hosts import SiteHost, check_words, checked
 from batprotocol.history.platforms.slurm import count_of, gres_of, words_of
 from batprotocol.requests import expanded_names
 
@@ -49,6 +49,7 @@ def hosts_of_conf(text: str) -> list[SiteHost]:
             elif kind == "nodeset":
                 sets[values[kind]] = values
             else:
+                check_words("partitionname", [values[kind]])
                 partitions.append((values[kind], values.get("nodes", ""), number))
         except InputError as error:
             raise InputError(error.reason, error.path, line=number) from None
@@ -120,7 +121,7 @@ def _hosts(values: Mapping[str, str], names: _Names) -> Iterator[SiteHost]:
         weight=count_of(values, "weight", 1),
     )
     for name in names.of(values["nodename"]):
-        yield msgspec.structs.replace(sample, name=name)
+        yield checked(msgspec.structs.replace(sample, name=name))
 
 
 def _members(

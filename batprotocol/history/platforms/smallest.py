@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from batprotocol.errors import InputError
 from batprotocol.history.asking import Unit
-from batprotocol.history.platforms.hosts import SiteHost, is_name
+from batprotocol.history.platforms.hosts import MOST_HOSTS, SiteHost, is_name, is_word
 from batprotocol.history.surveys import Survey
 
-_WORD: Final = re.compile(r"[^\s;#=,]+")
 _RESOURCE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
 
 __all__ = ["smallest_hosts"]
@@ -27,15 +27,20 @@ def smallest_hosts(survey: Survey, unit: Unit) -> list[SiteHost]:
     Args:
         survey: what `survey_of` found in the log.
         unit: what the jobs ask for.
+
+    Raises:
+        InputError: the machine would have more than a million hosts without names.
     """
     return list(_hosts(survey, unit))
 
 
 def _hosts(survey: Survey, unit: Unit) -> Iterator[SiteHost]:
-    partitions = {name: hosts for name, hosts in survey.partitions.items() if _WORD.fullmatch(name)}
+    partitions = {name: hosts for name, hosts in survey.partitions.items() if is_word(name)}
     if unit == "cores" or not survey.hosts:
         count = max(survey.peak_cores, survey.peak_hosts) if unit == "cores" else survey.peak_hosts
         cores = 1 if unit == "cores" else max(survey.most_cores, 1)
+        if count > MOST_HOSTS:
+            raise InputError(f"the jobs of the log need {count:,} hosts at one time, and the limit is {MOST_HOSTS:,}")
         for number in range(count):
             yield SiteHost(name=f"{'c' if unit == 'cores' else 'h'}{number}", cores=cores, partitions=tuple(partitions))
         return

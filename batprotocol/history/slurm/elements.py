@@ -19,7 +19,12 @@ _HEAD: Final = 1 << 20
 _LONGEST: Final = 1 << 27
 _BEGIN: Final = 3  # bytes that show whether an object has a line for each value
 _SPACE: Final = re.compile(rb"[ \t\r\n,]*")
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
+_TOKENS: Final = {
+    b"{": (b"}", re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)),
+    b"[": (b"]", re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]]', re.DOTALL)),
+}
+"""For each opening bracket: the closing one, and the tokens that count to find it."""
+_PLAIN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[^ \t\r\n,\[\]{}"]+', re.DOTALL)
 
 
 class _Buffer:
@@ -51,27 +56,45 @@ class _Buffer:
                 return b""
 
 
-def elements_of(source: Source, key: str) -> Iterator[bytes | None]:
-    """The objects in the array of a key, as bytes; at last None, if the file ends, or is damaged, within the array.
+def elements_of(source: Source, key: str = "") -> Iterator[bytes | None]:
+    """The elements of an array, as bytes; at last None, if the file ends, or is damaged, within the array.
+
+    They are objects, but for errors of who wrote the file.
+
+    Args:
+        source: the file.
+        key: the key of the array in the object that the file is; "": the file is the array.
 
     Raises:
         InputError: the file has no such array at its begin.
     """
     buffer = _Buffer(source.blocks())
-    opening = re.compile(rb'"%b"[ \t\r\n]*:[ \t\r\n]*\[' % re.escape(key.encode()))
+    before = rb'"%b"[ \t\r\n]*:' % re.escape(key.encode()) if key else rb"\A(?:\xef\xbb\xbf)?"
+    opening = re.compile(before + rb"[ \t\r\n]*\[")
     while (found := opening.search(buffer.data)) is None:
         if len(buffer.data) > _HEAD or not buffer.more():
-            raise InputError(f'expected a JSON object with an array "{key}"', file=source.name, line=1)
+            expected = f'a JSON object with an array "{key}"' if key else "a JSON array"
+            raise InputError(f"expected {expected}", file=source.name, line=1)
     buffer.place = found.end()
-    while (first := buffer.next()) == b"{":
-        end = _end(buffer)
+    while (first := buffer.next()) != b"]":
+        end = _end(buffer) if first == b"{" else _end_of_other(buffer, first)
         if end is None:
             yield None
             return
         yield bytes(buffer.data[buffer.place : end])
         buffer.place = end
-    if first != b"]":
-        yield None
+
+
+def _end_of_other(buffer: _Buffer, first: bytes) -> int | None:
+    """The place behind a list, a text, a number or a word that begins at the place of the buffer; None: no end."""
+    if first == b"[":
+        return _end_by_brackets(buffer, first)
+    while True:
+        found = _PLAIN.match(buffer.data, buffer.place)
+        if found is not None and found.end() < len(buffer.data):
+            return found.end()
+        if len(buffer.data) - buffer.place > _HEAD or not buffer.more():
+            return None
 
 
 def _end(buffer: _Buffer) -> int | None:
@@ -83,7 +106,7 @@ def _end(buffer: _Buffer) -> int | None:
     is_open = buffer.data[buffer.place + 1 : buffer.place + _BEGIN].lstrip(b"\r").startswith(b"\n")
     if line >= 0 and is_open and indent and not indent.strip():
         return _end_by_lines(buffer, b"\n" + indent + b"}")
-    return _end_by_braces(buffer)
+    return _end_by_brackets(buffer, b"{")
 
 
 def _end_by_lines(buffer: _Buffer, closing: bytes) -> int | None:
@@ -96,16 +119,17 @@ def _end_by_lines(buffer: _Buffer, closing: bytes) -> int | None:
     return found + len(closing)
 
 
-def _end_by_braces(buffer: _Buffer) -> int | None:
-    """An object ends where as many braces are closed as were opened, outside of strings."""
+def _end_by_brackets(buffer: _Buffer, opening: bytes) -> int | None:
+    """An object or list ends where as many of its brackets are closed as were opened, outside of strings."""
+    closing, tokens = _TOKENS[opening]
     depth = seen = 0
     while True:
-        for token in _TOKEN.finditer(buffer.data, buffer.place + seen):
+        for token in tokens.finditer(buffer.data, buffer.place + seen):
             text = token[0]
             if text[0] == 0x22 and (len(text) == 1 or text[-1] != 0x22 or token.end() == len(buffer.data)):
                 break  # a string that may go on
             seen = token.end() - buffer.place
-            depth += (text == b"{") - (text == b"}")
+            depth += (text == opening) - (text == closing)
             if not depth:
                 return buffer.place + seen
         if not buffer.more():

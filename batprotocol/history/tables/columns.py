@@ -7,6 +7,7 @@ files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 
 __all__ = ["COLUMNS", "Column", "Jobs", "rows_of"]
 
+_LARGEST: Final = 2**53
 _PLAIN: Final = frozenset('[]{},"\\ \t\r\n')
 
 
@@ -50,11 +52,23 @@ def _amounts(values: tuple[tuple[str, int], ...]) -> str | None:
     return _listed(tuple(f"{name}={count}" for name, count in values))
 
 
+def _within(value: Any, kind: Callable[[Any], Any], least: int) -> Any:
+    """A number that is large enough, and below 2^53, as all programs have it.
+
+    Raises:
+        ValueError: it is not; so for what is not a number.
+    """
+    number = kind(value)
+    if not least <= number < _LARGEST:
+        raise ValueError(value)
+    return number
+
+
 def _gres(text: str) -> tuple[tuple[str, int], ...]:
     found = []
     for each in _names(text):
         name, _, count = each.rpartition("=")
-        found.append((name, int(count)))
+        found.append((name, _within(count, int, 0)))
     return tuple(found)
 
 
@@ -95,13 +109,24 @@ _WRITTEN: Final[dict[str, Callable[[Any], Any]]] = {
     "gres": _amounts,
     "requested_gres": _amounts,
 }
+_LEAST: Final = {
+    **dict.fromkeys(_COUNTS, 0),
+    **dict.fromkeys(("walltime", "suspended"), 0),
+    **dict.fromkeys(("priority", "line"), -_LARGEST),
+    "host_count": 1,
+}
+"""The least values of columns of numbers that cannot have all."""
 _READ: Final[dict[str, Callable[[Any], Any]]] = {
+    **{
+        name: partial(_within, kind={"number": float, "count": int}[column.kind], least=_LEAST.get(name, -_LARGEST))
+        for name, column in COLUMNS.items()
+        if column.kind in ("number", "count")
+    },
     "state": JobState,
     "hosts": _names,
     "gres": _gres,
     "requested_gres": _gres,
 }
-_FLOATS: Final = frozenset(name for name, column in COLUMNS.items() if column.kind == "number")
 
 
 def rows_of(job: LoggedJob) -> Iterator[list[Any]]:
@@ -168,12 +193,18 @@ def _values(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
         if value is None:
             continue
         try:
-            found[name] = _READ[name](value) if name in _READ else float(value) if name in _FLOATS else value
-        except (ValueError, msgspec.DecodeError):
+            found[name] = _READ[name](value) if name in _READ else value
+        except (ValueError, OverflowError, msgspec.DecodeError):
             raise InputError(
                 f"expected a value such as {_EXAMPLES.get(name, '12.5')}, got {shown(value)}", name
             ) from None
     return found
 
 
-_EXAMPLES: Final = {"state": "COMPLETED", "hosts": "n1,n2", "gres": "gpu=4", "requested_gres": "gpu=4"}
+_EXAMPLES: Final = {
+    **dict.fromkeys(_COUNTS, "4"),
+    "state": "COMPLETED",
+    "hosts": "n1,n2",
+    "gres": "gpu=4",
+    "requested_gres": "gpu=4",
+}

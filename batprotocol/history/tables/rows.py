@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, Final
 
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.extras import installing
 from batprotocol.history.lines import Source
+from batprotocol.history.slurm.elements import elements_of
 from batprotocol.left_out import LeftOut
-from batprotocol.simulator.inputs.json_stream import JsonStream
 
-__all__ = ["PARQUET", "arrow", "csv_rows", "json_rows", "parquet_columns", "parquet_rows", "rows_in"]
+__all__ = ["PARQUET", "UNREADABLE", "arrow", "csv_rows", "json_rows", "parquet_columns", "parquet_rows", "rows_in"]
 
 PARQUET: Final = b"PAR1"
 """The first bytes of a Parquet file."""
+
+UNREADABLE: Final = object()
+"""A value that Python does not have: a time after the year 9999, or a text of Parquet that is not UTF-8."""
 
 _BATCH: Final = 5_000
 
@@ -52,73 +55,69 @@ def rows_in(
 
 
 def csv_rows(source: Source, left_out: LeftOut, header: Sequence[str] = ()) -> Iterator[Row]:
-    """The rows of a CSV file. All values are texts; an empty one is absent."""
-    begun = 0
+    """The rows of a CSV file. All values are texts; an empty one is None."""
+    taken: list[int] = []  # the lines of the row
 
     def lines() -> Iterator[str]:
-        nonlocal begun
         for number, line in source.lines(left_out):
-            begun = number
+            taken.append(number)
             yield f"{line}\n"
+
+    def leave_out(reason: str) -> None:
+        for number in taken:  # a quotation mark too many may take many lines
+            left_out.row(reason, number)
 
     reader = csv.reader(lines(), strict=True)
     names = list(header)
     while True:
+        taken.clear()
         try:
             values = next(reader, None)
         except csv.Error as error:
             if not names:
-                raise InputError(f"the header cannot be read: {error}", file=source.name, line=begun) from None
-            left_out.row("the row cannot be divided into columns", begun)
+                raise InputError(f"the header cannot be read: {error}", file=source.name, line=taken[0]) from None
+            leave_out("the row cannot be divided into columns")
             continue
         if values is None:
             break
         if not names:
             names = [name.strip() for name in values]
-        elif begun == 1 and values == names:
+        elif taken == [1] and values == names:
             continue  # the file has a header after all
         elif len(values) == len(names):
-            yield begun, {name: value for name, value in zip(names, values, strict=True) if value}
+            yield taken[0], {name: value or None for name, value in zip(names, values, strict=True)}
         elif values:
-            left_out.row("the row does not have as many values as there are columns", begun)
+            leave_out("the row does not have as many values as there are columns")
     if not names:
         raise InputError("expected a header with the names of columns, but the file is empty", file=source.name)
 
 
-class _Blocks:
-    """The bytes of a source as a stream, with errors of damaged files."""
-
-    def __init__(self, source: Source) -> None:
-        self._blocks = source.blocks()
-
-    def read(self, size: int) -> bytes:
-        """The next bytes, whatever the size."""
-        return next(self._blocks, b"")
-
-
 def json_rows(source: Source, left_out: LeftOut, is_array: bool = False) -> Iterator[Row]:
-    """The rows of a JSON file: the objects of an array, or of lines."""
-    if is_array:
-        stream = JsonStream(cast(BinaryIO, _Blocks(source)), source.name, corrected=True)
-        for number, _ in enumerate(stream.items(""), 1):
-            value = stream.value("")
-            if isinstance(value, dict):
-                yield number, value
-            else:
-                left_out.row("the row is not an object", number)
-        return
-    for number, line in source.lines(left_out):
-        if not line.strip():
+    """The rows of a JSON file: the objects of an array, or of lines. A row that is damaged does not end the reading."""
+    is_table = not is_array
+    for number, text in _elements(source) if is_array else source.lines(left_out):
+        if text is None:
+            left_out.row("the file ends, or is damaged, within the rows", number)
+            continue
+        if not text.strip():
             continue
         try:
-            value = msgspec.json.decode(line)
+            value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            left_out.row("the line is not JSON", number)
+            left_out.row("the row is not JSON", number)
             continue
         if isinstance(value, dict):
+            is_table = True
             yield number, value
         else:
             left_out.row("the row is not an object", number)
+    if not is_table and left_out.rows:
+        raise InputError("expected an array of objects, and none of its elements is one", file=source.name)
+
+
+def _elements(source: Source) -> Iterator[tuple[int, str | None]]:
+    for number, element in enumerate(elements_of(source), 1):
+        yield number, None if element is None else element.decode(errors="replace")
 
 
 def arrow(module: str) -> Any:
@@ -180,5 +179,15 @@ def _values(pyarrow: Any, column: Any) -> list[Any]:
     """The values of a column, with times in microseconds: Python has no others."""
     if pyarrow.types.is_timestamp(column.type):
         column = column.cast(pyarrow.timestamp("us", column.type.tz), safe=False)
-    values: list[Any] = column.to_pylist()
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = [_cell(scalar) for scalar in column]
     return values
+
+
+def _cell(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        return UNREADABLE
