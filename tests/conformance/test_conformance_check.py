@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import plain_edc
@@ -241,3 +242,22 @@ def test_frames_are_saved_as_they_were_said(tmp_path: Path) -> None:
     assert finding is not None
     conformance.save(finding, tmp_path / "run")
     assert frames.decode_hello((tmp_path / "run" / "00001-e2b.bin").read_bytes()).flags == 0x86
+
+
+def test_an_interruption_before_the_search_of_hypothesis_stays_one() -> None:
+    """hypothesis makes an error of its own of it."""
+    came = []
+
+    def interrupt(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == "run_engine":
+            sys.setprofile(None)
+            came.append(frame)
+            raise KeyboardInterrupt
+
+    sys.setprofile(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            conformance.check(Rejecter, examples=5)
+    finally:
+        sys.setprofile(None)
+    assert came

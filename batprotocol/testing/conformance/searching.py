@@ -137,6 +137,10 @@ class _Search:
             attempt()
         except (_Failed, _Enough):
             self._confirm()
+        except AssertionError as error:  # hypothesis's own, about an interruption before its search has begun
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise error.__context__ from None
+            raise
 
     def _play(self, case: Case, timeouts: Timeouts) -> Played:
         return play(
