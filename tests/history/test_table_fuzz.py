@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 from fuzzing import changed_bytes, changed_tables, changed_texts, changed_value
 from logged import logged_job
-from published import CSV, JSON_ROWS, PAI_JOBS, TABLES, elastisim_jobs, lanl_text, philly_text, trace_text
+from published_logs import CSV, JSON_ROWS, PAI_JOBS, TABLES, elastisim_jobs, lanl_text, philly_text, trace_text
 from sacct_lines import read
 
 from batprotocol.errors import InputError
