@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from batprotocol.studies.comparing.resampling import draws, numpy_or_none
+from batprotocol.studies.comparing.resampling import ratios
 
 __all__ = ["FEWEST_WINDOWS", "Series", "block_ratios", "series_of"]
 
@@ -32,8 +32,6 @@ _MOST_ALIKE: Final = 0.9
 """The maximum autocorrelation that is assumed."""
 _FEWEST_BLOCKS: Final = 5
 """Resamples of fewer blocks say nothing about the skewness: most of their errors come from equal blocks."""
-_EQUAL: Final = 1e-12
-"""The square of a difference between equal numbers is less than this, relative to the largest one."""
 
 
 class Series(NamedTuple):
@@ -107,25 +105,4 @@ def block_ratios(values: Sequence[float], resamples: int, seed: int) -> list[flo
     blocks = count // length
     if blocks < _FEWEST_BLOCKS:
         return []
-    numpy = numpy_or_none()
-    given: Any = numpy.asarray(means) if numpy is not None else None
-    found: list[Any] = []
-    for drawn in draws(count, resamples, seed, blocks):
-        if numpy is not None:
-            picked = given[drawn]
-            sums = picked.sum(axis=1)
-            squares = (picked * picked).sum(axis=1) - sums * sums / blocks
-            known = squares > _EQUAL
-            found.append(sums[known] / numpy.sqrt(squares[known] * blocks / (blocks - 1)))
-            continue
-        chosen = [means[place] for place in drawn]
-        for first in range(0, len(chosen), blocks):
-            part = chosen[first : first + blocks]
-            total = sum(part)
-            squared = sum(each * each for each in part) - total * total / blocks
-            if squared > _EQUAL:
-                found.append(total / math.sqrt(squared * blocks / (blocks - 1)))
-    if numpy is not None:
-        ordered: list[float] = numpy.sort(numpy.concatenate(found)).tolist()
-        return ordered
-    return sorted(found)
+    return ratios(means, resamples, seed, blocks)

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS, block_ratios, series_of
-from batprotocol.studies.comparing.resampling import draws, numpy_or_none, part_below, quantile
+from batprotocol.studies.comparing.resampling import draws, numpy_or_none, part_below, quantile, ratios
 from batprotocol.studies.comparing.student import student, student_quantile
 
 __all__ = ["CONFIDENCE", "FEWEST", "RESAMPLES", "holm", "interval", "means_of", "p_value"]
@@ -216,27 +216,7 @@ def _ratios(values: Sequence[float], resamples: int, seed: int) -> list[float]:
     mean = math.fsum(values) / count
     scale = max(abs(value - mean) for value in values)
     apart = [(value - mean) / scale for value in values]
-    numpy = numpy_or_none()
-    given: Any = numpy.asarray(apart) if numpy is not None else None
-    found: list[float] = []
-    for drawn in draws(count, resamples, seed):
-        if numpy is not None:
-            picked = given[drawn]
-            sums = picked.sum(axis=1)
-            squares = (picked * picked).sum(axis=1) - sums * sums / count
-            known = squares > _EQUAL
-            errors = numpy.sqrt(squares[known] * count / (count - 1))
-            found += (sums[known] / errors).tolist()
-            continue
-        chosen = [apart[place] for place in drawn]
-        for first in range(0, len(chosen), count):
-            part = chosen[first : first + count]
-            total = sum(part)
-            squared = sum(each * each for each in part) - total * total / count
-            if squared > _EQUAL:
-                found.append(total / math.sqrt(squared * count / (count - 1)))
-    found.sort()
-    return found
+    return ratios(apart, resamples, seed)
 
 
 def _corrected(values: Sequence[float], means: Sequence[float], tail: float) -> tuple[float, float]:

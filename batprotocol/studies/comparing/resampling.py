@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["draws", "numpy_or_none", "part_below", "quantile"]
+__all__ = ["draws", "numpy_or_none", "part_below", "quantile", "ratios"]
 
 _AT_ONCE: Final = 1 << 20
 """The number of numbers that are drawn at once. It bounds the memory."""
 _KEPT: Final = 1 << 18
 """Draws of up to this number of numbers are cached: tables have many means over equally many runs."""
+_EQUAL: Final = 1e-12
+"""The sum of squares up to which numbers of about 1 are equal."""
 
 
 def draws(count: int, resamples: int, seed: int, size: int | None = None) -> Iterator[Any]:
@@ -54,6 +56,41 @@ def _made(count: int, resamples: int, seed: int, size: int) -> Iterator[Any]:
             yield (numbers.random_sample((rows, size)) * count).astype(numpy.intp)
         else:
             yield array("Q", [int(chance.random() * count) for _ in range(rows * size)])
+
+
+def ratios(values: Sequence[float], resamples: int, seed: int, size: int | None = None) -> list[float]:
+    """The sum of each resample in units of its own standard error, sorted.
+
+    A resample of equal numbers has no standard error, and is left out.
+
+    Args:
+        values: the numbers, as differences from their mean, of about 1.
+        resamples: the number of resamples.
+        seed: the seed of the draws.
+        size: the number of draws of a resample; None: as many as there are numbers.
+    """
+    wanted = len(values) if size is None else size
+    numpy = numpy_or_none()
+    given: Any = numpy.asarray(values) if numpy is not None else None
+    found: list[float] = []
+    for drawn in draws(len(values), resamples, seed, wanted):
+        if numpy is not None:
+            picked = given[drawn]
+            sums = picked.sum(axis=1)
+            squares = (picked * picked).sum(axis=1) - sums * sums / wanted
+            known = squares > _EQUAL
+            errors = numpy.sqrt(squares[known] * wanted / (wanted - 1))
+            found += (sums[known] / errors).tolist()
+            continue
+        chosen = [values[place] for place in drawn]
+        for first in range(0, len(chosen), wanted):
+            part = chosen[first : first + wanted]
+            total = sum(part)
+            squared = sum(each * each for each in part) - total * total / wanted
+            if squared > _EQUAL:
+                found.append(total / math.sqrt(squared * wanted / (wanted - 1)))
+    found.sort()
+    return found
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
