@@ -60,8 +60,8 @@ def value_of(formula: str, variables: Mapping[str, float]) -> float:
 
 
 def _value(node: ast.expr, variables: Mapping[str, float]) -> float:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return float(node.value)  # type: ignore[arg-type]  # its type was compared
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return float(node.value)
     if isinstance(node, ast.Name) and node.id in variables:
         return float(variables[node.id])
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:

@@ -102,7 +102,8 @@ class Clock:
         found = _MOMENT.fullmatch(text)
         if found is None or not _FIRST_YEAR <= int(found[1]) <= _LAST_YEAR:
             raise ValueError(text)
-        local = datetime(*(int(found[part]) for part in range(1, 6)))  # type: ignore[arg-type]
+        year, month, day, hour, minute = map(int, found.group(1, 2, 3, 4, 5))
+        local = datetime(year, month, day, hour, minute)
         seconds = int(found[6]) + float(found[7] or 0)
         if int(found[6]) >= 60:
             raise ValueError(text)

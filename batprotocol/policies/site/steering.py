@@ -5,8 +5,8 @@ The jobs, hosts, limits and dependencies are those of `Site`. This module must n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
 from batprotocol.policies.backfilling import NoBackfilling
@@ -235,7 +235,10 @@ class _Plan(Planner):
         """When hosts have space for an entry, at the latest; infinity: that is not known."""
         job, kind = entry.job, entry.kind
         free, request = self._pool.capacity, job.request
-        choose: Callable[[Any], list[int] | None] = lambda hosts: self._chooser.choose(hosts, job.size, request, free)  # noqa: E731
+
+        def choose(hosts: Sequence[int]) -> list[int] | None:
+            return self._chooser.choose(hosts, job.size, request, free)
+
         return self._timeline.earliest(kind.hosts, job.size, kind.amount, entry.expected, now, choose)[0]
 
     def beside(self, entry: Entry, state: State) -> tuple[list[int] | None, bool]:
