@@ -65,7 +65,7 @@ _OVERVIEW = {
         "workload": "Describe workloads, and make workloads of other formats.",
         "compare": "Compare the results of two simulations, job by job.",
         "study": "Run many simulations, and make tables and plots of them.",
-        "whatif": "Report what other policies, loads or hosts would do to a log.",
+        "whatif": "Report what other policies, arrivals or hosts would change.",
         "conformance": "Test whether a scheduler, in any language, keeps the rules.",
     },
     "Run schedulers with Batsim": {
