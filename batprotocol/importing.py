@@ -80,7 +80,11 @@ def module_in(path: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     _LOADED.add(module)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:  # as the import statement does: no half of a module stays
+        sys.modules.pop(name, None)
+        raise
     return module
 
 

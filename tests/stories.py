@@ -210,6 +210,8 @@ def write(block: Block, folder: Path) -> None:
         assert before.count(old) == 1, f"{path.name} has these lines {before.count(old)} times:\n{old}"
         content = before.replace(old, new)
     path.write_text(content, encoding="utf-8")
+    if path.suffix == ".py" and path.parent == folder:
+        sys.modules.pop(path.stem, None)  # another test of this process may have loaded a file of this name
 
 
 class _Terminal:
