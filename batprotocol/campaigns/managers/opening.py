@@ -8,7 +8,8 @@ from typing import Final
 from batprotocol.campaigns.managers.dask import DaskCluster
 from batprotocol.campaigns.managers.interface import ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
-from batprotocol.errors import ClusterError
+from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
+from batprotocol.errors import ClusterError, InputError
 
 __all__ = ["MANAGERS", "open_manager"]
 
@@ -21,8 +22,20 @@ def _dask(name: str, address: str, resources: int | None, mark: str) -> Resource
     return DaskCluster(name, address, mark)
 
 
-MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManager]]] = {"local": _local, "dask": _dask}
-"""The functions that open resource managers, by their names: `local` processes, `dask`."""
+def _slurm(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    try:
+        description = read_description(address)
+    except InputError as error:
+        raise ClusterError(str(error), name) from None
+    return SlurmCluster(name, description, mark)
+
+
+MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManager]]] = {
+    "local": _local,
+    "dask": _dask,
+    "slurm": _slurm,
+}
+"""The functions that open resource managers, by their names: `local` processes, `dask`, `slurm`."""
 
 
 def open_manager(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:
@@ -31,7 +44,7 @@ def open_manager(name: str, batch: str, address: str, resources: int | None, mar
     Args:
         name: the name of the cluster.
         batch: the kind of the resource manager: one of `MANAGERS`.
-        address: its address: a folder, or the address of a scheduler.
+        address: its address: a folder, the address of a scheduler, or the file of its description.
         resources: how many resources to use, for `local`; None: all.
         mark: the prefix of the names of the jobs.
 
