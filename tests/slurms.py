@@ -5,6 +5,7 @@ Jobs of the partition `main` preempt those of `idle`, which campaigns use.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -19,10 +20,10 @@ from servers import find
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
-from slurming.clusters import Cluster
+from slurming.clusters import Cluster, free_ports
 from slurming.situations import Situation
 
-__all__ = ["NEEDED", "RunningSlurm", "running_slurm"]
+__all__ = ["NEEDED", "RunningSlurm", "free_ports", "running_slurm", "slurmrestd"]
 
 NEEDED = ("sbatch", "slurmctld", "slurmd")
 
@@ -66,16 +67,33 @@ class RunningSlurm(Cluster):
         self.start_controller()
 
     def lose(self, node: str) -> None:
-        """A node dies, with all that it runs."""
-        daemons = self.pids("slurmd", node)
-        steps = subprocess.run(["pgrep", "-f", f"slurmstepd.*{self.folder}"], capture_output=True, text=True, check=False)
-        for pid in [*daemons, *map(int, steps.stdout.split() if False else [])]:
-            os.kill(pid, signal.SIGKILL)
-        self.command("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=lost")
+        """A node dies, with all that runs on it. Slurm finds out by itself."""
+        tasks = [pid for pid in self._own() if f"SLURMD_NODENAME={node}" in _variables(pid)]
+        steps = {parent for pid in tasks if "slurmstepd" in _command(parent := _parent(pid))}
+        for pid in [*self.pids("slurmd", node), *steps, *tasks]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def bring_back(self, node: str) -> None:
-        self.daemon(self.folder / "slurmd", "-c", "-D", "-d", str(self.folder / "slurmstepd"), "-N", node)
-        self.command("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        self.daemon(self.folder / "slurmd", "-D", "-d", str(self.folder / "slurmstepd"), "-N", node)
+
+
+def _variables(pid: int) -> list[str]:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "replace").split("\0")
+    return []
+
+
+def _command(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+    return ""
+
+
+def _parent(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
 
 
 @contextmanager
@@ -86,7 +104,36 @@ def running_slurm(nodes: int = 4, cores: int = 4, more: tuple[str, ...] = ()) ->
     about = Situation(
         about="campaigns", nodes=[f"n[0-{nodes - 1}] CPUs={cores}"], partitions=PARTITIONS, jobs=[], conf=[*CONF, *more]
     )
-    with tempfile.TemporaryDirectory(prefix="slurm-") as folder, RunningSlurm(Path(folder), about) as cluster:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("SLURM_CONF", f"{folder}/slurm.conf")
-            yield cluster
+    with (
+        tempfile.TemporaryDirectory(prefix="slurm-") as folder,
+        RunningSlurm(Path(folder), about) as cluster,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("SLURM_CONF", f"{folder}/slurm.conf")
+        yield cluster
+
+
+@contextmanager
+def slurmrestd(slurm: RunningSlurm, folder: Path) -> Iterator[str]:
+    """A slurmrestd on a Unix socket; its address. It runs as `nobody`, as it refuses to run as root."""
+    slurm.folder.chmod(0o755)
+    for each in (folder, *folder.parents):
+        if each.stat().st_uid == os.getuid() and each != Path("/"):
+            each.chmod(each.stat().st_mode | 0o711)
+    folder.chmod(0o777)
+    words = [
+        find("slurmrestd"),
+        "-a",
+        "rest_auth/local",
+        "-s",
+        "openapi/v0.0.37,openapi/v0.0.38",
+        f"unix:{folder}/rest",
+    ]
+    who = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
+    server = subprocess.Popen(words, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": "/"}, **who)  # type: ignore[call-overload]
+    try:
+        assert slurm.until((folder / "rest").exists, 30)
+        yield f"unix:{folder}/rest"
+    finally:
+        server.kill()
+        server.wait()

@@ -83,9 +83,11 @@ class SlurmRest:
 
     def __init__(self, address: str, token: str = "", user: str = "", timeout: float = 30.0) -> None:
         parts = urlsplit(address)
+        if "@" in parts.netloc:
+            raise InputError("expected an address without a user, got one with a user", "rest")
         if address.startswith("unix:/") and "\0" not in address:
             self._path, self._tls = address[len("unix:") :], False
-        elif parts.scheme in ("http", "https") and parts.hostname and not parts.username:
+        elif parts.scheme in ("http", "https") and parts.hostname:
             self._path, self._tls = "", parts.scheme == "https"
         else:
             raise InputError(f'expected "unix:/PATH" or a URL of http or https, got {shown(address)}', "rest")

@@ -21,6 +21,10 @@ __all__ = ["OLDEST", "read_answer", "read_rest_id", "read_rest_jobs", "read_rest
 OLDEST: Final = 37
 """The first version of the API, v0.0.37, that is read."""
 
+MOST_TASKS: Final = 1 << 16
+"""How many tasks of an array are counted."""
+
+_TASKS: Final = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?){0,9999}(?:%[0-9]{1,9})?")
 _VERSION: Final = re.compile(r"/slurm/v0\.0\.([0-9]{1,4})/")
 
 
@@ -69,15 +73,31 @@ def read_rest_jobs(answer: Mapping[str, Any], user: str) -> Iterator[SlurmJob]:
         if not number:
             continue
         state = _words(job.get("job_state"))
-        in_array = bool(array) and index is not None
-        yield SlurmJob(
-            id=f"{array}_{index}" if in_array else str(number),
+        found = SlurmJob(
+            id=str(number),
             name=str(job.get("name") or ""),
             state=state[0].upper() if state else "",
             reason=str(job.get("state_reason") or ""),
             node=str(job.get("batch_host") or ""),
-            task=index if in_array else None,
         )
+        tasks = [index] if index is not None else _tasks(job.get("array_task_string"))
+        if array and tasks:
+            yield from (found._replace(id=f"{array}_{task}", task=task) for task in tasks)
+        else:
+            yield found._replace(id=str(array)) if array else found
+
+
+def _tasks(text: Any) -> list[int]:
+    """The tasks of an array that wait: `0,2-5%2`. There are none if the text is cut (`...`) or has no limit."""
+    if not isinstance(text, str) or not _TASKS.fullmatch(text):
+        return []
+    found: list[int] = []
+    for piece in text.partition("%")[0].split(","):
+        first, _, last = piece.partition("-")
+        if int(last or first) - int(first) > MOST_TASKS or len(found) > MOST_TASKS:
+            return []
+        found += range(int(first), int(last or first) + 1)
+    return found
 
 
 def read_rest_nodes(answer: Mapping[str, Any], partition: str) -> Iterator[SlurmNode]:

@@ -28,7 +28,7 @@ class SlurmJob(NamedTuple):
         state: its state in Slurm's long form: `PENDING`, `RUNNING`...
         reason: why it waits, or why it has failed.
         node: the node of its script, or "".
-        task: its index in its array, or None.
+        task: its index in its array; None: it is no array, or all tasks of the array that have no row of their own.
     """
 
     id: str

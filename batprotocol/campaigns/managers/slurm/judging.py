@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from batprotocol.campaigns.managers.interface import KILLED, LOST, NO_DIRECTORY, REFUSED, TIME_OVER, ended
@@ -11,7 +11,7 @@ from batprotocol.campaigns.managers.slurm.batches import Lines
 from batprotocol.campaigns.model import JobState, RemoteEvent, RemoteJob
 from batprotocol.slurm.client import SlurmJob
 
-__all__ = ["BatchState", "judged"]
+__all__ = ["BatchState", "judged", "rows_of"]
 
 TAKEN: Final = RemoteEvent("BESTEFFORT_KILL", "Another job needed its resources.")
 
@@ -124,7 +124,7 @@ _READERS: Final[Mapping[str, Callable[[_Known, list[str]], _Known]]] = {
 
 def judged(
     batch: BatchState,
-    rows: Mapping[int, Iterable[SlurmJob]],
+    rows: Mapping[int | None, Sequence[SlurmJob]],
     *,
     now: float,
     missing: Callable[[int], bool],
@@ -134,19 +134,27 @@ def judged(
 
     Args:
         batch: the batch.
-        rows: the jobs of Slurm for each element of its array: several if it was submitted twice.
+        rows: the jobs of Slurm for each element of its array: several if it was submitted twice. With
+            None: those of all elements that have none.
         now: seconds of the clock.
         missing: returns whether the records of an element have been missing for so long that they will not come.
         kills: the jobs that were to be killed.
     """
     found = []
     for index, jobs in batch.jobs.items():
-        row = _row(rows.get(index, ()))
+        row = _row(rows_of(rows, index))
         for number, walltime in jobs.items():
             if number not in batch.forgotten:
                 known = batch.known.get(number, _Known())
                 found.append(_job(batch, index, number, walltime, known, row, now, missing, number in kills))
     return found
+
+
+def rows_of(rows: Mapping[int | None, Sequence[SlurmJob]], index: int) -> list[SlurmJob]:
+    """The jobs of Slurm for an element. Tasks of an array that wait or were cancelled may have one row in common."""
+    if index in rows:
+        return [*rows[index]]
+    return [row._replace(id=f"{row.id}_{index}", task=index) for row in rows.get(None, ())]
 
 
 def _row(rows: Iterable[SlurmJob]) -> SlurmJob | None:

@@ -68,8 +68,9 @@ lead() {
         kill_marked
         wait "$task"
         status=$?
+        stray=
         while [ -n "$signalled" ]; do
-            signalled=
+            signalled= stray=138 # SIGUSR1 may reach a task that is only being started
             wait "$task"
             again=$?
             [ "$again" = 127 ] || status=$again
@@ -81,7 +82,7 @@ lead() {
         word=end
         if [ "$status" != 0 ] && [ -e "claims/$number/kill" ]; then
             status=killed
-        elif [ "$status" != 0 ] && [ -n "$stopped" ]; then
+        elif [ "$status" != 0 ] && [ -n "$stopped" ] || [ "$status" = "$stray" ]; then
             word=cut
         fi
         note "$word $number $(now) $status"

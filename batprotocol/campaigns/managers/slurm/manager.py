@@ -17,7 +17,7 @@ import msgspec
 from batprotocol.campaigns.managers.interface import Request, text_of_output
 from batprotocol.campaigns.managers.slurm.batches import About, Folder, NewBatch
 from batprotocol.campaigns.managers.slurm.description import SlurmDescription
-from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
+from batprotocol.campaigns.managers.slurm.judging import BatchState, judged, rows_of
 from batprotocol.campaigns.managers.slurm.leader import plan_of, script_of
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError, InputError
@@ -39,8 +39,8 @@ from batprotocol.slurm.client.errors import SlurmAway
 __all__ = ["SlurmCluster"]
 
 Answer = TypeVar("Answer")
-Queue = Mapping[str, Mapping[int, Sequence[SlurmJob]]]
-"""The jobs of Slurm by batch and element."""
+Queue = Mapping[str, Mapping[int | None, Sequence[SlurmJob]]]
+"""The jobs of Slurm by batch and element; see `judged`."""
 
 RECORD_SECONDS: Final = 60.0
 """How long a record may take to come from a node to where the loop reads it: a shared folder is slower than Slurm."""
@@ -257,7 +257,7 @@ class SlurmCluster:
                     continue
                 assert batch is not None
                 alone = all(batch.is_settled(number) or number in batch.marked for number in jobs)
-                ids = [row.id for row in queue.get(name, {}).get(index, ()) if not row.has_ended]
+                ids = [row.id for row in rows_of(queue.get(name, {}), index) if not row.has_ended]
                 (cancelled if alone else signalled).extend(ids)
         if cancelled:
             self._slurm.cancel(cancelled)
@@ -281,9 +281,9 @@ class SlurmCluster:
     def _queue(self) -> Queue:
         """Its jobs in the queue of Slurm."""
         prefix = self._job_name("")
-        found: dict[str, dict[int, list[SlurmJob]]] = {}
+        found: dict[str, dict[int | None, list[SlurmJob]]] = {}
         for job in self._slurm.jobs():
-            if job.name.startswith(prefix) and job.task is not None:
+            if job.name.startswith(prefix):
                 found.setdefault(job.name[len(prefix) :], {}).setdefault(job.task, []).append(job)
         return found
 
