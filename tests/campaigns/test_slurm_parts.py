@@ -278,6 +278,19 @@ def test_the_home_directory() -> None:
     assert directory("/x/$(touch y)") == "/x/$(touch y)"
 
 
+@pytest.mark.slow
+def test_slurm_may_end_the_command_before_the_script(tmp_path: Path) -> None:
+    """It sends a signal to all processes of a job, in any order."""
+    batch = Batch(tmp_path / "jobs", [[Request(job=1, command="kill -TERM $$", directory=str(tmp_path))]])
+    running = batch.start()
+    batch.until_begun(1)
+    time.sleep(0.3)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(30) == 0
+    assert why(batch.jobs({0: [SlurmJob("5_0", "", "PREEMPTED")]})[1]) == ["BESTEFFORT_KILL"]
+    assert not batch.state().known[1].how
+
+
 # The state of each job
 
 STATES = ("PENDING", "RUNNING", "COMPLETING", "COMPLETED", "FAILED", "PREEMPTED", "NODE_FAIL", "TIMEOUT", "CANCELLED")

@@ -34,6 +34,9 @@ OUT_OF_MEMORY: Final = 9
 TIMEOUT_STATUSES: Final = (124, 137, 143)
 """What `timeout` exits with when it has killed a command, or is killed with it."""
 
+SIGNALLED: Final = ("137", "143")
+"""The statuses of a command that Slurm may have killed, with all processes of its job: by SIGKILL or SIGTERM."""
+
 _NUMBER: Final = re.compile(r"[0-9]{1,19}")
 _SECONDS: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 
@@ -191,6 +194,8 @@ def _job(
     def going(state: JobState) -> RemoteJob:
         return RemoteJob(job=number, state=state, remote_id=id, start_time=known.began, node=node)
 
+    if known.how in SIGNALLED and row is not None and row.state in _BY_STATE:
+        return over(None, KILLED if to_kill else _BY_STATE[row.state])
     if known.how:
         return over(*_end(known, walltime))
     if known.refused is not None:

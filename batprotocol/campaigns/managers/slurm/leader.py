@@ -75,6 +75,9 @@ lead() {
             again=$?
             [ "$again" = 127 ] || status=$again
         done
+        case $status in
+            137 | 143) sleep 1 ;; # Slurm may be ending all processes of the job, and the signal to this one comes later
+        esac
         kill -KILL -- "-$task" 2>/dev/null # what it has left running
         task=
         [ -s "$out" ] || rm -f "$out"
