@@ -75,6 +75,7 @@ lead() {
             again=$?
             [ "$again" = 127 ] || status=$again
         done
+        over=$(now)
         case $status in
             137 | 143) sleep 1 ;; # Slurm may be ending all processes of the job, and the signal to this one comes later
         esac
@@ -88,7 +89,7 @@ lead() {
         elif [ "$status" != 0 ] && [ -n "$stopped" ] || [ "$status" = "$stray" ]; then
             word=cut
         fi
-        note "$word $number $(now) $status"
+        note "$word $number $over $status"
     }
 
     # A line for each resource, with the name of its node.
