@@ -262,6 +262,12 @@ def _settings(command: Any) -> Any:
             help="How many jobs may wait, as a part of a cluster.",
         ),
         click.option(
+            "--order-flood-rate",
+            metavar="X",
+            type=click.FloatRange(0, 100),
+            help="How many jobs always wait, as a part of a cluster: these start when resources get free.",
+        ),
+        click.option(
             "--strategy", type=click.Choice(["fifo", "affinity", "priority"]), help="The order of the campaigns."
         ),
         click.option(
