@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 
 from batprotocol.campaigns.jdl.idle import IDLE
+from batprotocol.campaigns.managers.slurm import SlurmDescription
 from batprotocol.campaigns.model import ClusterProperties, Settings
 from batprotocol.cli.reference.told import meanings
 from handbook.markdown import code, prose, table
 
-__all__ = ["keys", "settings"]
+__all__ = ["keys", "settings", "slurm_keys"]
 
 
 def keys(page: str, argument: str) -> str:
@@ -23,6 +24,11 @@ def keys(page: str, argument: str) -> str:
 def settings(page: str, argument: str) -> str:
     """How the grid can be run."""
     return _fields(Settings, meanings(Settings), ("setting", "default", "what it is"))
+
+
+def slurm_keys(page: str, argument: str) -> str:
+    """The keys of the file that describes a cluster of Slurm."""
+    return _fields(SlurmDescription, meanings(SlurmDescription), ("key", "default", "what it is"))
 
 
 def _fields(kind: type[Any], told: Any, heads: tuple[str, ...], without: tuple[str, ...] = ()) -> str:

@@ -325,12 +325,13 @@ class SlurmCluster:
     ) -> tuple[int, int]:
         """How many resources there are, and how many are free."""
         usable = [node for node in nodes if node.usable]
+        ready = [node for node in usable if node.state != "completing"]  # Slurm starts nothing there before it is over
         if self._whole_nodes:
             most = len(usable)
-            free = sum(node.idle == node.total for node in usable)
+            free = sum(node.idle == node.total for node in ready)
         else:
             most = sum(node.total // self._description.cores for node in usable)
-            free = sum(node.idle // self._description.cores for node in usable)
+            free = sum(node.idle // self._description.cores for node in ready)
         waiting = self._weight(batches, queue, waiting=True)
         free = max(0, free - waiting)  # they start within a second or two
         limit = self._description.resources
