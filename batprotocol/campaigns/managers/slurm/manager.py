@@ -194,7 +194,7 @@ class SlurmCluster:
             self._send(batch.name, about, numbers)
 
     def _send(self, name: str, about: About, numbers: Sequence[int]) -> None:
-        """Submit a batch that is written. If Slurm refuses it for ever, its jobs have ended."""
+        """Submit a batch that is written. If Slurm refuses it, its jobs have ended."""
         said = self._description
         prologue = f"{self._folder.batch(name)}/prologue" if self._prologue.strip() else ""
         script = script_of(
