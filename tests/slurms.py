@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -115,26 +116,33 @@ def running_slurm(nodes: int = 4, cores: int = 4, more: tuple[str, ...] = ()) ->
 
 
 @contextmanager
-def slurmrestd(slurm: RunningSlurm, folder: Path) -> Iterator[str]:
-    """A slurmrestd on a Unix socket; its address. It runs as `nobody`, as it refuses to run as root."""
+def slurmrestd(slurm: RunningSlurm, folder: Path, *, tokens: bool = False) -> Iterator[str]:
+    """A slurmrestd on a Unix socket, or one on a port that wants tokens; its address.
+
+    It runs as `nobody`, as it refuses to run as root.
+    """
     slurm.folder.chmod(0o755)
     for each in (folder, *folder.parents):
         if each.stat().st_uid == os.getuid() and each != Path("/"):
             each.chmod(each.stat().st_mode | 0o711)
     folder.chmod(0o777)
-    words = [
-        find("slurmrestd"),
-        "-a",
-        "rest_auth/local",
-        "-s",
-        "openapi/v0.0.37,openapi/v0.0.38",
-        f"unix:{folder}/rest",
-    ]
-    who = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
-    server = subprocess.Popen(words, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": "/"}, **who)  # type: ignore[call-overload]
+    port = free_ports(1)[0]
+    place = f"127.0.0.1:{port}" if tokens else f"unix:{folder}/rest"
+    how = "rest_auth/jwt" if tokens else "rest_auth/local"
+    words = [find("slurmrestd"), "-a", how, "-s", "openapi/v0.0.37,openapi/v0.0.38", place]
+    if os.getuid() == 0:
+        words = [find("setpriv"), "--reuid=nobody", "--regid=nogroup", "--clear-groups", *words]
+    variables = {**os.environ, "HOME": "/", **({"SLURM_JWT": "daemon"} if tokens else {})}
+    server = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=variables)
     try:
-        assert slurm.until((folder / "rest").exists, 30)
-        yield f"unix:{folder}/rest"
+        assert slurm.until(lambda: _listens(port) if tokens else (folder / "rest").exists(), 30)
+        yield f"http://{place}" if tokens else place
     finally:
         server.kill()
         server.wait()
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False

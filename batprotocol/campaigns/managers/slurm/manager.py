@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
@@ -79,7 +80,7 @@ class SlurmCluster:
             runner = runner_of(said.host, said.ssh_config, secrets)
             slurm: SlurmClient = SlurmCommands(runner, said.timeout)
             if said.rest:
-                token = read_token(said.token_file, said.token_variable)
+                token = partial(read_token, said.token_file, said.token_variable)
                 slurm = SlurmRest(said.rest, token, said.rest_user, said.timeout)
             self._prologue = said.prologue_text()
         except InputError as error:
