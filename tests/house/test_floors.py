@@ -32,6 +32,7 @@ FLOORS = {
     "fb": 0,
     "model": 1,
     "hosts": 2,
+    "clocks": 0,
     "left_out": 0,
     "outages": 2,
     "requests": 2,
