@@ -15,7 +15,7 @@ before the simulation, with the place of the mistake:
   `workflows` makes jobs that wait for one another. `info` describes workloads, and `advice` warns of properties of a
   workload that affect its results.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected. `outages` has those of hosts that
-  fail or are promised: drawn, planned, checked.
+  fail or are promised: drawn, planned, checked. `power_traces` reads carbon intensities and prices over time.
 - `workload_json`, `platform_xml`: `writing` writes workloads and platforms to files.
 """
 
