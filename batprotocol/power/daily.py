@@ -38,5 +38,6 @@ def daily_trace(mean: float, swing: float, peak: float = 19 * 3600.0, *, step: f
     if not 0 <= peak <= _DAY:
         raise InputError(f"expected a time of the day from 0 to 86,400 s, got {peak:g}")
     times = [place * step for place in range(count)]
-    values = [mean + swing * math.cos(2 * math.pi * (time + step / 2 - peak) / _DAY) for time in times]
+    cosines = (math.cos(2 * math.pi * (time + step / 2 - peak) / _DAY) for time in times)
+    values = [float(f"{mean + swing * cosine:.12g}") for cosine in cosines]  # the same on all machines
     return Trace(times, values, _DAY, unit, repeats=True)

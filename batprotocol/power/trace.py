@@ -17,6 +17,7 @@ from batprotocol.errors import InputError
 __all__ = ["JOULES_PER_KWH", "Step", "Trace"]
 
 JOULES_PER_KWH: Final = 3.6e6
+"""The joules of a kilowatt hour."""
 _MOST_STEPS: Final = 10_000_000
 
 

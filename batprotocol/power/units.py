@@ -14,8 +14,11 @@ from batprotocol.errors import InputError, shown
 __all__ = ["CARBON", "PRICE", "Kind", "Unit", "parse_unit", "unit_in"]
 
 Kind: TypeAlias = Literal["carbon", "price"]
+"""The kinds of values."""
 CARBON: Final[Kind] = "carbon"
+"""Carbon intensities, in g/kWh."""
 PRICE: Final[Kind] = "price"
+"""Prices, in a currency for each kWh."""
 
 _POUND: Final = 0.45359237  # kilograms; exact by definition
 _MASSES: Final = {"g": 1.0, "kg": 1000.0, "t": 1e6, "lb": 1000 * _POUND, "lbs": 1000 * _POUND}
