@@ -1,4 +1,4 @@
-"""What a consumption of energy is in kilowatt hours, grams and money, and what its watts were.
+"""The kilowatt hours, grams and money of a consumption of energy, and its watts.
 
 The consumption is a table of the joules since the beginning, as Batsim writes it, so this holds for a real Batsim, too.
 """
@@ -20,7 +20,7 @@ _SHORTEST = 1e-3
 
 
 class Consumption(msgspec.Struct, frozen=True, kw_only=True):
-    """What was consumed in a time.
+    """The consumption of a time.
 
     Attributes:
         joules: the energy, in joules.

@@ -51,7 +51,7 @@ _SUMMER: Final = {"CET": "+01:00", "CEST": "+02:00"}
 
 
 class Table(NamedTuple):
-    """What a table has.
+    """A table that was read.
 
     Attributes:
         trace: its values, with times in seconds since 1970 (UTC).
@@ -159,7 +159,7 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise InputError(f"this is no row of a table: {error}", line=reader.line_num + 1) from None
+            raise InputError(f"this is not a row of a table: {error}", line=reader.line_num + 1) from None
         if values:
             yield reader.line_num + 1, values
 
