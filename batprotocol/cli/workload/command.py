@@ -32,7 +32,7 @@ _OVERVIEW = {
 
 @click.group(cls=Family, overview=_OVERVIEW)
 def workload() -> None:
-    """Describe workloads, make workloads of other formats, measure workflows, let hosts fail, and read traces."""
+    """Describe workloads, make them of other formats, measure workflows, let hosts fail, read traces."""
 
 
 @workload.command("info")
