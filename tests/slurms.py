@@ -26,7 +26,7 @@ from slurming.situations import Situation
 
 __all__ = ["NEEDED", "RunningSlurm", "free_ports", "running_slurm", "slurmrestd"]
 
-NEEDED = ("sbatch", "slurmctld", "slurmd")
+SBATCH, SLURMCTLD, SLURMD = NEEDED = tuple(["sbatch", "slurmctld", "slurmd"])
 
 CONF = [
     "PreemptType=preempt/partition_prio",
@@ -55,14 +55,18 @@ class RunningSlurm(Cluster):
                 found.append(process.pid)
         return found
 
+    def sbatch(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Submit a job without this library."""
+        return self.command(SBATCH, *words, "-o/dev/null")
+
     def kill_controller(self) -> None:
-        for pid in self.pids("slurmctld"):
+        for pid in self.pids(SLURMCTLD):
             os.kill(pid, signal.SIGKILL)
-        self.until(lambda: not self.pids("slurmctld"), 10)
+        self.until(lambda: not self.pids(SLURMCTLD), 10)
 
     def start_controller(self) -> None:
         """It goes on with the state that the one before has left."""
-        self.daemon(self.folder / "slurmctld", "-D")
+        self.daemon(self.folder / SLURMCTLD, "-D")
 
     def restart_controller(self) -> None:
         self.kill_controller()
@@ -72,12 +76,12 @@ class RunningSlurm(Cluster):
         """A node dies, with all that runs on it. Slurm finds out by itself."""
         tasks = [pid for pid in self._own() if f"SLURMD_NODENAME={node}" in _variables(pid)]
         steps = {parent for pid in tasks if "slurmstepd" in _command(parent := _parent(pid))}
-        for pid in [*self.pids("slurmd", node), *steps, *tasks]:
+        for pid in [*self.pids(SLURMD, node), *steps, *tasks]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def bring_back(self, node: str) -> None:
-        self.daemon(self.folder / "slurmd", "-D", "-d", str(self.folder / "slurmstepd"), "-N", node)
+        self.daemon(self.folder / SLURMD, "-D", "-d", str(self.folder / "slurmstepd"), "-N", node)
 
 
 def _variables(pid: int) -> list[str]:

@@ -72,8 +72,8 @@ class Stream(threading.Thread):
         while not self.stopped.is_set():
             while waiting and waiting[0].at <= time.time() - began:
                 job = waiting.pop(0)
-                words = ["sbatch", "-p", "main", f"-n{job.cores}", "-t5", "-o/dev/null", "-Jordinary"]
-                done = self.slurm.command(*words, "--wrap", f"exec sleep {job.seconds:.1f}")
+                words = ["-p", "main", f"-n{job.cores}", "-t5", "-Jordinary"]
+                done = self.slurm.sbatch(*words, "--wrap", f"exec sleep {job.seconds:.1f}")
                 if done.returncode:  # slurmctld is away
                     waiting.insert(0, job)
                     break

@@ -169,7 +169,7 @@ def test_a_submission_without_an_answer(cluster: SlurmCluster, tmp_path: Path, a
 def test_a_job_that_is_preempted_goes_back(slurm: RunningSlurm, cluster: SlurmCluster, tmp_path: Path) -> None:
     cluster.submit(requests(tmp_path, *["sleep 60"] * 2))
     until(lambda: running(cluster) == {1, 2})
-    slurm.command("sbatch", "-p", "main", "-N4", "--exclusive", "-o/dev/null", "--wrap", "sleep 1")
+    slurm.sbatch("-p", "main", "-N4", "--exclusive", "--wrap", "sleep 1")
     assert [why(job) for job in ends(cluster, (1, 2))] == [["BESTEFFORT_KILL"]] * 2
 
 
