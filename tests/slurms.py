@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 from servers import find
@@ -26,7 +27,10 @@ from slurming.situations import Situation
 
 __all__ = ["NEEDED", "RunningSlurm", "free_ports", "running_slurm", "slurmrestd"]
 
-SBATCH, SLURMCTLD, SLURMD = NEEDED = tuple(["sbatch", "slurmctld", "slurmd"])
+SBATCH: Final = "sbatch"
+SLURMCTLD: Final = "slurmctld"
+SLURMD: Final = "slurmd"
+NEEDED: Final = (SBATCH, SLURMCTLD, SLURMD)
 
 CONF = [
     "PreemptType=preempt/partition_prio",
