@@ -20,6 +20,7 @@ from batprotocol.slurm.client import (
     SlurmError,
     SlurmJob,
     SlurmLimit,
+    SlurmRefusal,
     SlurmRest,
     SshRunner,
     read_token,
@@ -165,7 +166,9 @@ def _json(body: bytes) -> Any:
     [
         ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", SlurmAway),
         ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", SlurmAway),
-        ("sbatch: error: Batch job submission failed: Invalid partition name specified", SlurmError),
+        ("sbatch: error: Batch job submission failed: Invalid partition name specified", SlurmRefusal),
+        ("sbatch: error: Batch job submission failed: Requested node configuration is not available", SlurmRefusal),
+        ("sbatch: error: Batch job submission failed: I/O error writing script/environment to file", SlurmError),
         ("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates", SlurmLimit),
         ("", SlurmError),
     ],
@@ -208,6 +211,8 @@ def test_a_command_that_fails_or_takes_too_long() -> None:
         runner.run(["sh", "-c", "echo it is wrong >&2; exit 1"], timeout=30)
     with pytest.raises(SlurmAway, match=r"^sleep: no answer within 0.1 s$"):
         runner.run(["sleep", "60"], timeout=0.1)
+    with pytest.raises(SlurmAway, match=r"^sh: it was killed by signal 9$"):
+        runner.run(["sh", "-c", "kill -9 $$"], timeout=30)
     with pytest.raises(SlurmError, match=r"^no-such-program: there is no such program on the PATH$"):
         runner.run(["no-such-program"], timeout=30)
     with pytest.raises(SlurmError, match=r"^true: it cannot be started"):

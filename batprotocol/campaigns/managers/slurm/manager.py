@@ -29,13 +29,12 @@ from batprotocol.slurm.client import (
     SlurmCommands,
     SlurmError,
     SlurmJob,
-    SlurmLimit,
     SlurmNode,
+    SlurmRefusal,
     SlurmRest,
     read_token,
     runner_of,
 )
-from batprotocol.slurm.client.errors import SlurmAway
 
 __all__ = ["SlurmCluster"]
 
@@ -224,11 +223,11 @@ class SlurmCluster:
         )
         try:
             id = self._slurm.submit(batch)
-        except (SlurmAway, SlurmLimit) as error:
-            self._trouble = error.reason  # the next look finds it in the queue, or submits it again
+        except SlurmRefusal as error:
+            self._folder.note((name, f"refused {number} {' '.join(error.reason.split())}") for number in numbers)
             return
         except SlurmError as error:
-            self._folder.note((name, f"refused {number} {' '.join(error.reason.split())}") for number in numbers)
+            self._trouble = error.reason  # the next look finds it in the queue, or submits it again
             return
         self._trouble = ""
         self._folder.note([(name, f"submitted {id}")])
