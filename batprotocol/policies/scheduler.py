@@ -20,6 +20,7 @@ from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,
     EDCRequestedSimulationFeatures,
+    ExternalEventOccurredEvent,
     Host,
     HostsTurnedOnOffEvent,
     Job,
@@ -33,6 +34,7 @@ from batprotocol.model import (
 )
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
+from batprotocol.policies.happening import Happening
 from batprotocol.policies.jobs import Ending, RunningJob, State, WaitingJob
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Queue
@@ -117,7 +119,7 @@ class Policy(Scheduler):
 
     @property
     def site(self) -> Site | None:
-        """The jobs that share hosts; None as long as all jobs ask for whole hosts, and there are no rules."""
+        """The jobs with their hosts; None while all jobs ask for whole hosts, no host fails, and there are no rules."""
         return self._driver.site if isinstance(self._driver, SiteDriver) else None
 
     @property
@@ -147,6 +149,7 @@ class Policy(Scheduler):
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
         self._switched: list[HostsTurnedOnOffEvent] = []
+        self._happening = Happening(0)
         self._starts = 0
         self._count = 0
         self._changed = False
@@ -166,6 +169,7 @@ class Policy(Scheduler):
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
         self._computing = tuple(event.computation_hosts)
+        self._happening = Happening(len(self._computing))
         if self.replays:
             self._driver = Replay(
                 self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at
@@ -192,12 +196,17 @@ class Policy(Scheduler):
             for each in event.progresses:
                 self._driver.killed(each.job_id, each.progress)
 
+    def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
+        self._happening.add(event)
+
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
         if self._call <= self.state.now:
             self._call, self._changed = math.inf, True
         self._take_arrivals()
+        if self._happening:
+            self._take_happened()
         if self._driver is not None:
             if self._all_submitted and not self._is_closed:  # also the jobs of this message are submitted
                 self._is_closed = True
@@ -368,7 +377,9 @@ class Policy(Scheduler):
         except InputError:
             return True  # the site rejects it with its reason
 
-    def _open_site(self, rules: SiteRules) -> Site:
+    def _open_site(
+        self, rules: SiteRules, what: str = "jobs that share hosts", instead: str = "jobs that ask for whole hosts"
+    ) -> SiteDriver:
         ranking, contiguous = self.allocation.ranking, self.allocation.contiguous
         parts = {
             "off": self.switching.after < math.inf,
@@ -378,9 +389,7 @@ class Policy(Scheduler):
         }
         part = next((name for name, is_used in parts.items() if is_used), None)
         if part is not None or ranking is None:
-            raise SchedulerError(
-                f"{part} does not know jobs that share hosts: use another part, or jobs that ask for whole hosts"
-            )
+            raise SchedulerError(f"{part} does not know {what}: use another part, or {instead}")
         driver = self._driver = SiteDriver(
             *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes),
             ranking=ranking,
@@ -389,20 +398,33 @@ class Policy(Scheduler):
             reject=self._reject,
             call_at=self._call_at,
         )
-        return driver.site
+        return driver
 
     def _submit_to_site(self, event: JobSubmittedEvent, submitted: float) -> None:
         """Give a job to the site, which opens with the first job that needs it."""
-        if self._driver is None:
-            self._take_ends()
-            site = self._open_site(SiteRules())
-            for running in self.state.running.values():
-                site.adopt(running)
-            for waiting in list(self.queue.jobs.values()):
-                site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
-        assert self._driver is not None
-        self._driver.submitted(event, self._count, submitted)
+        driver = self._driver or self._move_to_site("jobs that share hosts", "jobs that ask for whole hosts")
+        driver.submitted(event, self._count, submitted)
         self._count += 1
+
+    def _move_to_site(self, what: str, instead: str) -> SiteDriver:
+        """Open a site in the course of a simulation. It adopts the jobs that run and wait."""
+        self._take_ends()
+        driver = self._open_site(SiteRules(), what, instead)
+        for running in self.state.running.values():
+            driver.site.adopt(running)
+        for waiting in list(self.queue.jobs.values()):
+            driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
+        return driver
+
+    # Hosts that fail, and that are promised
+
+    def _take_happened(self) -> None:
+        """Read what has happened to hosts. The first time, a site opens."""
+        for event in self._happening.take(self.state.now):
+            if isinstance(self._driver, Replay):  # its log has the ends of all jobs
+                continue
+            driver = self._driver or self._move_to_site("hosts that fail", "a simulation without events of hosts")
+            driver.happened(event)
 
     # Hosts that sleep
 

@@ -14,37 +14,27 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.hosts import Hosts
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
+from batprotocol.outages import HostChange, HostEvent, Window
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
+from batprotocol.policies.site.admission import Admission, SiteHosts
+from batprotocol.policies.site.away import Away
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Lives
-from batprotocol.policies.site.membership import (
-    ANY,
-    anywhere,
-    default_of,
-    longest_of_qos,
-    mapping_of,
-    partitions_of,
-    refusal_of_deadline,
-    refusal_of_names,
-    refusal_of_partition,
-    time_limit,
-)
+from batprotocol.policies.site.membership import mapping_of, refusal_of_deadline
 from batprotocol.policies.site.planning import Planner
-from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.queue import SiteQueue
-from batprotocol.policies.site.rules import Partition, SiteRules
+from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.settings import settings_of
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.requests import Allocated, Dependencies, read_request
-from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
 
@@ -82,39 +72,34 @@ class Site:
         ranking: str = "numbers",
         contiguous: bool = False,
     ) -> None:
-        hosts = tuple(hosts)
-        self.rules, self._state, self._walltimes, self._actions = rules, state, walltimes, actions
-        self._contiguous = contiguous
-        self._machine = Machine(hosts)
-        self._pool = Pool(self._machine.offers)
-        self._members = partitions_of(hosts, self._machine, rules)
-        self._default = default_of(rules, self._members)
-        offers = {offer.id: offer for offer in self._machine.offers}
+        self.rules, self._state, self._actions, self._contiguous = rules, state, actions, contiguous
+        self._hosts = SiteHosts(hosts, rules)
+        self._pool = self._hosts.pool
+        offers = {offer.id: offer for offer in self._hosts.machine.offers}
         self.priorities: Priorities | None = None
         """The usage and fair share of users and accounts, and the priorities of jobs; None without such rules."""
         if rules.priority is not None:
-            self.priorities = Priorities(rules, rules.priority, offers, self._partition_hosts, state.now)
+            self.priorities = Priorities(rules, rules.priority, offers, self._hosts.hosts_of, state.now)
         self.queue = SiteQueue(order, state, self._pool, self.priorities)
         self._timeline = Timeline(self._pool.capacity, state.now)
         self._chooser = Chooser(ranking, offers)
         self._planner = Planner(
-            settings_of(backfilling), self.queue, self._pool, self._timeline, self._chooser, self._partition_hosts
+            settings_of(backfilling), self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of
         )
         self._usage = Usage(rules)
+        self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
         self._dependencies = Dependencies()
         self._held: dict[str, SiteJob] = {}  # jobs whose time or dependency has not come
         self._times: list[tuple[float, int, str]] = []  # when to look at them again
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
         self._lives = Lives()
+        self._away = Away(self._pool, self._timeline, self.queue)
         self._graces: list[tuple[float, list[str]]] = []
-        self._numbers = self._starts = 0
+        self._starts = 0
         self._all_submitted = self._is_finished = False
         self.allocated: list[Allocated] = []
         """The amounts that each started job took, in the order of their starts."""
-
-    def _partition_hosts(self, name: str) -> frozenset[int]:
-        return self._members[name] if name else frozenset(self._pool.capacity)
 
     @property
     def is_idle(self) -> bool:
@@ -144,7 +129,7 @@ class Site:
         waiting = SiteJob(job_id, job, number, time, request)
         waiting.profile = profile
         self._see(self._dependencies.submitted(job_id, request, time))
-        refusal = self._prepare(waiting) or self._usage.refusal(waiting)
+        refusal = self._admission.prepare(waiting) or self._usage.refusal(waiting)
         if refusal is not None:
             self._reject(waiting, refusal)
             return False
@@ -159,8 +144,7 @@ class Site:
         job.expected = waited.expected
         members = list(running.hosts)
         kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), frozenset(self._pool.capacity))
-        self._numbers += 1
-        entry = Entry(job, "", 1, kind, self._numbers)
+        entry = Entry(job, "", 1, kind, self._admission.next_number())
         job.entries.append(entry)
         self._dependencies.submitted(job.id, NOTHING, job.submitted)
         self._dependencies.started(job.id, running.started)
@@ -181,72 +165,6 @@ class Site:
         """All jobs of the workloads are submitted."""
         self._all_submitted = True
         self._see(self._dependencies.no_more())
-
-    def _prepare(self, job: SiteJob) -> str | None:
-        """Find out where a job can run; returns why it can never run, or None."""
-        request, size = job.request, job.size
-        if size < 1:
-            return f"it asks for {size} hosts, and needs one at least"
-        if size > len(self._pool.capacity):
-            return f"it asks for {size} hosts, and there are {len(self._pool.capacity)}"
-        if request.reservation is not None:
-            return (
-                f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
-            )
-        refusal = refusal_of_names(self.rules, request)
-        if refusal is not None:
-            return refusal
-        longest = longest_of_qos(self.rules, request)
-        if longest < job.walltime < math.inf:
-            return f"its walltime is {job.walltime:g} s, and QOS {request.qos} allows {longest:g} s"
-        names = request.partition or self._default
-        for name in names:
-            if name not in self._members:
-                return f"there is no partition {name!r}; there are {', '.join(sorted(self._members)) or 'none'}"
-        why = None
-        job.is_whole = request.is_whole
-        needs = needs_of(request, size)
-        for name in names or ("",):
-            partition = self.rules.partitions.get(name, ANY)
-            reason = refusal_of_partition(name, partition, job) or self._add_entry(job, name, partition)
-            why = why or reason
-        if not job.entries:
-            return why or "no partition takes it"
-        kind = job.entries[0].kind
-        job.amount = kind.amount
-        job.cores = self._pool.cores_of(kind.hosts, size, self._pool.amount(needs, job.is_whole))[0]
-        job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
-        return refusal_of_deadline(job, job.submitted)
-
-    def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
-        request, size = job.request, job.size
-        members = self._partition_hosts(name)
-        eligible = self._machine.eligible(anywhere(request), size) & members
-        whole = job.is_whole or partition.exclusive
-        refusal = self._machine.refusal(anywhere(request), size)
-        if refusal is not None:
-            return refusal
-        if len(eligible) < size:
-            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
-        if self._chooser.choose(sorted(eligible), size, request, self._pool.capacity) is None:
-            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
-        amount = self._pool.amount(needs_of(request, size), whole)
-        most, scope = self._usage.most_cores(job)
-        if whole and most < math.inf:
-            within = self._chooser.within(eligible, size, request, self._pool.capacity, most)
-            if within is None:
-                return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
-            eligible = frozenset(within)
-        kind = self.queue.kind(amount, eligible)
-        self._numbers += 1
-        entry = Entry(job, name, partition.tier, kind, self._numbers)
-        entry.cores = self._pool.cores_of(eligible, size, amount)[1]
-        expected = self._walltimes.expected(job, self._state)
-        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
-        entry.limit = time_limit(job, partition, self.rules)
-        entry.expected = min(job.expected, entry.limit)
-        job.entries.append(entry)
-        return None
 
     def _look_at(self, job: SiteJob) -> bool:
         """Whether a held job joins the queue now. Otherwise, its time is noted, or it is rejected."""
@@ -392,7 +310,7 @@ class Site:
         again.first_id, again.profile = waited.first_id, life.profile
         again.eligible = self._state.now
         again.lost = waited.lost + (0.0 if life.new_profile else self._state.now - job.started)
-        self._prepare(again)  # it fitted before
+        self._admission.prepare(again)  # it fitted before
         self._usage.waits(again, 1)
         self._join(again)
         return True
@@ -415,6 +333,18 @@ class Site:
             self._plan_anew()
         return extended
 
+    # Hosts are away, or promised
+
+    def hosts_changed(self, event: HostEvent) -> None:
+        """Hosts fail, are drained or come back now. The event was checked."""
+        back = self._away.change(event, self._state.now)
+        self._planner.freed(back)
+        if event.state is HostChange.DOWN:
+            self._kill([job.waited.id for job in self._running.values() if not event.hosts.isdisjoint(job.hosts)])
+
+    def announced(self, window: Window) -> None:
+        """Hosts are promised for a time. The window was checked."""
+
     def _plan_anew(self) -> None:
         """Make the timeline anew, without reservations: they could not be kept."""
         state = self._state
@@ -422,6 +352,7 @@ class Site:
         for entry in list(self._planner.heads.values()):
             self._planner.dropped(entry)
         self._timeline.restart(self._pool.capacity, state.now)
+        self._away.anew(state.now)
         for job in self._running.values():
             if job.end > state.now:
                 self._timeline.take(job.members, state.now, job.end, job.entry.kind.amount)

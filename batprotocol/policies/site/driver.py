@@ -11,6 +11,7 @@ from typing import Any
 
 from batprotocol.errors import RuleViolation
 from batprotocol.model import FinalJobState, Host, Job, JobSubmittedEvent, KillProgress, Profile
+from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
@@ -61,6 +62,7 @@ class SiteDriver:
         )
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
+        self._happened: list[HostEvent | Window] = []
         self._changed = True  # jobs may wait already
 
     # Events
@@ -77,6 +79,10 @@ class SiteDriver:
     def killed(self, job_id: str, progress: KillProgress) -> None:
         """A job was killed after some progress."""
         self._progresses[job_id] = progress
+
+    def happened(self, event: HostEvent | Window) -> None:
+        """Something has happened to hosts, or they are promised."""
+        self._happened.append(event)
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
@@ -95,6 +101,13 @@ class SiteDriver:
             self._changed = True
         self._states.clear()
         self._progresses.clear()
+        for event in self._happened:  # a job that has ended meanwhile is not lost
+            if isinstance(event, Window):
+                self.site.announced(event)
+            else:
+                self.site.hosts_changed(event)
+            self._changed = True
+        self._happened.clear()
         changed, self._changed = self._changed, False
         while self.site.passed() or changed:  # what starts, or is rejected meanwhile, may be what others wait for
             changed = False

@@ -63,7 +63,7 @@ class Steered(Site):
             contiguous=contiguous,
         )
         self._planner: _Plan = _Plan(
-            _NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._partition_hosts
+            _NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of
         )
 
     @property

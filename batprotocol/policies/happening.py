@@ -1,0 +1,53 @@
+"""The events of hosts that come in a simulation, read and checked one after the other.
+
+This module must not know what a policy does about them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from batprotocol.errors import InputError
+from batprotocol.model import ExternalEventOccurredEvent, GenericExternalEvent
+from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
+
+__all__ = ["Happening"]
+
+logger = logging.getLogger("batprotocol.policies")
+
+
+class Happening:
+    """Events of hosts in their order. Bad ones are logged with the reason, and ignored.
+
+    Args:
+        host_count: the number of hosts.
+    """
+
+    def __init__(self, host_count: int) -> None:
+        self._states = HostStates(host_count)
+        self._waiting: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, event: ExternalEventOccurredEvent) -> None:
+        """An external event has occurred, about hosts or about something else."""
+        if isinstance(event.external_event, GenericExternalEvent):
+            self._waiting.append(event.external_event.data)
+
+    def take(self, now: float) -> Iterator[HostEvent | Window]:
+        """What has happened to hosts until now.
+
+        Args:
+            now: the time. The timestamps of external events can be earlier than they occur.
+        """
+        waiting, self._waiting = self._waiting, []
+        for data in waiting:
+            try:
+                event = read_host_event(data)
+                if event is not None:
+                    self._states.take(now, event)
+                    yield event
+            except InputError as error:
+                logger.warning("an event of hosts is ignored: %s", error)

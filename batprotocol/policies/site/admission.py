@@ -1,0 +1,161 @@
+"""Where a job can run: its entries, one for each partition that takes it, or why it can never run.
+
+This module must not know when jobs start, and what has become of hosts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from batprotocol.model import Host
+from batprotocol.policies.jobs import State
+from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.jobs import Entry, SiteJob
+from batprotocol.policies.site.limits import Usage
+from batprotocol.policies.site.membership import (
+    ANY,
+    anywhere,
+    default_of,
+    longest_of_qos,
+    partitions_of,
+    refusal_of_deadline,
+    refusal_of_names,
+    refusal_of_partition,
+    time_limit,
+)
+from batprotocol.policies.site.pool import Pool
+from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.rules import Partition, SiteRules
+from batprotocol.policies.walltimes import Walltimes
+from batprotocol.requests import Site as Machine
+from batprotocol.requests.fitting import needs_of
+
+__all__ = ["Admission", "SiteHosts"]
+
+
+class SiteHosts:
+    """The hosts of a site, and the partitions that they form.
+
+    Args:
+        hosts: the computation hosts.
+        rules: partitions, qualities of service, accounts and limits.
+
+    Attributes:
+        machine: what the hosts offer.
+        pool: what is free on them.
+        members: the hosts of each partition, by its name.
+        default: the partitions of jobs that name none.
+
+    Raises:
+        InputError: a property of a host, or a name in the rules, cannot be used.
+    """
+
+    def __init__(self, hosts: Iterable[Host], rules: SiteRules) -> None:
+        hosts = tuple(hosts)
+        self.machine = Machine(hosts)
+        self.pool = Pool(self.machine.offers)
+        self.members = partitions_of(hosts, self.machine, rules)
+        self.default = default_of(rules, self.members)
+
+    def hosts_of(self, name: str) -> frozenset[int]:
+        """The hosts of a partition; of "": all hosts."""
+        return self.members[name] if name else frozenset(self.pool.capacity)
+
+
+class Admission:
+    """Finds the entries of jobs.
+
+    Args:
+        hosts: the hosts and their partitions.
+        rules: partitions, qualities of service, accounts and limits.
+        state: the policy's state.
+        queue: the kinds of jobs.
+        chooser: which hosts a job gets.
+        usage: what users and accounts may have.
+        walltimes: how long jobs are expected to run.
+    """
+
+    def __init__(
+        self,
+        hosts: SiteHosts,
+        rules: SiteRules,
+        state: State,
+        queue: SiteQueue,
+        chooser: Chooser,
+        usage: Usage,
+        walltimes: Walltimes,
+    ) -> None:
+        self._hosts, self.rules, self._state, self._queue = hosts, rules, state, queue
+        self._chooser, self._usage, self._walltimes = chooser, usage, walltimes
+        self._numbers = 0
+
+    def next_number(self) -> int:
+        """A number that no other entry has."""
+        self._numbers += 1
+        return self._numbers
+
+    def prepare(self, job: SiteJob) -> str | None:
+        """Find out where a job can run; returns why it can never run, or None."""
+        request, size = job.request, job.size
+        if size < 1:
+            return f"it asks for {size} hosts, and needs one at least"
+        if size > len(self._hosts.pool.capacity):
+            return f"it asks for {size} hosts, and there are {len(self._hosts.pool.capacity)}"
+        if request.reservation is not None:
+            return (
+                f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
+            )
+        refusal = refusal_of_names(self.rules, request)
+        if refusal is not None:
+            return refusal
+        longest = longest_of_qos(self.rules, request)
+        if longest < job.walltime < math.inf:
+            return f"its walltime is {job.walltime:g} s, and QOS {request.qos} allows {longest:g} s"
+        names = request.partition or self._hosts.default
+        for name in names:
+            if name not in self._hosts.members:
+                return f"there is no partition {name!r}; there are {', '.join(sorted(self._hosts.members)) or 'none'}"
+        why = None
+        job.is_whole = request.is_whole
+        needs = needs_of(request, size)
+        for name in names or ("",):
+            partition = self.rules.partitions.get(name, ANY)
+            reason = refusal_of_partition(name, partition, job) or self._add_entry(job, name, partition)
+            why = why or reason
+        if not job.entries:
+            return why or "no partition takes it"
+        kind = job.entries[0].kind
+        job.amount = kind.amount
+        job.cores = self._hosts.pool.cores_of(kind.hosts, size, self._hosts.pool.amount(needs, job.is_whole))[0]
+        job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
+        return refusal_of_deadline(job, job.submitted)
+
+    def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
+        request, size = job.request, job.size
+        members = self._hosts.hosts_of(name)
+        eligible = self._hosts.machine.eligible(anywhere(request), size) & members
+        whole = job.is_whole or partition.exclusive
+        refusal = self._hosts.machine.refusal(anywhere(request), size)
+        if refusal is not None:
+            return refusal
+        if len(eligible) < size:
+            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
+        if self._chooser.choose(sorted(eligible), size, request, self._hosts.pool.capacity) is None:
+            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
+        amount = self._hosts.pool.amount(needs_of(request, size), whole)
+        most, scope = self._usage.most_cores(job)
+        if whole and most < math.inf:
+            within = self._chooser.within(eligible, size, request, self._hosts.pool.capacity, most)
+            if within is None:
+                return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
+            eligible = frozenset(within)
+        kind = self._queue.kind(amount, eligible)
+        entry = Entry(job, name, partition.tier, kind, self.next_number())
+        entry.cores = self._hosts.pool.cores_of(eligible, size, amount)[1]
+        expected = self._walltimes.expected(job, self._state)
+        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
+        entry.limit = time_limit(job, partition, self.rules)
+        entry.expected = min(job.expected, entry.limit)
+        job.entries.append(entry)
+        return None
