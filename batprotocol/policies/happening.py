@@ -37,7 +37,7 @@ class Happening:
             self._waiting.append(event.external_event.data)
 
     def take(self, now: float) -> Iterator[HostEvent | Window]:
-        """What has happened to hosts until now.
+        """The events of hosts until now.
 
         Args:
             now: the time. The timestamps of external events can be earlier than they occur.

@@ -43,7 +43,7 @@ from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.driver import SiteDriver
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
-from batprotocol.requests import Allocated, read_request
+from batprotocol.requests import Allocated, Attempt, read_request
 
 __all__ = ["Policy"]
 
@@ -135,6 +135,11 @@ class Policy(Scheduler):
         """
         driver = self._driver
         return () if driver is None else driver.allocated if isinstance(driver, Replay) else driver.site.allocated
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
+        return self.site.attempts if self.site is not None else ()
 
     def _prepare(self, state: State) -> None:
         self._driver: SiteDriver | Replay | None = None

@@ -1,6 +1,6 @@
-"""The hosts that are away: they have failed or are drained, so no job has room there.
+"""The hosts that are away, as they have failed or are drained: no job has space there.
 
-This module must not know jobs, and what becomes of those that ran on such hosts.
+This module must not know jobs, and the fate of those that ran on such hosts.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Away:
         return []
 
     def leave(self, hosts: Iterable[int]) -> None:
-        """From now on, no job has room on these hosts, for one reason more."""
+        """From now on, no job has space on these hosts, for one reason more."""
         hosts = tuple(hosts)
         self._pool.take(hosts, self._pool.whole)
         self._queue.changed(hosts)

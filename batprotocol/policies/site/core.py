@@ -34,7 +34,7 @@ from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.settings import settings_of
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Allocated, Dependencies, read_request
+from batprotocol.requests import Allocated, Attempt, Dependencies, read_request
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
 
@@ -100,6 +100,8 @@ class Site:
         self._all_submitted = self._is_finished = False
         self.allocated: list[Allocated] = []
         """The amounts that each started job took, in the order of their starts."""
+        self.attempts: list[Attempt] = []
+        """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
 
     @property
     def is_idle(self) -> bool:
