@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.simulator import JobRow, OwnMetric, WorkflowResult, grouped, load_metric, measured, read_energy
-from batprotocol.simulator.results.metrics import JobTimes, MeasuredTime
+from batprotocol.simulator.results.times import JobTimes, MeasuredTime
 from batprotocol.simulator.results.workflows import workflow_means
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE

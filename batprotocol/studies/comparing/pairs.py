@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import METRICS, TAU, JobRow, Metric, OwnMetric, measured, metric_named, own_metrics
+from batprotocol.simulator import METRICS, OF_FAILURES, TAU, JobRow, Metric, OwnMetric, metric_named, own_metrics
 from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 from batprotocol.studies.comparing.schedules import Schedule
@@ -35,6 +35,7 @@ SHOWN: Final = (
     "consumed_joules",
     "nb_jobs",
     "nb_rejected",
+    *OF_FAILURES,
 )
 """The metrics that are shown by default."""
 
@@ -227,8 +228,8 @@ def compare(
     partings = [found for pair in pairs if (found := _parting(pair, tolerance)) is not None]
     both = [(pair.one, pair.other) for pair in pairs]
     own = own_metrics(metrics)
-    flat, others_flat = _flat(one, tau, own), _flat(other, tau, own)
-    names = [*METRICS, *(each.name for each in own)]
+    flat, others_flat = (each.metrics(tau, own).flat() for each in (one, other))
+    names = [*METRICS, *OF_FAILURES, *(each.name for each in own)]
     return Comparison(
         names=(one.name, other.name),
         metrics={
@@ -244,14 +245,6 @@ def compare(
         own=own,
         tau=tau,
     )
-
-
-def _flat(run: Schedule, tau: float, own: tuple[OwnMetric, ...]) -> dict[str, float]:
-    found = run.metrics(tau)
-    if own:
-        more = measured(run.jobs, run.hosts, tau=tau, users=run.users, consumed_joules=found.consumed_joules, own=own)
-        found = msgspec.structs.replace(found, own=more.own)
-    return found.flat()
 
 
 def _submission(pair: JobPair) -> float:
