@@ -15,7 +15,7 @@ from procset import ProcSet
 
 from batprotocol.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
-from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
+from batprotocol.errors import InputError, RuleViolation, shown
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -40,7 +40,7 @@ from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Queue
 from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
-from batprotocol.policies.site.driver import SiteDriver
+from batprotocol.policies.site.driver import SiteDriver, ranking_of
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
 from batprotocol.requests import Allocated, Attempt, read_request
@@ -385,20 +385,17 @@ class Policy(Scheduler):
     def _open_site(
         self, rules: SiteRules, what: str = "jobs that share hosts", instead: str = "jobs that ask for whole hosts"
     ) -> SiteDriver:
-        ranking, contiguous = self.allocation.ranking, self.allocation.contiguous
-        parts = {
-            "off": self.switching.after < math.inf,
-            self.allocation.name: ranking is None,
-            "keep": self.keeps,
-            "each": self.each,
-        }
-        part = next((name for name, is_used in parts.items() if is_used), None)
-        if part is not None or ranking is None:
-            raise SchedulerError(f"{part} does not know {what}: use another part, or {instead}")
+        ranking = ranking_of(
+            self.allocation,
+            f"{what}: use another part, or {instead}",
+            off=self.switching.after < math.inf,
+            keep=self.keeps,
+            each=self.each,
+        )
         driver = self._driver = SiteDriver(
             *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes),
             ranking=ranking,
-            contiguous=contiguous,
+            contiguous=self.allocation.contiguous,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,

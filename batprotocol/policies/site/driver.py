@@ -9,9 +9,10 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from batprotocol.errors import RuleViolation
+from batprotocol.errors import RuleViolation, SchedulerError
 from batprotocol.model import FinalJobState, Host, Job, JobSubmittedEvent, KillProgress, Profile
 from batprotocol.outages import HostEvent, Window
+from batprotocol.policies.allocations import Allocation
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
@@ -20,7 +21,28 @@ from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.walltimes import Walltimes
 
-__all__ = ["SiteDriver"]
+__all__ = ["SiteDriver", "ranking_of"]
+
+
+def ranking_of(allocation: Allocation, rest: str, *, off: bool, keep: bool, each: bool) -> str:
+    """Which of the hosts with space a job gets on a site.
+
+    Args:
+        allocation: the allocation of the policy.
+        rest: the end of the sentence of an error.
+        off: whether the policy has this part, which no site knows.
+        keep: the same.
+        each: the same.
+
+    Raises:
+        SchedulerError: sites do not know a part of the policy.
+    """
+    ranking = allocation.ranking
+    used = {"off": off, allocation.name: ranking is None, "keep": keep, "each": each}
+    part = next((name for name, is_used in used.items() if is_used), None)
+    if part is not None or ranking is None:
+        raise SchedulerError(f"{part} does not know {rest}")
+    return ranking
 
 
 class SiteDriver:
