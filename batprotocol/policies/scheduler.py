@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -34,8 +33,9 @@ from batprotocol.model import (
 )
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
+from batprotocol.policies.failures import Checkpoint, Failures
 from batprotocol.policies.happening import Happening
-from batprotocol.policies.jobs import Ending, RunningJob, State, WaitingJob
+from batprotocol.policies.jobs import RunningJob, State, WaitingJob, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Queue
 from batprotocol.policies.replaying import Conflict, Replay
@@ -49,7 +49,6 @@ __all__ = ["Policy"]
 
 logger = logging.getLogger("batprotocol.policies")
 
-_DIGITS = re.compile("([0-9]+)")
 _LATEST = 2.0**50
 """The policy asks for no call after this many seconds."""
 
@@ -71,6 +70,7 @@ class Policy(Scheduler):
         site: the rules of a site; by default, there are none.
         replays: whether jobs start when and where a log says, see `recorded` in their extra data. The other parts have
             no effect then, except for the resolution.
+        failures: the fate of jobs whose hosts fail; by default, they are lost.
 
     Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
     and logs that as `batprotocol.policies`: jobs that request no hosts or more than there are, and jobs that Batsim
@@ -102,6 +102,7 @@ class Policy(Scheduler):
         off_after: float = math.inf,
         site: SiteRules | None = None,
         replays: bool = False,
+        failures: Failures | None = None,
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
@@ -113,7 +114,8 @@ class Policy(Scheduler):
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
         self.rules, self.replays = site, replays
-        if site is not None and site.can_preempt:  # jobs that give way run again
+        self.failures = failures
+        if failures is not None or (site is not None and site.can_preempt):  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
 
@@ -149,7 +151,6 @@ class Policy(Scheduler):
         self._most, state.size = state.room, state.vacant
         self.queue = Queue(self.order, state, keeps=self.keeps)
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
-        self._sleepy: list[tuple[Ending, Hosts]] = []  # hosts that are being switched off
         self._all_submitted = self._is_closed = False
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
@@ -179,8 +180,8 @@ class Policy(Scheduler):
             self._driver = Replay(
                 self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at
             )
-        elif self.rules is not None:
-            self._open_site(self.rules)
+        elif self.rules is not None or isinstance(self.failures, Checkpoint):
+            self._open_site(self.rules or SiteRules())
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -223,6 +224,7 @@ class Policy(Scheduler):
         self._take_switched()
         self._start_jobs()
         self._switch_off()
+        self._finish()
 
     # Jobs
 
@@ -251,7 +253,7 @@ class Policy(Scheduler):
         arrivals, rounded = self._arrivals, self.state.rounded
         if len(arrivals) > 1:
             # Batsim sends the jobs of one time by id, and 10 before 9.
-            arrivals.sort(key=lambda event: (rounded(event.submission_time), _natural(event.job_id)))
+            arrivals.sort(key=lambda event: (rounded(event.submission_time), natural_key(event.job_id)))
         for event in arrivals:
             for order in self._orders:
                 order.submitted(event.job_id, event.job, self.state)
@@ -373,6 +375,16 @@ class Policy(Scheduler):
             self.state.move(job, end)
             self.backfilling.extended(job, before, self.state)
 
+    def _finish(self) -> None:
+        """Where jobs run again if hosts fail, and none has failed: when all jobs have ended, none will run again."""
+        if (
+            self.failures is not None
+            and self._all_submitted
+            and not (self._is_closed or self.queue or self.state.running)
+        ):
+            self._is_closed = True
+            self.reply.add_finish_registration()
+
     # Jobs that share hosts, and all else of `batprotocol.requests`
 
     def _needs_site(self, job: Job) -> bool:
@@ -393,7 +405,7 @@ class Policy(Scheduler):
             each=self.each,
         )
         driver = self._driver = SiteDriver(
-            *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes),
+            *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes, self.failures),
             ranking=ranking,
             contiguous=self.allocation.contiguous,
             reply=lambda: self.reply,
@@ -423,8 +435,8 @@ class Policy(Scheduler):
     def _take_happened(self) -> None:
         """Read what has happened to hosts. The first time, a site opens."""
         for event in self._happening.take(self.state.now):
-            if isinstance(self._driver, Replay):  # its log has the ends of all jobs
-                continue
+            if isinstance(self._driver, Replay) or (self._driver is None and self._is_closed):
+                continue  # its log has the ends of all jobs, or all have ended
             driver = self._driver or self._move_to_site("hosts that fail", "a simulation without events of hosts")
             driver.happened(event)
 
@@ -433,28 +445,11 @@ class Policy(Scheduler):
     def _take_switched(self) -> None:
         for event in self._switched:
             hosts = parse_hosts(event.host_ids)
-            self._fall_asleep(hosts)
+            if self.switching.fell_asleep(hosts, self.state, self.allocation.share):
+                self._look_around()
+                self._changed = True
             self._wake_up(hosts)
         self._switched.clear()
-
-    def _fall_asleep(self, hosts: ProcSet) -> None:
-        """Of the switched hosts, free those that were switched off."""
-        state = self.state
-        for number, (ending, sleepy) in enumerate(self._sleepy):
-            if sleepy & hosts:
-                state.endings.remove(ending)
-                done = sleepy & hosts
-                sleepy -= done
-                state.free.give_back(done)
-                self.switching.asleep |= done
-                self._look_around()
-                self._sleepy[number] = (*ending[:2], len(sleepy) * self.allocation.share, ""), sleepy
-                state.endings.add(self._sleepy[number][0])
-                self._changed = True
-        for ending, sleepy in self._sleepy:
-            if not sleepy:
-                state.endings.remove(ending)
-        self._sleepy = [each for each in self._sleepy if each[1]]
 
     def _wake_up(self, hosts: ProcSet) -> None:
         """Start the jobs whose hosts are all on."""
@@ -486,13 +481,6 @@ class Policy(Scheduler):
             hosts = state.free.take_these(idle)
             self._look_around()
             self._count += 1
-            ending = state.now, self._count, hosts.size * self.allocation.share, ""
-            state.endings.add(ending)
-            self._sleepy.append((ending, Hosts(hosts)))
+            switching.falls_asleep(hosts, self._count, state, self.allocation.share)
         if state.running or self.queue or not self._all_submitted:
             self._call_at(switching.next())
-
-
-def _natural(text: str) -> list[tuple[int, int | str]]:
-    """A key by which 9 comes before 10."""
-    return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(text)]

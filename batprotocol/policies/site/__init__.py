@@ -10,7 +10,8 @@ suffices, and `priorities` has the fair share of users.
 `limits` counts what users and accounts have. `planning` chooses the jobs that start, by the `settings` of a kind of
 backfilling and along `lines` of jobs that are alike, with the `gaps` that there are for each kind, and `choosing` their
 hosts; `keeping` finds the reservations that need not be made anew.
-`preempting` finds jobs that give way, and `lives` lets them run again. With `steering`, somebody else chooses the jobs.
+`preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `lives` makes their next `runs`,
+and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the jobs.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from batprotocol.policies.site.membership import (
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
+from batprotocol.policies.site.runs import Run
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
@@ -131,6 +132,47 @@ class Admission:
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
         return refusal_of_deadline(job, job.submitted)
 
+    def again(self, job: SiteJob, former: SiteJob, *, keeps_place: bool) -> None:
+        """Find out where the next run of a job can run: where the former one could, whatever its walltime is now.
+
+        Args:
+            job: the next run.
+            former: the former run.
+            keeps_place: whether the next run has the place in the queue that the former one had.
+        """
+        if not former.amount:  # it was adopted, and could run anywhere
+            self.prepare(job)
+            return
+        for name in ("is_whole", "amount", "cores", "gpus"):
+            setattr(job, name, getattr(former, name))
+        self._expect(job)
+        for before in former.entries:
+            number = before.number if keeps_place else self.next_number()
+            entry = Entry(job, before.partition, before.tier, before.kind, number)
+            entry.cores = before.cores
+            self._limit(entry, job)
+            job.entries.append(entry)
+
+    def _expect(self, job: SiteJob) -> None:
+        expected = self._walltimes.expected(job, self._state)
+        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
+
+    def _limit(self, entry: Entry, job: SiteJob) -> None:
+        """Set the time limit of an entry, and how long it is expected to run."""
+        partition = self.rules.partitions.get(entry.partition, ANY)
+        entry.limit = time_limit(job, partition, self.rules)
+        if job.run is not None and job.run.pieces is not None and job.walltime == math.inf:
+            entry.limit = job.run.pieces.limit(entry.limit)
+        entry.expected = min(job.expected, entry.limit)
+
+    def divided(self, job: SiteJob, run: Run) -> None:
+        """A job was prepared, and runs in pieces: that takes longer."""
+        job.id, job.job, job.run = run.id, run.job, run
+        job.walltime = math.inf if run.job.walltime is None else run.job.walltime
+        self._expect(job)
+        for entry in job.entries:
+            self._limit(entry, job)
+
     def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
         request, size = job.request, job.size
         members = self._hosts.hosts_of(name)
@@ -153,9 +195,7 @@ class Admission:
         kind = self._queue.kind(amount, eligible)
         entry = Entry(job, name, partition.tier, kind, self.next_number())
         entry.cores = self._hosts.pool.cores_of(eligible, size, amount)[1]
-        expected = self._walltimes.expected(job, self._state)
-        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
-        entry.limit = time_limit(job, partition, self.rules)
-        entry.expected = min(job.expected, entry.limit)
+        self._expect(job)
+        self._limit(entry, job)
         job.entries.append(entry)
         return None

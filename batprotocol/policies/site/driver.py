@@ -14,6 +14,7 @@ from batprotocol.model import FinalJobState, Host, Job, JobSubmittedEvent, KillP
 from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.allocations import Allocation
 from batprotocol.policies.backfilling import Backfilling
+from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.core import Site
@@ -55,6 +56,7 @@ class SiteDriver:
         order: the order of the queue.
         backfilling: the kind of backfilling.
         walltimes: how long jobs are expected to run.
+        failures: the fate of jobs whose hosts fail; None: they are lost.
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
         reply: gives the reply of this turn.
@@ -70,6 +72,7 @@ class SiteDriver:
         order: Order,
         backfilling: Backfilling,
         walltimes: Walltimes,
+        failures: Failures | None,
         *,
         ranking: str,
         contiguous: bool,
@@ -80,7 +83,10 @@ class SiteDriver:
         self._state, self._order, self._walltimes = state, order, walltimes
         self._reply, self._reject, self._call_at = reply, reject, call_at
         self.site = Site(
-            hosts, rules, state, order, backfilling, walltimes, self, ranking=ranking, contiguous=contiguous
+            *(hosts, rules, state, order, backfilling, walltimes, self),
+            failures=failures,
+            ranking=ranking,
+            contiguous=contiguous,
         )
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
@@ -118,8 +124,9 @@ class SiteDriver:
             if job is not None:
                 del state.running[job_id]
                 state.endings.remove(job.ending)
-                for part in (self._order, self._walltimes):
-                    part.ended(job, state)
+                self._order.ended(job, state)
+                if not job.cause:  # the time of a run that was killed predicts nothing
+                    self._walltimes.ended(job, state)
             self._changed = True
         self._states.clear()
         self._progresses.clear()
@@ -167,10 +174,14 @@ class SiteDriver:
         if job_ids:
             self._reply().add_kill_jobs(job_ids)
 
-    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
-        """Register a job, with a profile of its name if it has a new one."""
-        if profile is not None:
-            self._reply().add_register_profile(job.profile_id, profile)
+    def withdraw(self, job_id: str) -> None:
+        """Reject a job that is registered under another name."""
+        self._reply().add_reject_job(job_id)
+
+    def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
+        """Register new profiles, and a job."""
+        for profile_id, profile in profiles:
+            self._reply().add_register_profile(profile_id, profile)
         self._reply().add_register_job(job_id, job)
 
     def finish(self) -> None:

@@ -93,6 +93,7 @@ class SiteQueue:
         self.joined += 1
         for entry in job.entries:
             entry.kind.entries[entry.number] = entry
+            entry.kind.added += 1
             self.partitions[entry.partition] = self.partitions.get(entry.partition, 0) + 1
             if self._ranking is not None and entry.kind.ranking is not None:
                 key = self.key(entry) if isinstance(self._ranking, Lasting) else None
