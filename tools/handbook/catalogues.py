@@ -24,6 +24,7 @@ _KEY_KINDS: Final[Mapping[str, str]] = {
     "input": "Inputs",
     "change": "Changes of the workload",
     "machine": "Hosts",
+    "failures": "Failures of hosts",
     "option": "Simulation",
     "metrics": "Measuring",
 }

@@ -151,8 +151,8 @@ def followed(seen: SeenJobs, attempts: Iterable[Attempt], events: Iterable[Timed
 
     Args:
         seen: the rows of the run.
-        attempts: the attempts as the scheduler reports them; empty: a killed job was interrupted if it runs again, has run
-            before, or had a host that was away at its end; and all its work is lost unless it goes on from its
+        attempts: the attempts as the scheduler reports them; empty: a killed job was interrupted if it runs again, has
+            run before, or had a host that was away at its end; and all its work is lost unless it goes on from its
             progress.
         events: the events of hosts.
         hosts: the number of hosts.
