@@ -108,8 +108,8 @@ def test_the_timeline_is_that_of_a_naive_one(seed: int) -> None:
     for some, begin, end, amount in taken:
         timeline.give_back(some, max(begin, HORIZON), end, amount)
     for host, amount in CAPACITY.items():  # nothing is left of it
-        assert timeline.least(host, 0, math.inf) == amount
-        assert len(timeline._times[host]) == len(timeline._free[host]) == 1
+        assert timeline.least(host, HORIZON, math.inf) == amount
+    assert list(timeline.moments()) == [(host, HORIZON, amount) for host, amount in CAPACITY.items()]
 
 
 def test_the_first_time_stands_for_all_before_it() -> None:

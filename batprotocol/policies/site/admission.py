@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any, Final
 
 from batprotocol.model import Host
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, SiteJob
+from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.membership import (
     ANY,
@@ -24,15 +25,18 @@ from batprotocol.policies.site.membership import (
     refusal_of_partition,
     time_limit,
 )
-from batprotocol.policies.site.pool import Pool
+from batprotocol.policies.site.pool import Amount, Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.policies.site.runs import Run
 from batprotocol.policies.walltimes import Walltimes
+from batprotocol.requests import Request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
 
 __all__ = ["Admission", "SiteHosts"]
+
+_MOST_KNOWN: Final = 4096
 
 
 class SiteHosts:
@@ -90,6 +94,8 @@ class Admission:
         self._hosts, self.rules, self._state, self._queue = hosts, rules, state, queue
         self._chooser, self._usage, self._walltimes = chooser, usage, walltimes
         self._numbers = 0
+        self._known: dict[Any, str | tuple[frozenset[int], Amount]] = {}
+        self._cores: dict[tuple[Kind, int, Amount], tuple[int, int]] = {}
 
     def next_number(self) -> int:
         """A number that no other entry has."""
@@ -128,7 +134,7 @@ class Admission:
             return why or "no partition takes it"
         kind = job.entries[0].kind
         job.amount = kind.amount
-        job.cores = self._hosts.pool.cores_of(kind.hosts, size, self._hosts.pool.amount(needs, job.is_whole))[0]
+        job.cores = self._cores_of(kind, size, self._hosts.pool.amount(needs, job.is_whole))[0]
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
         return refusal_of_deadline(job, job.submitted)
 
@@ -175,17 +181,11 @@ class Admission:
 
     def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
         request, size = job.request, job.size
-        members = self._hosts.hosts_of(name)
-        eligible = self._hosts.machine.eligible(anywhere(request), size) & members
         whole = job.is_whole or partition.exclusive
-        refusal = self._hosts.machine.refusal(anywhere(request), size)
-        if refusal is not None:
-            return refusal
-        if len(eligible) < size:
-            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
-        if self._chooser.choose(sorted(eligible), size, request, self._hosts.pool.capacity) is None:
-            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
-        amount = self._hosts.pool.amount(needs_of(request, size), whole)
+        found = self._places(request, size, name, whole)
+        if isinstance(found, str):
+            return found
+        eligible, amount = found
         most, scope = self._usage.most_cores(job)
         if whole and most < math.inf:
             within = self._chooser.within(eligible, size, request, self._hosts.pool.capacity, most)
@@ -194,8 +194,43 @@ class Admission:
             eligible = frozenset(within)
         kind = self._queue.kind(amount, eligible)
         entry = Entry(job, name, partition.tier, kind, self.next_number())
-        entry.cores = self._hosts.pool.cores_of(eligible, size, amount)[1]
+        entry.cores = self._cores_of(kind, size, amount)[1]
         self._expect(job)
         self._limit(entry, job)
         job.entries.append(entry)
         return None
+
+    def _places(self, request: Request, size: int, name: str, whole: bool) -> str | tuple[frozenset[int], Amount]:
+        """The hosts of a partition that a job can have, and what it takes of each; or why there are none.
+
+        Jobs that are alike ask once.
+        """
+        key = needs_of(request, size), request.constraint, request.contiguous, size, name, whole
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[key] = self._find(request, size, name, whole)
+        return found
+
+    def _find(self, request: Request, size: int, name: str, whole: bool) -> str | tuple[frozenset[int], Amount]:
+        machine, pool = self._hosts.machine, self._hosts.pool
+        eligible = machine.eligible(anywhere(request), size) & self._hosts.hosts_of(name)
+        refusal = machine.refusal(anywhere(request), size)
+        if refusal is not None:
+            return refusal
+        if len(eligible) < size:
+            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
+        if self._chooser.choose(sorted(eligible), size, request, pool.capacity) is None:
+            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
+        return eligible, pool.amount(needs_of(request, size), whole)
+
+    def _cores_of(self, kind: Kind, size: int, amount: Amount) -> tuple[int, int]:
+        """The least and the most cores that a job of a kind takes; jobs that are alike ask once."""
+        key = kind, size, amount
+        found = self._cores.get(key)
+        if found is None:
+            if len(self._cores) >= _MOST_KNOWN:
+                self._cores.clear()
+            found = self._cores[key] = self._hosts.pool.cores_of(kind.hosts, size, amount)
+        return found
