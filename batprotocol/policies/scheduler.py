@@ -18,6 +18,7 @@ from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
+    AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
     EDCRequestedSimulationFeatures,
     ExternalEventOccurredEvent,
@@ -69,6 +70,7 @@ class Policy(Scheduler):
         resolution: times that differ by less count as equal, in seconds, >= 0. As Batsim's messages take a while, jobs
             start a few microseconds after others have ended.
         site: the rules of a site; by default, there are none.
+        risk: whether jobs start although a window that is known would meet them. By default, they do not.
         replays: whether jobs start when and where a log says, see `recorded` in their extra data. The other parts have
             no effect then, except for the resolution.
 
@@ -101,6 +103,7 @@ class Policy(Scheduler):
         resolution: float = 1e-3,
         off_after: float = math.inf,
         site: SiteRules | None = None,
+        risk: bool = False,
         replays: bool = False,
     ) -> None:
         if not 0 <= resolution < float("inf"):
@@ -112,7 +115,7 @@ class Policy(Scheduler):
         self.shares_hosts = self.allocation.share > 1
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
-        self.rules, self.replays = site, replays
+        self.rules, self.risk, self.replays = site, risk, replays
         if site is not None and site.can_preempt:  # jobs that give way run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
@@ -151,6 +154,7 @@ class Policy(Scheduler):
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
         self._sleepy: list[tuple[Ending, Hosts]] = []  # hosts that are being switched off
         self._all_submitted = self._is_closed = False
+        self._all_injected = self._is_quiet = False
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
         self._switched: list[HostsTurnedOnOffEvent] = []
@@ -173,6 +177,7 @@ class Policy(Scheduler):
         self.switching.begin(event)
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
+        self._all_injected = not event.external_event_lists
         self._computing = tuple(event.computation_hosts)
         self._happening = Happening(len(self._computing))
         if self.replays:
@@ -204,6 +209,11 @@ class Policy(Scheduler):
     def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
         self._happening.add(event)
 
+    def on_all_static_external_events_have_been_injected(
+        self, event: AllStaticExternalEventsHaveBeenInjectedEvent
+    ) -> None:
+        self._all_injected = True
+
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
@@ -213,6 +223,9 @@ class Policy(Scheduler):
         if self._happening:
             self._take_happened()
         if self._driver is not None:
+            if self._all_injected and not self._is_quiet and isinstance(self._driver, SiteDriver):
+                self._is_quiet = True
+                self._driver.no_more_events()
             if self._all_submitted and not self._is_closed:  # also the jobs of this message are submitted
                 self._is_closed = True
                 self._driver.no_more()
@@ -399,6 +412,7 @@ class Policy(Scheduler):
             *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes),
             ranking=ranking,
             contiguous=contiguous,
+            risk=self.risk,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,

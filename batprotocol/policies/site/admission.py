@@ -12,6 +12,7 @@ from batprotocol.model import Host
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, SiteJob
+from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.membership import (
     ANY,
@@ -60,7 +61,7 @@ class SiteHosts:
 
     def hosts_of(self, name: str) -> frozenset[int]:
         """The hosts of a partition; of "": all hosts."""
-        return self.members[name] if name else frozenset(self.pool.capacity)
+        return self.members[name] if name else self.pool.hosts
 
 
 class Admission:
@@ -100,12 +101,8 @@ class Admission:
         request, size = job.request, job.size
         if size < 1:
             return f"it asks for {size} hosts, and needs one at least"
-        if size > len(self._hosts.pool.capacity):
-            return f"it asks for {size} hosts, and there are {len(self._hosts.pool.capacity)}"
-        if request.reservation is not None:
-            return (
-                f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
-            )
+        if size > len(self._hosts.pool.hosts):
+            return f"it asks for {size} hosts, and there are {len(self._hosts.pool.hosts)}"
         refusal = refusal_of_names(self.rules, request)
         if refusal is not None:
             return refusal
@@ -129,11 +126,22 @@ class Admission:
         job.amount = kind.amount
         job.cores = self._hosts.pool.cores_of(kind.hosts, size, self._hosts.pool.amount(needs, job.is_whole))[0]
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
+        if request.reservation is not None:
+            job.entries = []  # it runs in its reservation alone
         return refusal_of_deadline(job, job.submitted)
 
-    def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
+    def enter(self, job: SiteJob, lane: Lane) -> list[Entry]:
+        """Add the entries of a job in a reservation, one for each partition that takes it; returns them."""
+        before = len(job.entries)
+        for name in job.request.partition or self._hosts.default or ("",):
+            partition = self.rules.partitions.get(name, ANY)
+            if refusal_of_partition(name, partition, job) is None:
+                self._add_entry(job, name, partition, lane)
+        return job.entries[before:]
+
+    def _add_entry(self, job: SiteJob, name: str, partition: Partition, lane: Lane | None = None) -> str | None:
         request, size = job.request, job.size
-        members = self._hosts.hosts_of(name)
+        members = self._hosts.hosts_of(name) if lane is None else self._hosts.hosts_of(name) & lane.hosts
         eligible = self._hosts.machine.eligible(anywhere(request), size) & members
         whole = job.is_whole or partition.exclusive
         refusal = self._hosts.machine.refusal(anywhere(request), size)
@@ -150,8 +158,8 @@ class Admission:
             if within is None:
                 return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
             eligible = frozenset(within)
-        kind = self._queue.kind(amount, eligible)
-        entry = Entry(job, name, partition.tier, kind, self.next_number())
+        kind = self._queue.kind(amount, eligible if lane is None else lane.numbered(eligible))
+        entry = Entry(job, name, partition.tier, kind, self.next_number(), lane)
         entry.cores = self._hosts.pool.cores_of(eligible, size, amount)[1]
         expected = self._walltimes.expected(job, self._state)
         job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime

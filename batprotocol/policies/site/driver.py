@@ -35,6 +35,7 @@ class SiteDriver:
         walltimes: how long jobs are expected to run.
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
+        risk: whether jobs start although a window that is known would meet them.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -51,6 +52,7 @@ class SiteDriver:
         *,
         ranking: str,
         contiguous: bool,
+        risk: bool,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],
@@ -58,11 +60,15 @@ class SiteDriver:
         self._state, self._order, self._walltimes = state, order, walltimes
         self._reply, self._reject, self._call_at = reply, reject, call_at
         self.site = Site(
-            hosts, rules, state, order, backfilling, walltimes, self, ranking=ranking, contiguous=contiguous
+            *(hosts, rules, state, order, backfilling, walltimes, self),
+            ranking=ranking,
+            contiguous=contiguous,
+            risk=risk,
         )
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
         self._happened: list[HostEvent | Window] = []
+        self._is_last_event = False
         self._changed = True  # jobs may wait already
 
     # Events
@@ -83,6 +89,10 @@ class SiteDriver:
     def happened(self, event: HostEvent | Window) -> None:
         """Something has happened to hosts, or they are promised."""
         self._happened.append(event)
+
+    def no_more_events(self) -> None:
+        """All external events that were known in the beginning have occurred."""
+        self._is_last_event = True
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
@@ -108,6 +118,10 @@ class SiteDriver:
                 self.site.hosts_changed(event)
             self._changed = True
         self._happened.clear()
+        if self._is_last_event:
+            self._is_last_event = False
+            self._changed = True
+            self.site.no_more_events()
         changed, self._changed = self._changed, False
         while self.site.passed() or changed:  # what starts, or is rejected meanwhile, may be what others wait for
             changed = False

@@ -1,0 +1,111 @@
+"""The jobs of a site as windows are announced, begin and end: they can enter reservations, or have to leave hosts.
+
+This module must not know how windows are planned around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from batprotocol.outages import Window
+from batprotocol.policies.jobs import State
+from batprotocol.policies.site.jobs import SiteJob, SiteRunning
+from batprotocol.policies.site.lanes import Lane
+from batprotocol.policies.site.planning import Planner
+from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.windows import Windows
+
+__all__ = ["Promised"]
+
+
+class Promised:
+    """Does what windows mean for jobs.
+
+    Args:
+        state: the time.
+        windows: the windows that are known.
+        planner: the plan.
+        queue: the jobs that wait for hosts.
+        held: the jobs that wait for something else.
+        running: the jobs that run.
+        look_at: whether a held job joins the queue now. It can also be rejected.
+        kill: kills jobs.
+        give_up: rejects a job with a reason, if it still waits.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        windows: Windows,
+        planner: Planner,
+        queue: SiteQueue,
+        held: dict[str, SiteJob],
+        running: dict[str, SiteRunning],
+        look_at: Callable[[SiteJob], bool],
+        kill: Callable[[Iterable[str]], None],
+        give_up: Callable[[SiteJob, str], None],
+    ) -> None:
+        self._state, self._windows, self._planner, self._queue = state, windows, planner, queue
+        self._held, self._running = held, running
+        self._look_at, self._kill, self._give_up = look_at, kill, give_up
+
+    def announced(self, window: Window) -> None:
+        """A window is known from now on."""
+        lane = self._windows.announce(window, self._running.values())
+        if lane is not None:
+            for job in self._queue.jobs.values():
+                for entry in self._windows.enter(job, [lane]):
+                    self._queue.add_entry(entry)
+            for job in self._held.values():
+                self._windows.enter(job, [lane])
+        self._look_at_reservations()
+
+    def no_more_events(self) -> None:
+        """No window is announced any more, and no host comes back."""
+        self._windows.may_come = False
+        self._look_at_reservations()
+        self._give_up_hope()
+
+    def turn(self) -> bool:
+        """Windows begin and end; whether some do."""
+        turns = self._windows.turns()
+        for window, lane, begins in turns:
+            if lane is None and begins:
+                self._clear(job for job in self._running.values() if not window.hosts.isdisjoint(job.hosts))
+            elif lane is not None and not begins:
+                self._clear(job for job in self._running.values() if job.entry.lane is lane)
+                if not lane.windows:
+                    self._close(lane)
+        if turns:
+            self._look_at_reservations()
+            self._give_up_hope()
+        return bool(turns)
+
+    def _look_at_reservations(self) -> None:
+        """Look at the jobs whose reservation was not known."""
+        for job in [job for job in self._held.values() if job.request.reservation is not None]:
+            if job.id in self._held:
+                self._look_at(job)
+
+    def _give_up_hope(self) -> None:
+        """Reject the jobs for which enough hosts will never be free again."""
+        for job, why in self._windows.hopeless([*self._held.values(), *self._queue.jobs.values()]):
+            self._give_up(job, why)
+
+    def _clear(self, jobs: Iterable[SiteRunning]) -> None:
+        """Kill the jobs that are where they may not be any more. Batsim ends those whose time is over just now."""
+        late = self._state.now + self._state.resolution
+        self._kill([job.waited.id for job in jobs if job.started + job.entry.job.walltime > late])
+
+    def _close(self, lane: Lane) -> None:
+        """The windows of a reservation are over: no job waits for it any more."""
+        for job in [*self._queue.jobs.values(), *self._held.values()]:
+            for entry in [entry for entry in job.entries if entry.lane is lane]:
+                job.entries.remove(entry)
+                if job.id in self._queue.jobs:
+                    self._planner.dropped(entry)
+                    self._queue.remove_entry(entry)
+            if not job.entries and job.id in self._queue.jobs:
+                self._queue.remove(job)
+                self._held[job.id] = job
+        self._windows.close(lane)
