@@ -51,9 +51,20 @@ class Lane:
         return " and ".join([*named, *([f"accounts {', '.join(accounts)}"] if accounts else [])])
 
     def rest(self, now: float) -> float:
-        """How many seconds the window lasts from now on, or the next one, if none has begun."""
-        window = self.windows[0]
-        return window.end - max(window.begin, now)
+        """How many seconds the window lasts from now on, or the next one, if none has begun.
+
+        A window that begins when another one ends goes on with it.
+        """
+        begin, end = max(self.windows[0].begin, now), self.windows[0].end
+        for window in self.windows[1:]:
+            if window.begin > end:
+                break
+            end = window.end
+        return end - begin
+
+    def is_open(self, now: float) -> bool:
+        """Whether a window has begun."""
+        return bool(self.windows) and self.windows[0].begin <= now
 
     def allows(self, user: UserId | None, account: str | None) -> bool:
         """Whether a job of this user and account may run in it."""

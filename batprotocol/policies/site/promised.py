@@ -68,24 +68,31 @@ class Promised:
 
     def turn(self) -> bool:
         """Windows begin and end; whether some do."""
-        turns = self._windows.turns()
-        for window, lane, begins in turns:
+        has_turned = False
+        for window, lane, begins in self._windows.turns():
+            has_turned = True
             if lane is None and begins:
                 self._clear(job for job in self._running.values() if not window.hosts.isdisjoint(job.hosts))
             elif lane is not None and not begins:
-                self._clear(job for job in self._running.values() if job.entry.lane is lane)
+                if not lane.is_open(self._state.now):
+                    self._clear(job for job in self._running.values() if job.entry.lane is lane)
                 if not lane.windows:
                     self._close(lane)
-        if turns:
+        if has_turned:
             self._look_at_reservations()
             self._give_up_hope()
-        return bool(turns)
+        return has_turned
 
     def _look_at_reservations(self) -> None:
         """Look at the jobs whose reservation was not known."""
         for job in [job for job in self._held.values() if job.request.reservation is not None]:
             if job.id in self._held:
                 self._look_at(job)
+
+    def rejoined(self, job: SiteJob) -> None:
+        """A job is to run again. It is rejected if enough hosts for it will never be free again."""
+        for _, why in self._windows.hopeless((job,)):
+            self._give_up(job, why)
 
     def _give_up_hope(self) -> None:
         """Reject the jobs for which enough hosts will never be free again."""

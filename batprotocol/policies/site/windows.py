@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -158,15 +159,13 @@ class Windows:
         """When the next window begins or ends; infinity: never."""
         return self._due[0][0] if self._due else math.inf
 
-    def turns(self) -> list[Turn]:
-        """The windows that have begun or ended until now. The hosts are closed or free from now on."""
-        found = []
+    def turns(self) -> Iterator[Turn]:
+        """The windows that have begun or ended until now. The hosts of each are closed or free when it is yielded."""
         while self._due and self._due[0][0] <= self._state.now:
             _, is_begin, _, window = heappop(self._due)
             lane = None if window.is_closed else self._lanes.of(window)[0]
             self._turn(window, lane, is_begin)
-            found.append(Turn(window, lane, is_begin))
-        return found
+            yield Turn(window, lane, is_begin)
 
     def _turn(self, window: Window, lane: Lane | None, is_begin: bool) -> None:
         hosts, pool, whole = sorted(window.hosts), self._pool, self._pool.whole
@@ -237,10 +236,10 @@ class Windows:
         self._planner.expectations_changed()
 
     def refusal(self, job: SiteJob) -> str | None:
-        """Why a job that has no entry never will have one, as the end of a sentence; None if it may."""
+        """Why a job can never run for all that is known of hosts, as the end of a sentence; None if it may."""
         name, request = job.request.reservation, job.request
         if name is None or job.entries:
-            return None
+            return next((why for _, why in self.hopeless((job,))), None)
         lanes = [lane for lane in self._lanes if lane.name == name]
         allowed = [lane for lane in lanes if lane.allows(request.user, request.account)]
         if allowed:
@@ -258,9 +257,9 @@ class Windows:
 
     def hopeless(self, jobs: Iterable[SiteJob]) -> list[tuple[SiteJob, str]]:
         """Those of these jobs for which enough hosts will never be free, with the reason."""
-        gone = self._endless | self._away.hosts
-        if self.may_come or not gone:
+        if self.may_come or not (self._endless or self._away.hosts):
             return []
+        gone = self._endless | self._away.hosts
         known: dict[tuple[object, ...], bool] = {}
         found = []
         for job in jobs:
@@ -270,19 +269,23 @@ class Windows:
         return found
 
     def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
-        job, kind, free = entry.job, entry.kind, self._pool.capacity
+        job, kind = entry.job, entry.kind
         key = kind, job.size, entry.expected, job.request.contiguous, job.request.constraint
         if key not in known:
-            rest = sorted(kind.hosts - gone)
-            known[key] = entry.lane is None and self._chooser.choose(rest, job.size, job.request, free) is not None
+            known[key] = entry.lane is None and (
+                (kind.hosts.isdisjoint(gone) and kind.hosts == self._pool.hosts)
+                or self._choose(entry, sorted(kind.hosts - gone)) is not None
+            )
             if not known[key] and self._planner.bare is not None:
                 up = kind.hosts.difference(self._lanes.everywhere(self._away.hosts))
-                known[key] = (
-                    self._earliest(entry, up, lambda hosts: self._chooser.choose(hosts, job.size, job.request, free))
-                    < _FOREVER
-                )
+                known[key] = self._earliest(entry, up) < _FOREVER
         return known[key]
 
-    def _earliest(self, entry: Entry, hosts: Iterable[int], choose: Callable[..., list[int] | None]) -> float:
+    def _choose(self, entry: Entry, hosts: Sequence[int]) -> list[int] | None:
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.capacity)
+
+    def _earliest(self, entry: Entry, hosts: Iterable[int]) -> float:
         seconds = max(entry.expected - self._state.resolution / 2, 0.0)
-        return self._bare.earliest(hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, choose)[0]
+        return self._bare.earliest(
+            hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, partial(self._choose, entry)
+        )[0]
