@@ -224,6 +224,9 @@ class WindowCheck(Check):
         super().preemption()
         self._is_about_preemption = False
 
+    def may_be_late(self, job: Job) -> bool:
+        return super().may_be_late(job) or any(each.end >= FOREVER for each in self.promises)
+
     def _can_never_run(self, job: Job) -> bool:
         name = job.asks.get("reservation")
         if name is None:

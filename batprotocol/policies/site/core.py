@@ -345,7 +345,7 @@ class Site:
         else:  # until its reservation goes on
             self._held[again.id] = again
             self._look_at(again)
-        self._promised.rejoined(again)
+        self._promised.give_up_hope((again,))
         return True
 
     def _extend_the_late(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from batprotocol.outages import Window
 from batprotocol.policies.jobs import State
-from batprotocol.policies.site.jobs import SiteJob, SiteRunning
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.queue import SiteQueue
@@ -89,15 +89,24 @@ class Promised:
             if job.id in self._held:
                 self._look_at(job)
 
-    def rejoined(self, job: SiteJob) -> None:
-        """A job is to run again. It is rejected if enough hosts for it will never be free again."""
-        for _, why in self._windows.hopeless((job,)):
-            self._give_up(job, why)
+    def give_up_hope(self, jobs: Iterable[SiteJob]) -> None:
+        """Some hosts will never be free again: no job waits for them. Jobs that can have no others are rejected."""
+        for job, entries in self._windows.hopeless(jobs):
+            if len(entries) == len(job.entries):
+                self._give_up(job, self._windows.why_hopeless(job))
+            else:
+                self._leave(job, entries)
 
     def _give_up_hope(self) -> None:
-        """Reject the jobs for which enough hosts will never be free again."""
-        for job, why in self._windows.hopeless([*self._held.values(), *self._queue.jobs.values()]):
-            self._give_up(job, why)
+        self.give_up_hope([*self._held.values(), *self._queue.jobs.values()])
+
+    def _leave(self, job: SiteJob, entries: list[Entry]) -> None:
+        """A job cannot start any more where these entries are."""
+        job.entries = [entry for entry in job.entries if entry not in entries]
+        if job.id in self._queue.jobs:
+            for entry in entries:
+                self._planner.dropped(entry)
+                self._queue.remove_entry(entry)
 
     def _clear(self, jobs: Iterable[SiteRunning]) -> None:
         """Kill the jobs that are where they may not be any more. Batsim ends those whose time is over just now."""
@@ -107,11 +116,7 @@ class Promised:
     def _close(self, lane: Lane) -> None:
         """The windows of a reservation are over: no job waits for it any more."""
         for job in [*self._queue.jobs.values(), *self._held.values()]:
-            for entry in [entry for entry in job.entries if entry.lane is lane]:
-                job.entries.remove(entry)
-                if job.id in self._queue.jobs:
-                    self._planner.dropped(entry)
-                    self._queue.remove_entry(entry)
+            self._leave(job, [entry for entry in job.entries if entry.lane is lane])
             if not job.entries and job.id in self._queue.jobs:
                 self._queue.remove(job)
                 self._held[job.id] = job

@@ -22,10 +22,13 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.timeline import Timeline
 
-__all__ = ["FIRST", "Reserving", "Start"]
+__all__ = ["FIRST", "NEVER", "Reserving", "Start"]
 
 Start = tuple[Entry, list[int]]
 """An entry that starts now, and its hosts."""
+
+NEVER: Final = 2.0**50
+"""The first time, in seconds, that is too late to wait for."""
 
 FIRST: Final = (-math.inf, -math.inf)
 """It precedes all jobs."""
@@ -223,7 +226,7 @@ class Reserving:
             )
             if start < math.inf:
                 break
-        if start == math.inf:
+        if start >= NEVER:
             return False
         end = start + entry.expected
         could = {host: self._timeline.least(host, start, end) for host in hosts}

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from heapq import heappop, heappush
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,12 +26,10 @@ from batprotocol.policies.site.lanes import Lane, Lanes
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.pool import reduced
 from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.reserving import NEVER
 from batprotocol.policies.site.timeline import Timeline
 
 __all__ = ["Turn", "Windows"]
-
-_FOREVER: Final = 2.0**50
-"""The first time, in seconds, that is too late to wait for."""
 
 
 class Turn(NamedTuple):
@@ -114,7 +112,7 @@ class Windows:
         if not self._risk:
             self._take(hosts, begin, end)
         insort(self._planner.ends, end)
-        if end >= _FOREVER:
+        if end >= NEVER:
             self._endless.update(hosts)
         for is_begin in (False, True):
             self._count += 1
@@ -181,6 +179,7 @@ class Windows:
                 self._take(hosts, self._state.now, window.end)
             return
         self._active.difference_update(hosts)
+        self._planner.freed(hosts)
         if lane is not None:
             lane.windows.remove(window)
         else:
@@ -236,10 +235,17 @@ class Windows:
         self._planner.expectations_changed()
 
     def refusal(self, job: SiteJob) -> str | None:
-        """Why a job can never run for all that is known of hosts, as the end of a sentence; None if it may."""
+        """Why a held job can never run for all that is known of hosts, as the end of a sentence; None if it may.
+
+        It keeps no entry with which it never can.
+        """
         name, request = job.request.reservation, job.request
+        for _, entries in self.hopeless((job,)):
+            if len(entries) == len(job.entries):
+                return self.why_hopeless(job)
+            job.entries = [entry for entry in job.entries if entry not in entries]
         if name is None or job.entries:
-            return next((why for _, why in self.hopeless((job,))), None)
+            return None
         lanes = [lane for lane in self._lanes if lane.name == name]
         allowed = [lane for lane in lanes if lane.allows(request.user, request.account)]
         if allowed:
@@ -255,18 +261,19 @@ class Windows:
             return f"the windows of the reservation {name!r} are over"
         return f"it asks for the reservation {name!r}, and there is none of that name"
 
-    def hopeless(self, jobs: Iterable[SiteJob]) -> list[tuple[SiteJob, str]]:
-        """Those of these jobs for which enough hosts will never be free, with the reason."""
+    def hopeless(self, jobs: Iterable[SiteJob]) -> list[tuple[SiteJob, list[Entry]]]:
+        """The entries of these jobs for which enough hosts will never be free, by jobs that have some."""
         if self.may_come or not (self._endless or self._away.hosts):
             return []
         gone = self._endless | self._away.hosts
         known: dict[tuple[object, ...], bool] = {}
-        found = []
-        for job in jobs:
-            if job.entries and not any(self._has_hope(entry, gone, known) for entry in job.entries):
-                why = f"it asks for {job.size} hosts, and of those that it can have, too few will ever be free again"
-                found.append((job, why))
-        return found
+        found = ((job, [each for each in job.entries if not self._has_hope(each, gone, known)]) for job in jobs)
+        return [(job, entries) for job, entries in found if entries]
+
+    @staticmethod
+    def why_hopeless(job: SiteJob) -> str:
+        """The reason to reject a job all of whose entries are hopeless."""
+        return f"it asks for {job.size} hosts, and of those that it can have, too few will ever be free again"
 
     def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
         job, kind = entry.job, entry.kind
@@ -278,7 +285,7 @@ class Windows:
             )
             if not known[key] and self._planner.bare is not None:
                 up = kind.hosts.difference(self._lanes.everywhere(self._away.hosts))
-                known[key] = self._earliest(entry, up) < _FOREVER
+                known[key] = self._earliest(entry, up) < NEVER
         return known[key]
 
     def _choose(self, entry: Entry, hosts: Sequence[int]) -> list[int] | None:
