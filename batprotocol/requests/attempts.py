@@ -25,8 +25,8 @@ ENDS: Final[dict[str, str]] = {
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One run of a job that ended early, or that is not its only one, or in which it takes checkpoints.
 
-    A job that is submitted as `w0!7` runs again as `again!w0-7~1`. With checkpoints, it runs as `again!w0-7~0` the first
-    time, and `w0!7` is rejected: each attempt has a row of its own in Batsim's `jobs.csv`, which these ids join.
+    A job that is submitted as `w0!7` runs again as `again!w0-7~1`. With checkpoints, it runs as `again!w0-7~0` at
+    first, and `w0!7` is rejected. Each attempt has a row of its own in Batsim's `jobs.csv`, which these ids join.
 
     The seconds of the attempt are those of `work`, `checkpoints`, `restart` and `lost` together.
 
@@ -44,7 +44,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         restart: the seconds in which it read its last checkpoint.
         lost: the seconds of work that were lost.
 
-    >>> Attempt(job_id="w0!1", first_id="w0!1", number=0, starting_time=0.0, finish_time=9.0, end="failure", lost=9.0).lost
+    >>> ended = {"starting_time": 0.0, "finish_time": 9.0, "end": "failure", "lost": 9.0}
+    >>> Attempt(job_id="w0!1", first_id="w0!1", number=0, **ended).lost
     9.0
     """
 

@@ -110,6 +110,7 @@ INNER = {
     "steps",
     "stubs",
     "distributions",
+    "durations",
     "files",
     "methods",
     "signals",

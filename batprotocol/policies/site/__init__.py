@@ -11,8 +11,9 @@ suffices, and `priorities` has the fair share of users.
 backfilling and along `lines` of jobs that are alike, with the `gaps` that there are for each kind, and `choosing` their
 hosts; `reserving` makes the reservations of single jobs, and `keeping` finds those that need not be made anew.
 `windows` closes hosts for a time, and promises them to jobs: a reservation is one of the `lanes`, with hosts of its
-own. `promised` does what that means for jobs.
-`preempting` finds jobs that give way, and `lives` lets them run again. With `steering`, somebody else chooses the jobs.
+own. `fates` does what that means for jobs, and what failures do.
+`preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `lives` makes their next `runs`,
+and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the jobs.
 """
 
 from __future__ import annotations

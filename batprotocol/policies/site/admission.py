@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any, Final
 
 from batprotocol.model import Host
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, SiteJob
+from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
 from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.membership import (
@@ -25,14 +26,18 @@ from batprotocol.policies.site.membership import (
     refusal_of_partition,
     time_limit,
 )
-from batprotocol.policies.site.pool import Pool
+from batprotocol.policies.site.pool import Amount, Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
+from batprotocol.policies.site.runs import Run
 from batprotocol.policies.walltimes import Walltimes
+from batprotocol.requests import Request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
 
 __all__ = ["Admission", "SiteHosts"]
+
+_MOST_KNOWN: Final = 4096
 
 
 class SiteHosts:
@@ -90,6 +95,8 @@ class Admission:
         self._hosts, self.rules, self._state, self._queue = hosts, rules, state, queue
         self._chooser, self._usage, self._walltimes = chooser, usage, walltimes
         self._numbers = 0
+        self._known: dict[Any, str | tuple[frozenset[int], Amount]] = {}
+        self._cores: dict[tuple[Kind, int, Amount], tuple[int, int]] = {}
 
     def next_number(self) -> int:
         """A number that no other entry has."""
@@ -124,7 +131,7 @@ class Admission:
             return why or "no partition takes it"
         kind = job.entries[0].kind
         job.amount = kind.amount
-        job.cores = self._hosts.pool.cores_of(kind.hosts, size, self._hosts.pool.amount(needs, job.is_whole))[0]
+        job.cores = self._cores_of(kind, size, self._hosts.pool.amount(needs, job.is_whole))[0]
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
         if request.reservation is not None:
             job.entries = []  # it runs in its reservation alone
@@ -139,19 +146,57 @@ class Admission:
                 self._add_entry(job, name, partition, lane)
         return job.entries[before:]
 
+    def again(self, job: SiteJob, former: SiteJob, *, keeps_place: bool) -> None:
+        """Find out where the next run of a job can run: where the former one could, whatever its walltime is now.
+
+        Args:
+            job: the next run.
+            former: the former run.
+            keeps_place: whether the next run has the place in the queue that the former one had.
+        """
+        if not former.amount:  # it was adopted, and could run anywhere
+            self.prepare(job)
+            return
+        for name in ("is_whole", "amount", "cores", "gpus"):
+            setattr(job, name, getattr(former, name))
+        self._expect(job)
+        for before in former.entries:
+            if before.lane is not None:  # it may be over
+                continue
+            number = before.number if keeps_place else self.next_number()
+            entry = Entry(job, before.partition, before.tier, before.kind, number)
+            entry.cores = before.cores
+            self._limit(entry, job)
+            job.entries.append(entry)
+
+    def _expect(self, job: SiteJob) -> None:
+        expected = self._walltimes.expected(job, self._state)
+        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
+
+    def _limit(self, entry: Entry, job: SiteJob) -> None:
+        """Set the time limit of an entry, and how long it is expected to run."""
+        partition = self.rules.partitions.get(entry.partition, ANY)
+        entry.limit = time_limit(job, partition, self.rules)
+        if job.run is not None and job.run.pieces is not None and job.walltime == math.inf:
+            entry.limit = job.run.pieces.limit(entry.limit)
+        entry.expected = min(job.expected, entry.limit)
+
+    def divided(self, job: SiteJob, run: Run) -> None:
+        """A job was prepared, and runs in pieces: that takes longer."""
+        job.id, job.job, job.run = run.id, run.job, run
+        job.walltime = math.inf if run.job.walltime is None else run.job.walltime
+        self._expect(job)
+        for entry in job.entries:
+            self._limit(entry, job)
+
     def _add_entry(self, job: SiteJob, name: str, partition: Partition, lane: Lane | None = None) -> str | None:
         request, size = job.request, job.size
-        members = self._hosts.hosts_of(name) if lane is None else self._hosts.hosts_of(name) & lane.hosts
-        eligible = self._hosts.machine.eligible(anywhere(request), size) & members
         whole = job.is_whole or partition.exclusive
-        refusal = self._hosts.machine.refusal(anywhere(request), size)
-        if refusal is not None:
-            return refusal
-        if len(eligible) < size:
-            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
-        if self._chooser.choose(sorted(eligible), size, request, self._hosts.pool.capacity) is None:
-            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
-        amount = self._hosts.pool.amount(needs_of(request, size), whole)
+        hosts = None if lane is None else lane.hosts
+        found = self._places(request, size, name, whole, hosts)
+        if isinstance(found, str):
+            return found
+        eligible, amount = found
         most, scope = self._usage.most_cores(job)
         if whole and most < math.inf:
             within = self._chooser.within(eligible, size, request, self._hosts.pool.capacity, most)
@@ -160,10 +205,49 @@ class Admission:
             eligible = frozenset(within)
         kind = self._queue.kind(amount, eligible if lane is None else lane.numbered(eligible))
         entry = Entry(job, name, partition.tier, kind, self.next_number(), lane)
-        entry.cores = self._hosts.pool.cores_of(eligible, size, amount)[1]
-        expected = self._walltimes.expected(job, self._state)
-        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
-        entry.limit = time_limit(job, partition, self.rules)
-        entry.expected = min(job.expected, entry.limit)
+        entry.cores = self._cores_of(kind, size, amount)[1]
+        self._expect(job)
+        self._limit(entry, job)
         job.entries.append(entry)
         return None
+
+    def _places(
+        self, request: Request, size: int, name: str, whole: bool, among: frozenset[int] | None
+    ) -> str | tuple[frozenset[int], Amount]:
+        """The hosts of a partition that a job can have, and what it takes of each; or why there are none.
+
+        If `among` is given, it can only have those. Jobs that are alike ask once.
+        """
+        key = needs_of(request, size), request.constraint, request.contiguous, size, name, whole, among
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[key] = self._find(request, size, name, whole, among)
+        return found
+
+    def _find(
+        self, request: Request, size: int, name: str, whole: bool, among: frozenset[int] | None
+    ) -> str | tuple[frozenset[int], Amount]:
+        machine, pool = self._hosts.machine, self._hosts.pool
+        eligible = machine.eligible(anywhere(request), size) & self._hosts.hosts_of(name)
+        if among is not None:
+            eligible &= among
+        refusal = machine.refusal(anywhere(request), size)
+        if refusal is not None:
+            return refusal
+        if len(eligible) < size:
+            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
+        if self._chooser.choose(sorted(eligible), size, request, pool.capacity) is None:
+            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
+        return eligible, pool.amount(needs_of(request, size), whole)
+
+    def _cores_of(self, kind: Kind, size: int, amount: Amount) -> tuple[int, int]:
+        """The least and the most cores that a job of a kind takes; jobs that are alike ask once."""
+        key = kind, size, amount
+        found = self._cores.get(key)
+        if found is None:
+            if len(self._cores) >= _MOST_KNOWN:
+                self._cores.clear()
+            found = self._cores[key] = self._hosts.pool.cores_of(kind.hosts, size, amount)
+        return found

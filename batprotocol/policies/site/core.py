@@ -14,25 +14,27 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.hosts import Hosts
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
-from batprotocol.outages import HostChange, HostEvent, Window
+from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.backfilling import Backfilling
+from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
-from batprotocol.policies.site.away import Away
+from batprotocol.policies.site.away import Away, Residents
 from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.fates import Fates
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
 from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.limits import Usage
-from batprotocol.policies.site.lives import Lives
-from batprotocol.policies.site.membership import mapping_of, refusal_of_deadline
+from batprotocol.policies.site.lives import Ended, Lives, end_of
+from batprotocol.policies.site.membership import fixed, mapping_of, refusal_of_deadline
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
-from batprotocol.policies.site.promised import Promised
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.site.runs import Run
 from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.site.windows import Windows
@@ -58,6 +60,7 @@ class Site:
         contiguous: whether all jobs need hosts with consecutive numbers.
         risk: whether jobs start although a window that is known would meet them.
         actions: how jobs are executed, rejected and killed.
+        failures: the fate of jobs whose hosts fail; None: they are lost.
 
     Raises:
         InputError: a property of a host, or a name in the rules, cannot be used.
@@ -75,8 +78,10 @@ class Site:
         *,
         ranking: str = "numbers",
         contiguous: bool = False,
+        failures: Failures | None = None,
         risk: bool = False,
     ) -> None:
+        hosts = tuple(hosts)
         self.rules, self._state, self._actions, self._contiguous = rules, state, actions, contiguous
         self._hosts = SiteHosts(hosts, rules)
         self._pool = self._hosts.pool
@@ -96,7 +101,7 @@ class Site:
         self._times: list[tuple[float, int, str]] = []  # when to look at them again
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
-        self._lives = Lives()
+        self._residents = Residents()
         self._lanes = Lanes(self._pool.hosts)
         self._away = Away(self._pool, self._timeline, self.queue, self._lanes)
         self._windows = Windows(
@@ -104,10 +109,13 @@ class Site:
             *(self._lanes, self._away),
             risk=risk,
         )
-        self._promised = Promised(
+        self._fates = Fates(
             *(state, self._windows, self._planner, self.queue, self._held, self._running),
-            *(self._look_at, self._kill, self._give_up),
+            *(self._away, self._lanes, self._residents, self._look_at, actions.kill, self._give_up),
         )
+        slowest = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
+        self._lives = Lives(failures, slowest, self._mean_time_between_failures)
+        self._registers = rules.can_preempt or failures is not None
         self._graces: list[tuple[float, list[str]]] = []
         self._starts = 0
         self._all_submitted = self._is_finished = False
@@ -151,15 +159,21 @@ class Site:
         if refusal is not None:
             self._reject(waiting, refusal)
             return False
+        run = self._lives.first(waiting)
+        if run is not None:
+            self._actions.withdraw(job_id)
+            self._actions.register(run.id, run.job, run.profiles)
+            self._admission.divided(waiting, run)
         self._usage.waits(waiting, 1)
-        self._held[job_id] = waiting
+        self._held[waiting.id] = waiting
         self._windows.enter(waiting)
         return self._look_at(waiting)
 
     def adopt(self, running: RunningJob) -> None:
         """A job runs that was started before the site was opened: it has its hosts for itself."""
         waited = running.waited
-        job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, NOTHING)
+        request = read_request(waited.job.extra_data)  # it asks for whole hosts, or the site would have been open
+        job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, request)
         job.expected = waited.expected
         members = list(running.hosts)
         kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), self._pool.hosts)
@@ -171,6 +185,7 @@ class Site:
         adopted.end = running.end
         self._occupy(adopted)
         self._usage.runs(adopted, 1)
+        self._residents.started(adopted)
         self._starts = max(self._starts, running.place + 1)
         self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
@@ -191,15 +206,13 @@ class Site:
         since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
         refusal = verdict.never or refusal_of_deadline(job, state.now) or self._windows.refusal(job)
         if refusal is not None:
-            self._drop(job)
-            self._reject(job, refusal)
+            self._give_up(job, refusal)
             return False
-        if since > state.now + state.resolution / 2:
-            if since < math.inf:
-                heappush(self._times, (since, job.number, job.id))
+        is_early = since > state.now + state.resolution / 2
+        if is_early and since < math.inf:
+            heappush(self._times, (since, job.number, job.id))
+        if is_early or not job.entries:  # until its reservation is known
             return False
-        if not job.entries:
-            return False  # until its reservation is known
         del self._held[job.id]
         job.eligible = since
         self._join(job)
@@ -253,15 +266,14 @@ class Site:
                 job = self.queue.jobs[job_id]
                 refusal = refusal_of_deadline(job, state.now + state.resolution)
                 if refusal is not None:
-                    self._drop(job)
-                    self._reject(job, refusal)
+                    self._give_up(job, refusal)
                     changed = True
             elif job_id in self._running:
                 self._end_at_limit(self._running[job_id])
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
-            self._kill(job_id for job_id in job_ids if job_id in self._running)
-        changed |= self._promised.turn()
+            self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
+        changed |= self._fates.turn()
         joined, self._joined = self._joined, False
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
@@ -270,16 +282,7 @@ class Site:
         """Kill a job without a walltime whose time in its partition is over. It does not run again."""
         now = self._state.now + self._state.resolution / 2
         if math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
-            if not job.is_killed:
-                job.is_giving_way = False
-            self._kill([job.waited.id])
-
-    def _kill(self, job_ids: Iterable[str]) -> None:
-        """Kill running jobs, each once."""
-        killed = [job_id for job_id in job_ids if not self._running[job_id].is_killed]
-        for job_id in killed:
-            self._running[job_id].is_killed = True
-        self._actions.kill(killed)
+            self._fates.kill([job], "walltime")
 
     def _next_time(self) -> float:
         """When a job is to be looked at again; infinity: never."""
@@ -316,28 +319,49 @@ class Site:
         self._usage.runs(job, -1)
         if self.priorities is not None:
             self.priorities.ended(job, state.now)
-        again = self._runs_again(job, ended, progress)
-        if not again:
+        self._residents.ended(job)
+        end = end_of(job, ended)
+        outcome = self._next_run(job, end, progress)
+        record = self._lives.record(job, end, outcome, state.now)
+        if record is not None:
+            self.attempts.append(record)
+        if outcome.next is None:
             self._see(self._dependencies.ended(entry.job.first_id, ended, state.now))
         return job
 
-    def _runs_again(self, job: SiteRunning, ended: FinalJobState, progress: KillProgress | None) -> bool:
-        """Register a job again that gave way; whether it was."""
-        if not job.is_giving_way or ended is not FinalJobState.COMPLETED_KILLED or self._preempting is None:
-            return False
-        waited = job.entry.job
-        mode = self._preempting.mode_of(job)
-        if mode == "cancel" or waited.request.requeue is False:
-            return False
-        if refusal_of_deadline(waited, self._state.now) is not None:
-            return False
-        life = self._lives.next(waited, progress if mode == "checkpoint" else None)
-        self._actions.register(life.id, life.job, life.new_profile)
-        again = SiteJob(life.id, life.job, waited.number, waited.submitted, waited.request)
-        again.first_id, again.profile = waited.first_id, life.profile
-        again.eligible = self._state.now
-        again.lost = waited.lost + (0.0 if life.new_profile else self._state.now - job.started)
-        self._admission.prepare(again)  # it fitted before
+    def _next_run(self, job: SiteRunning, end: str, progress: KillProgress | None) -> Ended:
+        """Register a job again that was killed, if it is to run again."""
+        waited, is_saved, part = job.entry.job, False, self._lives.part
+        if waited.request.requeue is False or refusal_of_deadline(waited, self._state.now) is not None:
+            return Ended(progress)
+        if end == "preempted" and self._preempting is not None:
+            mode = self._preempting.mode_of(job)
+            keeps_place, is_saved = True, mode == "checkpoint"
+            if mode == "cancel":
+                return Ended(progress)
+        elif end in ("failure", "window") and part is not None:
+            if (waited.life.failures if waited.life else 0) >= part.times:
+                return Ended(progress)
+            keeps_place = not part.last
+        else:
+            return Ended(progress)
+        run = self._lives.next(waited, progress, is_saved=is_saved)
+        assert waited.life is not None
+        waited.life.failures += end != "preempted"
+        self._actions.register(run.id, run.job, run.profiles)
+        self._wait_again(job, run, keeps_place)
+        return Ended(progress, run, is_saved)
+
+    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool) -> None:
+        """The next run of a job joins the queue."""
+        waited, now = job.entry.job, self._state.now
+        again = SiteJob(run.id, run.job, waited.number, waited.submitted, waited.request)
+        if not keeps_place:  # as if it was submitted now
+            again.submitted, again.request = now, fixed(waited.request, waited.submitted)
+        again.first_id, again.life, again.run, again.profile = waited.first_id, waited.life, run, run.profile
+        again.eligible = now
+        again.lost = waited.lost + (0.0 if run.profiles else now - job.started)
+        self._admission.again(again, waited, keeps_place=keeps_place)
         self._usage.waits(again, 1)
         self._windows.enter(again)
         if again.entries:
@@ -345,8 +369,7 @@ class Site:
         else:  # until its reservation goes on
             self._held[again.id] = again
             self._look_at(again)
-        self._promised.give_up_hope((again,))
-        return True
+        self._fates.give_up_hope((again,))
 
     def _extend_the_late(self) -> bool:
         """Jobs that last longer than expected are expected to use their walltime; whether there are some."""
@@ -363,46 +386,25 @@ class Site:
                 state.move(job, end)
                 extended = True
         if extended:
-            self._plan_anew()
+            self._planner.anew(state.now, self._running.values(), self._away, self._lanes.everywhere)
         return extended
 
     # Hosts are away, or promised
 
     def hosts_changed(self, event: HostEvent) -> None:
         """Hosts fail, are drained or come back now. The event was checked."""
-        back = self._away.change(event, self._state.now)
-        self._planner.freed(self._lanes.everywhere(back))
-        if event.state is not HostChange.UP:
-            self._planner.closed(list(self._lanes.everywhere(event.hosts)))
-        if event.state is HostChange.DOWN:
-            self._kill([job.waited.id for job in self._running.values() if not event.hosts.isdisjoint(job.hosts)])
+        self._fates.hosts_changed(event)
+
+    def _mean_time_between_failures(self) -> float | None:
+        return self._away.mean_time_between_failures(self._state.now)
 
     def announced(self, window: Window) -> None:
         """Hosts are promised for a time. The window was checked."""
-        self._promised.announced(window)
+        self._fates.announced(window)
 
     def no_more_events(self) -> None:
         """All external events that were known in the beginning have occurred: no host comes back any more."""
-        self._promised.no_more_events()
-
-    def _plan_anew(self) -> None:
-        """Make the timeline anew, without reservations: they could not be kept."""
-        state = self._state
-        claims = self._planner.claims
-        for entry in list(self._planner.heads.values()):
-            self._planner.dropped(entry)
-        if self._planner.bare is None:
-            self._timeline.restart(self._pool.capacity, state.now)
-        else:
-            self._timeline.restart_as(self._planner.bare, state.now)
-        self._away.anew(state.now)
-        for job in self._running.values():
-            if job.end > state.now:
-                everywhere = self._lanes.everywhere(job.members)
-                self._timeline.take(everywhere, state.now, job.end, job.entry.kind.amount)
-        for entry, hosts in claims:
-            self._planner.claimed(entry, hosts, state.now)
-        self._planner.freed(self._pool.capacity)
+        self._fates.no_more_events()
 
     # Jobs start
 
@@ -438,6 +440,7 @@ class Site:
             heappush(self._times, (state.now + entry.limit, job.number, job.id))
         self._starts += 1
         self._occupy(running)
+        self._residents.started(running)
         self._usage.runs(running, 1)
         if self.priorities is not None:
             self.priorities.started(running, state.now)
@@ -481,12 +484,12 @@ class Site:
                 self._graces.append((now + grace, job_ids))
                 self._graces.sort()
             else:
-                self._kill(job_ids)
+                self._fates.kill([self._running[job_id] for job_id in job_ids], "preempted")
         self._planner.claimed(entry, found.hosts, now)
         return True
 
     def finish(self) -> None:
         """Where jobs may run again: say when no more will."""
-        if self._preempting is not None and self._all_submitted and not self._is_finished and self.is_idle:
+        if self._registers and self._all_submitted and not self._is_finished and self.is_idle:
             self._is_finished = True
             self._actions.finish()

@@ -103,6 +103,7 @@ class SiteQueue:
     def add_entry(self, entry: Entry) -> None:
         """A job that waits can also start in another partition, or in a reservation."""
         entry.kind.entries[entry.number] = entry
+        entry.kind.added += 1
         self.places[entry.place] = self.places.get(entry.place, 0) + 1
         if self._ranking is not None and entry.kind.ranking is not None:
             key = self.key(entry) if isinstance(self._ranking, Lasting) else None

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from batprotocol.policies.jobs import State
+from batprotocol.policies.site.away import Away
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.gaps import Gaps
-from batprotocol.policies.site.jobs import Entry, Kind
+from batprotocol.policies.site.jobs import Entry, Kind, SiteRunning
 from batprotocol.policies.site.keeping import is_possible, is_short, look_around, stays
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.queue import SiteQueue
@@ -82,12 +83,49 @@ class Reserving:
         self._put(entry, now, hosts)
         self._fixed.add(entry.number)
 
-    def closed(self, hosts: Collection[int]) -> None:
-        """Hosts are not free at a time for which that was not known: reservations give way that they have then."""
-        own = set(hosts)
-        for head in list(self.heads.values()):
-            if is_short(head, self._timeline, own):
-                self._give_up(head)
+    def closed(self, hosts: set[int], now: float) -> None:
+        """Hosts are not free at a time for which that was not known.
+
+        If reservations lie there then, all are made anew, in the order of the queue.
+        """
+        claims, heads = self.claims, list(self.heads.values())
+        if not any(is_short(head, self._timeline, hosts) for head in heads):
+            return
+        kept = [(entry, claimed) for entry, claimed in claims if not is_short(entry, self._timeline, hosts)]
+        for entry in heads:
+            self._give_up(entry)
+        for entry, claimed in kept:
+            self.claimed(entry, claimed, now)
+
+    def anew(
+        self,
+        now: float,
+        running: Iterable[SiteRunning],
+        away: Away,
+        everywhere: Callable[[Iterable[int]], Iterable[int]],
+    ) -> None:
+        """Make the timeline anew, without reservations: they could not be kept.
+
+        Args:
+            now: the time.
+            running: the jobs that run.
+            away: the hosts that have failed or are drained.
+            everywhere: gives all numbers of hosts.
+        """
+        claims, timeline = self.claims, self._timeline
+        for entry in list(self.heads.values()):
+            self._give_up(entry)
+        if self.bare is None:
+            timeline.restart(self._pool.capacity, now)
+        else:
+            timeline.restart_as(self.bare, now)
+        away.anew(now)
+        for job in running:
+            if job.end > now:
+                timeline.take(everywhere(job.members), now, job.end, job.entry.kind.amount)
+        for entry, hosts in claims:
+            self.claimed(entry, hosts, now)
+        self.freed(self._pool.capacity)
 
     @property
     def claims(self) -> list[Start]:

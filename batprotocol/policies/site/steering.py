@@ -288,7 +288,10 @@ class _Actions:
     def kill(self, job_ids: list[str]) -> None:
         self.over += job_ids
 
-    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
+    def withdraw(self, job_id: str) -> None:
+        """No job runs under another name."""
+
+    def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
         """No job runs again."""
 
     def finish(self) -> None:

@@ -54,6 +54,7 @@ class Timeline:
             capacity: what each host has, by its number.
             now: the first time, in seconds.
         """
+        self._now = now
         self._times = {host: [now] for host in capacity}
         self._free = {host: [amount] for host, amount in capacity.items()}
         self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
@@ -85,7 +86,7 @@ class Timeline:
         self._times[host], self._free[host], self._until[host] = times, free, {}
         self._changed[host] = self.changes
 
-    def forget(self, hosts: Iterable[int]) -> None:
+    def close(self, hosts: Iterable[int]) -> None:
         """These hosts are not there any more."""
         for host in hosts:
             del self._times[host], self._free[host], self._until[host], self._changed[host]
@@ -100,12 +101,18 @@ class Timeline:
         self._change(hosts, begin, end, amount, True)
 
     def advance(self, now: float) -> None:
-        """Forget what was before a time."""
-        for host, times in self._times.items():
+        """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
+        self._now = now
+
+    def _forget(self, host: int) -> tuple[list[float], list[Amount]]:
+        """The future of a host, without what was before the time of `advance`."""
+        times, free, now = self._times[host], self._free[host], self._now
+        if times[0] < now:
             place = bisect_right(times, now) - 1
             if place > 0:
-                del times[:place], self._free[host][:place]
-            times[0] = max(times[0], now) if place >= 0 else times[0]
+                del times[:place], free[:place]
+            times[0] = now
+        return times, free
 
     def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
         if end <= begin:
@@ -114,7 +121,7 @@ class Timeline:
         self.changes += 1
         self._log.append((hosts, begin, end, is_more))
         for host in hosts:
-            times, free = self._times[host], self._free[host]
+            times, free = self._forget(host)
             if end <= times[0]:
                 continue
             self._changed[host] = self.changes
@@ -241,8 +248,8 @@ class Timeline:
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
-        for host, times in self._times.items():
-            for time, free in zip(times, self._free[host], strict=True):
+        for host in self._times:
+            for time, free in zip(*self._forget(host), strict=True):
                 yield host, time, free
 
     def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:

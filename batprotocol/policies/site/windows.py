@@ -137,7 +137,7 @@ class Windows:
     def _take(self, hosts: list[int], begin: float, end: float) -> None:
         for timeline in (self._timeline, self._bare):
             timeline.take(hosts, begin, end, self._pool.whole)
-        self._planner.closed(hosts)
+        self._planner.closed(set(hosts), self._state.now)
 
     def _open(self, lane: Lane, running: Iterable[SiteRunning]) -> None:
         """The hosts of a lane have numbers of their own from now on. Nothing is free there."""
@@ -189,7 +189,7 @@ class Windows:
         """The windows of a lane are over, and no entry is there any more."""
         self._lanes.close(lane)
         for timeline in (self._timeline, self._bare):
-            timeline.forget(lane.members)
+            timeline.close(lane.members)
         for number in lane.members:
             del self._pool.capacity[number], self._pool.free[number], self._chooser.offers[number]
 

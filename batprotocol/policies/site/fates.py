@@ -1,25 +1,26 @@
-"""The jobs of a site as windows are announced, begin and end: they can enter reservations, or have to leave hosts.
+"""The fates of jobs as hosts fail and come back, and as windows are announced, begin and end.
 
-This module must not know how windows are planned around.
+This module must not know how plans avoid windows, nor which jobs run again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from batprotocol.outages import Window
+from batprotocol.outages import HostChange, HostEvent, Window
 from batprotocol.policies.jobs import State
+from batprotocol.policies.site.away import Away, Residents
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.lanes import Lane
+from batprotocol.policies.site.lanes import Lane, Lanes
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.windows import Windows
 
-__all__ = ["Promised"]
+__all__ = ["Fates"]
 
 
-class Promised:
-    """Does what windows mean for jobs.
+class Fates:
+    """Does what failures and windows mean for jobs.
 
     Args:
         state: the time.
@@ -28,8 +29,11 @@ class Promised:
         queue: the jobs that wait for hosts.
         held: the jobs that wait for something else.
         running: the jobs that run.
+        away: the hosts that have failed or are drained.
+        lanes: the other numbers of hosts.
+        residents: the jobs on each host.
         look_at: whether a held job joins the queue now. It can also be rejected.
-        kill: kills jobs.
+        kill: kills jobs, by their ids.
         give_up: rejects a job with a reason, if it still waits.
     """
 
@@ -41,13 +45,38 @@ class Promised:
         queue: SiteQueue,
         held: dict[str, SiteJob],
         running: dict[str, SiteRunning],
+        away: Away,
+        lanes: Lanes,
+        residents: Residents,
         look_at: Callable[[SiteJob], bool],
-        kill: Callable[[Iterable[str]], None],
+        kill: Callable[[list[str]], None],
         give_up: Callable[[SiteJob, str], None],
     ) -> None:
         self._state, self._windows, self._planner, self._queue = state, windows, planner, queue
         self._held, self._running = held, running
-        self._look_at, self._kill, self._give_up = look_at, kill, give_up
+        self._away, self._lanes, self._residents = away, lanes, residents
+        self._look_at, self._kill_these, self._give_up = look_at, kill, give_up
+
+    def kill(self, jobs: Iterable[SiteRunning], cause: str) -> None:
+        """Kill running jobs, each once.
+
+        Args:
+            jobs: the jobs.
+            cause: why: a key of `batprotocol.requests.attempts.ENDS`.
+        """
+        killed = [job for job in jobs if not job.is_killed]
+        for job in killed:
+            job.is_killed, job.cause = True, cause
+        self._kill_these([job.waited.id for job in killed])
+
+    def hosts_changed(self, event: HostEvent) -> None:
+        """Hosts fail, are drained or come back now."""
+        back = self._away.change(event, self._state.now)
+        self._planner.freed(self._lanes.everywhere(back))
+        if event.state is not HostChange.UP:
+            self._planner.closed(set(self._lanes.everywhere(event.hosts)), self._state.now)
+        if event.state is HostChange.DOWN:
+            self.kill(self._residents.on(event.hosts, self._running.values()), "failure")
 
     def announced(self, window: Window) -> None:
         """A window is known from now on."""
@@ -72,7 +101,7 @@ class Promised:
         for window, lane, begins in self._windows.turns():
             has_turned = True
             if lane is None and begins:
-                self._clear(job for job in self._running.values() if not window.hosts.isdisjoint(job.hosts))
+                self._clear(self._residents.on(window.hosts, self._running.values()))
             elif lane is not None and not begins:
                 if not lane.is_open(self._state.now):
                     self._clear(job for job in self._running.values() if job.entry.lane is lane)
@@ -111,7 +140,7 @@ class Promised:
     def _clear(self, jobs: Iterable[SiteRunning]) -> None:
         """Kill the jobs that are where they may not be any more. Batsim ends those whose time is over just now."""
         late = self._state.now + self._state.resolution
-        self._kill([job.waited.id for job in jobs if job.started + job.entry.job.walltime > late])
+        self.kill([job for job in jobs if job.started + job.entry.job.walltime > late], "window")
 
     def _close(self, lane: Lane) -> None:
         """The windows of a reservation are over: no job waits for it any more."""
