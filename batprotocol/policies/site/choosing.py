@@ -41,7 +41,7 @@ class Chooser:
         if ranking not in RANKINGS and ranking != "best-fit":
             raise ValueError(f"there is no allocation {ranking!r}; there are best-fit, {', '.join(RANKINGS)}")
         self.ranking = ranking
-        self.offers = offers
+        self.offers = dict(offers)
 
     def is_by_number(self, request: Request) -> bool:
         """Whether a job gets the hosts with the smallest numbers, whatever is free on them."""
