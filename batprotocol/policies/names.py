@@ -395,6 +395,16 @@ _SETTINGS: Final = (
         lambda options: ("site", _site(options)),
     ),
     Part(
+        *(
+            "settings",
+            "risk",
+            "",
+            "Jobs start although a window that is known would meet them, such as maintenance.",
+            "",
+        ),
+        lambda options: ("risk", True),
+    ),
+    Part(
         *("settings", "resolution", "SECONDS", "Times that differ by less count as equal; 0.001 by default.", ""),
         _resolution,
     ),

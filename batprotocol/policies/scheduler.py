@@ -17,6 +17,7 @@ from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, RuleViolation, shown
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
+    AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
     EDCRequestedSimulationFeatures,
     ExternalEventOccurredEvent,
@@ -68,6 +69,7 @@ class Policy(Scheduler):
         resolution: times that differ by less count as equal, in seconds, >= 0. As Batsim's messages take a while, jobs
             start a few microseconds after others have ended.
         site: the rules of a site; by default, there are none.
+        risk: whether jobs start although a window that is known would meet them. By default, they do not.
         replays: whether jobs start when and where a log says, see `recorded` in their extra data. The other parts have
             no effect then, except for the resolution.
         failures: the fate of jobs whose hosts fail; by default, they are lost.
@@ -101,6 +103,7 @@ class Policy(Scheduler):
         resolution: float = 1e-3,
         off_after: float = math.inf,
         site: SiteRules | None = None,
+        risk: bool = False,
         replays: bool = False,
         failures: Failures | None = None,
     ) -> None:
@@ -113,8 +116,7 @@ class Policy(Scheduler):
         self.shares_hosts = self.allocation.share > 1
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
-        self.rules, self.replays = site, replays
-        self.failures = failures
+        self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
         if failures is not None or (site is not None and site.can_preempt):  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
@@ -152,6 +154,7 @@ class Policy(Scheduler):
         self.queue = Queue(self.order, state, keeps=self.keeps)
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
         self._all_submitted = self._is_closed = False
+        self._all_injected = self._is_quiet = False
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
         self._switched: list[HostsTurnedOnOffEvent] = []
@@ -174,6 +177,7 @@ class Policy(Scheduler):
         self.switching.begin(event)
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
+        self._all_injected = not event.external_event_lists
         self._computing = tuple(event.computation_hosts)
         self._happening = Happening(len(self._computing))
         if self.replays:
@@ -205,6 +209,11 @@ class Policy(Scheduler):
     def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
         self._happening.add(event)
 
+    def on_all_static_external_events_have_been_injected(
+        self, event: AllStaticExternalEventsHaveBeenInjectedEvent
+    ) -> None:
+        self._all_injected = True
+
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
@@ -214,6 +223,9 @@ class Policy(Scheduler):
         if self._happening:
             self._take_happened()
         if self._driver is not None:
+            if self._all_injected and not self._is_quiet and isinstance(self._driver, SiteDriver):
+                self._is_quiet = True
+                self._driver.no_more_events()
             if self._all_submitted and not self._is_closed:  # also the jobs of this message are submitted
                 self._is_closed = True
                 self._driver.no_more()
@@ -408,6 +420,7 @@ class Policy(Scheduler):
             *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes, self.failures),
             ranking=ranking,
             contiguous=self.allocation.contiguous,
+            risk=self.risk,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,

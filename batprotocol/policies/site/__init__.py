@@ -9,7 +9,9 @@ the jobs that wait, in order and by kind: `ranking` keeps the order, `sieve` fin
 suffices, and `priorities` has the fair share of users.
 `limits` counts what users and accounts have. `planning` chooses the jobs that start, by the `settings` of a kind of
 backfilling and along `lines` of jobs that are alike, with the `gaps` that there are for each kind, and `choosing` their
-hosts; `keeping` finds the reservations that need not be made anew.
+hosts; `reserving` makes the reservations of single jobs, and `keeping` finds those that need not be made anew.
+`windows` closes hosts for a time, and promises them to jobs: a reservation is one of the `lanes`, with hosts of its
+own. `fates` does what that means for jobs, and what failures do.
 `preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `lives` makes their next `runs`,
 and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the jobs.
 """

@@ -13,6 +13,7 @@ from batprotocol.model import Host
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
+from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.membership import (
     ANY,
@@ -65,7 +66,7 @@ class SiteHosts:
 
     def hosts_of(self, name: str) -> frozenset[int]:
         """The hosts of a partition; of "": all hosts."""
-        return self.members[name] if name else frozenset(self.pool.capacity)
+        return self.members[name] if name else self.pool.hosts
 
 
 class Admission:
@@ -107,12 +108,8 @@ class Admission:
         request, size = job.request, job.size
         if size < 1:
             return f"it asks for {size} hosts, and needs one at least"
-        if size > len(self._hosts.pool.capacity):
-            return f"it asks for {size} hosts, and there are {len(self._hosts.pool.capacity)}"
-        if request.reservation is not None:
-            return (
-                f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
-            )
+        if size > len(self._hosts.pool.hosts):
+            return f"it asks for {size} hosts, and there are {len(self._hosts.pool.hosts)}"
         refusal = refusal_of_names(self.rules, request)
         if refusal is not None:
             return refusal
@@ -136,7 +133,18 @@ class Admission:
         job.amount = kind.amount
         job.cores = self._cores_of(kind, size, self._hosts.pool.amount(needs, job.is_whole))[0]
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
+        if request.reservation is not None:
+            job.entries = []  # it runs in its reservation alone
         return refusal_of_deadline(job, job.submitted)
+
+    def enter(self, job: SiteJob, lane: Lane) -> list[Entry]:
+        """Add the entries of a job in a reservation, one for each partition that takes it; returns them."""
+        before = len(job.entries)
+        for name in job.request.partition or self._hosts.default or ("",):
+            partition = self.rules.partitions.get(name, ANY)
+            if refusal_of_partition(name, partition, job) is None:
+                self._add_entry(job, name, partition, lane)
+        return job.entries[before:]
 
     def again(self, job: SiteJob, former: SiteJob, *, keeps_place: bool) -> None:
         """Find out where the next run of a job can run: where the former one could, whatever its walltime is now.
@@ -153,6 +161,8 @@ class Admission:
             setattr(job, name, getattr(former, name))
         self._expect(job)
         for before in former.entries:
+            if before.lane is not None:  # it may be over
+                continue
             number = before.number if keeps_place else self.next_number()
             entry = Entry(job, before.partition, before.tier, before.kind, number)
             entry.cores = before.cores
@@ -179,10 +189,11 @@ class Admission:
         for entry in job.entries:
             self._limit(entry, job)
 
-    def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
+    def _add_entry(self, job: SiteJob, name: str, partition: Partition, lane: Lane | None = None) -> str | None:
         request, size = job.request, job.size
         whole = job.is_whole or partition.exclusive
-        found = self._places(request, size, name, whole)
+        hosts = None if lane is None else lane.hosts
+        found = self._places(request, size, name, whole, hosts)
         if isinstance(found, str):
             return found
         eligible, amount = found
@@ -192,30 +203,36 @@ class Admission:
             if within is None:
                 return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
             eligible = frozenset(within)
-        kind = self._queue.kind(amount, eligible)
-        entry = Entry(job, name, partition.tier, kind, self.next_number())
+        kind = self._queue.kind(amount, eligible if lane is None else lane.numbered(eligible))
+        entry = Entry(job, name, partition.tier, kind, self.next_number(), lane)
         entry.cores = self._cores_of(kind, size, amount)[1]
         self._expect(job)
         self._limit(entry, job)
         job.entries.append(entry)
         return None
 
-    def _places(self, request: Request, size: int, name: str, whole: bool) -> str | tuple[frozenset[int], Amount]:
+    def _places(
+        self, request: Request, size: int, name: str, whole: bool, among: frozenset[int] | None
+    ) -> str | tuple[frozenset[int], Amount]:
         """The hosts of a partition that a job can have, and what it takes of each; or why there are none.
 
-        Jobs that are alike ask once.
+        If `among` is given, it can only have those. Jobs that are alike ask once.
         """
-        key = needs_of(request, size), request.constraint, request.contiguous, size, name, whole
+        key = needs_of(request, size), request.constraint, request.contiguous, size, name, whole, among
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            found = self._known[key] = self._find(request, size, name, whole)
+            found = self._known[key] = self._find(request, size, name, whole, among)
         return found
 
-    def _find(self, request: Request, size: int, name: str, whole: bool) -> str | tuple[frozenset[int], Amount]:
+    def _find(
+        self, request: Request, size: int, name: str, whole: bool, among: frozenset[int] | None
+    ) -> str | tuple[frozenset[int], Amount]:
         machine, pool = self._hosts.machine, self._hosts.pool
         eligible = machine.eligible(anywhere(request), size) & self._hosts.hosts_of(name)
+        if among is not None:
+            eligible &= among
         refusal = machine.refusal(anywhere(request), size)
         if refusal is not None:
             return refusal

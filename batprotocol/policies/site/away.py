@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from batprotocol.outages import HostChange, HostEvent
 from batprotocol.policies.site.jobs import SiteRunning
+from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.timeline import Timeline
@@ -57,14 +58,15 @@ class Away:
         pool: what is free now.
         timeline: what will be free.
         queue: the entries that wait.
+        lanes: the other numbers of hosts.
 
     Attributes:
         hosts: the hosts that are down or drained.
         down: those that are down.
     """
 
-    def __init__(self, pool: Pool, timeline: Timeline, queue: SiteQueue) -> None:
-        self._pool, self._timeline, self._queue = pool, timeline, queue
+    def __init__(self, pool: Pool, timeline: Timeline, queue: SiteQueue, lanes: Lanes) -> None:
+        self._pool, self._timeline, self._queue, self._lanes = pool, timeline, queue, lanes
         self.hosts: set[int] = set()
         self.down: set[int] = set()
         self._failures, self._worked, self._since = 0, 0.0, 0.0
@@ -74,7 +76,7 @@ class Away:
         return self._worked_until(now) / self._failures if self._failures else None
 
     def _worked_until(self, now: float) -> float:
-        return self._worked + (now - self._since) * (len(self._pool.capacity) - len(self.down))
+        return self._worked + (now - self._since) * (len(self._pool.hosts) - len(self.down))
 
     def change(self, event: HostEvent, now: float) -> list[int]:
         """Hosts fail, are drained or come back; returns those that have come back."""
@@ -86,27 +88,27 @@ class Away:
             back = list(event.hosts)
             self.hosts.difference_update(back)
             self.down.difference_update(back)
-            self._timeline.give_back(back, now, math.inf, self._pool.whole)
+            self._timeline.give_back(self._lanes.everywhere(back), now, math.inf, self._pool.whole)
             self.come_back(back)
             return back
         left = [host for host in event.hosts if host not in self.hosts]  # drained hosts can fail
         self.hosts.update(left)
-        self._timeline.take(left, now, math.inf, self._pool.whole)
+        self._timeline.take(self._lanes.everywhere(left), now, math.inf, self._pool.whole)
         self.leave(left)
         return []
 
     def leave(self, hosts: Iterable[int]) -> None:
         """From now on, no job has space on these hosts, for one reason more."""
-        hosts = tuple(hosts)
+        hosts = tuple(self._lanes.everywhere(hosts))
         self._pool.take(hosts, self._pool.whole)
         self._queue.changed(hosts)
 
     def come_back(self, hosts: Iterable[int]) -> None:
         """These hosts are not away any more for one of the reasons that there were."""
-        hosts = tuple(hosts)
+        hosts = tuple(self._lanes.everywhere(hosts))
         self._pool.give_back(hosts, self._pool.whole)
         self._queue.changed(hosts)
 
     def anew(self, now: float) -> None:
         """The timeline was begun anew: take the hosts that are away."""
-        self._timeline.take(self.hosts, now, math.inf, self._pool.whole)
+        self._timeline.take(self._lanes.everywhere(self.hosts), now, math.inf, self._pool.whole)

@@ -14,7 +14,7 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.hosts import Hosts
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
-from batprotocol.outages import HostChange, HostEvent, Window
+from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
@@ -23,7 +23,9 @@ from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
 from batprotocol.policies.site.away import Away, Residents
 from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.fates import Fates
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
+from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Ended, Lives, end_of
 from batprotocol.policies.site.membership import fixed, mapping_of, refusal_of_deadline
@@ -33,8 +35,9 @@ from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.runs import Run
-from batprotocol.policies.site.settings import settings_of
+from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.timeline import Timeline
+from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.requests import Allocated, Attempt, Dependencies, read_request
 from batprotocol.requests.fitting import needs_of
@@ -55,6 +58,7 @@ class Site:
         walltimes: how long jobs are expected to run.
         ranking: which of the hosts with room a job gets: a name of `RANKINGS`, or `best-fit`.
         contiguous: whether all jobs need hosts with consecutive numbers.
+        risk: whether jobs start although a window that is known would meet them.
         actions: how jobs are executed, rejected and killed.
         failures: the fate of jobs whose hosts fail; None: they are lost.
 
@@ -75,6 +79,7 @@ class Site:
         ranking: str = "numbers",
         contiguous: bool = False,
         failures: Failures | None = None,
+        risk: bool = False,
     ) -> None:
         hosts = tuple(hosts)
         self.rules, self._state, self._actions, self._contiguous = rules, state, actions, contiguous
@@ -88,9 +93,7 @@ class Site:
         self.queue = SiteQueue(order, state, self._pool, self.priorities)
         self._timeline = Timeline(self._pool.capacity, state.now)
         self._chooser = Chooser(ranking, offers)
-        self._planner = Planner(
-            settings_of(backfilling), self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of
-        )
+        self._planner = self._new_planner(settings_of(backfilling))
         self._usage = Usage(rules)
         self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
         self._dependencies = Dependencies()
@@ -98,8 +101,18 @@ class Site:
         self._times: list[tuple[float, int, str]] = []  # when to look at them again
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
-        self._away = Away(self._pool, self._timeline, self.queue)
         self._residents = Residents()
+        self._lanes = Lanes(self._pool.hosts)
+        self._away = Away(self._pool, self._timeline, self.queue, self._lanes)
+        self._windows = Windows(
+            *(self._hosts, state, self.queue, self._timeline, self._chooser, self._planner, self._admission),
+            *(self._lanes, self._away),
+            risk=risk,
+        )
+        self._fates = Fates(
+            *(state, self._windows, self._planner, self.queue, self._held, self._running),
+            *(self._away, self._lanes, self._residents, self._look_at, actions.kill, self._give_up),
+        )
         slowest = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
         self._lives = Lives(failures, slowest, self._mean_time_between_failures)
         self._registers = rules.can_preempt or failures is not None
@@ -110,6 +123,9 @@ class Site:
         """The amounts that each started job took, in the order of their starts."""
         self.attempts: list[Attempt] = []
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
+
+    def _new_planner(self, settings: Settings) -> Planner:
+        return Planner(settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
 
     @property
     def is_idle(self) -> bool:
@@ -150,6 +166,7 @@ class Site:
             self._admission.divided(waiting, run)
         self._usage.waits(waiting, 1)
         self._held[waiting.id] = waiting
+        self._windows.enter(waiting)
         return self._look_at(waiting)
 
     def adopt(self, running: RunningJob) -> None:
@@ -159,16 +176,14 @@ class Site:
         job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, request)
         job.expected = waited.expected
         members = list(running.hosts)
-        kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), frozenset(self._pool.capacity))
+        kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), self._pool.hosts)
         entry = Entry(job, "", 1, kind, self._admission.next_number())
         job.entries.append(entry)
         self._dependencies.submitted(job.id, NOTHING, job.submitted)
         self._dependencies.started(job.id, running.started)
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
-        self._pool.take(members, kind.amount)
-        self.queue.changed(members)
-        self._timeline.take(members, self._state.now, adopted.end, kind.amount)
+        self._occupy(adopted)
         self._usage.runs(adopted, 1)
         self._residents.started(adopted)
         self._starts = max(self._starts, running.place + 1)
@@ -189,14 +204,14 @@ class Site:
         verdict = self._dependencies.verdict(job.first_id)
         begin = job.request.begin
         since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
-        refusal = verdict.never or refusal_of_deadline(job, state.now)
+        refusal = verdict.never or refusal_of_deadline(job, state.now) or self._windows.refusal(job)
         if refusal is not None:
-            self._drop(job)
-            self._reject(job, refusal)
+            self._give_up(job, refusal)
             return False
-        if since > state.now + state.resolution / 2:
-            if since < math.inf:
-                heappush(self._times, (since, job.number, job.id))
+        is_early = since > state.now + state.resolution / 2
+        if is_early and since < math.inf:
+            heappush(self._times, (since, job.number, job.id))
+        if is_early or not job.entries:  # until its reservation is known
             return False
         del self._held[job.id]
         job.eligible = since
@@ -231,6 +246,11 @@ class Site:
         self._actions.reject(job.id, why)
         self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, self._state.now, why))
 
+    def _give_up(self, job: SiteJob, why: str) -> None:
+        if job.id in self._held or job.id in self.queue.jobs:
+            self._drop(job)
+            self._reject(job, why)
+
     _joined = False
 
     # Time goes on, and jobs end
@@ -246,14 +266,14 @@ class Site:
                 job = self.queue.jobs[job_id]
                 refusal = refusal_of_deadline(job, state.now + state.resolution)
                 if refusal is not None:
-                    self._drop(job)
-                    self._reject(job, refusal)
+                    self._give_up(job, refusal)
                     changed = True
             elif job_id in self._running:
                 self._end_at_limit(self._running[job_id])
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
-            self._kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
+            self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
+        changed |= self._fates.turn()
         joined, self._joined = self._joined, False
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
@@ -262,14 +282,7 @@ class Site:
         """Kill a job without a walltime whose time in its partition is over. It does not run again."""
         now = self._state.now + self._state.resolution / 2
         if math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
-            self._kill([job], "walltime")
-
-    def _kill(self, jobs: Iterable[SiteRunning], cause: str) -> None:
-        """Kill running jobs, each once."""
-        killed = [job for job in jobs if not job.is_killed]
-        for job in killed:
-            job.is_killed, job.cause = True, cause
-        self._actions.kill([job.waited.id for job in killed])
+            self._fates.kill([job], "walltime")
 
     def _next_time(self) -> float:
         """When a job is to be looked at again; infinity: never."""
@@ -282,6 +295,8 @@ class Site:
         """When something happens without an event; infinity: never."""
         times = self._next_time()
         graces = self._graces[0][0] if self._graces else math.inf
+        if not self.is_idle:
+            times = min(times, self._windows.wakes_at())
         return min(times, graces, self._planner.wakes_at(self._state))
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
@@ -295,12 +310,12 @@ class Site:
                 self._see(self._dependencies.ended(waiting.first_id, ended, state.now))
             return None
         entry = job.entry
-        amount = entry.kind.amount
-        self._pool.give_back(job.members, amount)
-        self.queue.changed(job.members)
+        everywhere = self._lanes.everywhere(job.members)
+        self._pool.give_back(everywhere, entry.kind.amount)
+        self.queue.changed(everywhere)
         if job.end > state.now:
-            self._timeline.give_back(job.members, state.now, job.end, amount)
-        self._planner.freed(job.members)
+            self._timeline.give_back(everywhere, state.now, job.end, entry.kind.amount)
+        self._planner.freed(everywhere)
         self._usage.runs(job, -1)
         if self.priorities is not None:
             self.priorities.ended(job, state.now)
@@ -348,7 +363,13 @@ class Site:
         again.lost = waited.lost + (0.0 if run.profiles else now - job.started)
         self._admission.again(again, waited, keeps_place=keeps_place)
         self._usage.waits(again, 1)
-        self._join(again)
+        self._windows.enter(again)
+        if again.entries:
+            self._join(again)
+        else:  # until its reservation goes on
+            self._held[again.id] = again
+            self._look_at(again)
+        self._fates.give_up_hope((again,))
 
     def _extend_the_late(self) -> bool:
         """Jobs that last longer than expected are expected to use their walltime; whether there are some."""
@@ -365,55 +386,25 @@ class Site:
                 state.move(job, end)
                 extended = True
         if extended:
-            self._plan_anew()
+            self._planner.anew(state.now, self._running.values(), self._away, self._lanes.everywhere)
         return extended
 
     # Hosts are away, or promised
 
     def hosts_changed(self, event: HostEvent) -> None:
         """Hosts fail, are drained or come back now. The event was checked."""
-        back = self._away.change(event, self._state.now)
-        self._planner.freed(back)
-        if event.state is not HostChange.UP:
-            self._give_up_reservations(set(event.hosts))
-        if event.state is HostChange.DOWN:
-            self._clear(event.hosts, "failure")
+        self._fates.hosts_changed(event)
 
     def _mean_time_between_failures(self) -> float | None:
         return self._away.mean_time_between_failures(self._state.now)
 
-    def _clear(self, hosts: Iterable[int], cause: str) -> None:
-        """Kill the jobs on these hosts: they are lost, or run again."""
-        self._kill(self._residents.on(hosts, self._running.values()), cause)
-
-    def _give_up_reservations(self, hosts: set[int]) -> None:
-        """If reservations lie on hosts that are away now, all are made anew, in the order of the queue."""
-        heads, claims = self._planner.heads, self._planner.claims
-        if all(hosts.isdisjoint(head.reserved) for head in heads.values()):
-            return
-        for entry in list(heads.values()):
-            self._planner.dropped(entry)
-        for entry, claimed in claims:
-            if hosts.isdisjoint(claimed):
-                self._planner.claimed(entry, claimed, self._state.now)
-
     def announced(self, window: Window) -> None:
         """Hosts are promised for a time. The window was checked."""
+        self._fates.announced(window)
 
-    def _plan_anew(self) -> None:
-        """Make the timeline anew, without reservations: they could not be kept."""
-        state = self._state
-        claims = self._planner.claims
-        for entry in list(self._planner.heads.values()):
-            self._planner.dropped(entry)
-        self._timeline.restart(self._pool.capacity, state.now)
-        self._away.anew(state.now)
-        for job in self._running.values():
-            if job.end > state.now:
-                self._timeline.take(job.members, state.now, job.end, job.entry.kind.amount)
-        for entry, hosts in claims:
-            self._planner.claimed(entry, hosts, state.now)
-        self._planner.freed(self._pool.capacity)
+    def no_more_events(self) -> None:
+        """All external events that were known in the beginning have occurred: no host comes back any more."""
+        self._fates.no_more_events()
 
     # Jobs start
 
@@ -423,6 +414,7 @@ class Site:
         Args:
             started: called with each job that was started.
         """
+        self._windows.expect()
         claim = self._claim if self._preempting is not None else None
         for entry, hosts in self._planner.starting(self._state, self._is_allowed, claim):
             self._start(entry, hosts, started)
@@ -432,21 +424,22 @@ class Site:
 
     def _start(self, entry: Entry, hosts: list[int], started: Callable[[SiteRunning], None]) -> None:
         state, job = self._state, entry.job
+        if entry.lane is not None:
+            hosts = entry.lane.own(hosts)
+            entry.limit = min(entry.limit, entry.lane.rest(state.now))  # it is killed there at the end of the window
         refusal = self._actions.execute(job.id, hosts, mapping_of(job, hosts))
         self._drop(job)
         if refusal is not None:
             self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal))
             return
         amount = entry.kind.amount
-        self._pool.take(hosts, amount)
-        self.queue.changed(hosts)
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
         running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, amount)
         if entry.limit < job.walltime:  # Batsim does not know it
             heappush(self._times, (state.now + entry.limit, job.number, job.id))
         self._starts += 1
-        self._timeline.take(hosts, state.now, running.end, amount)
+        self._occupy(running)
         self._residents.started(running)
         self._usage.runs(running, 1)
         if self.priorities is not None:
@@ -455,27 +448,43 @@ class Site:
         started(running)
         self._see(self._dependencies.started(job.first_id, state.now))
 
+    def _occupy(self, job: SiteRunning) -> None:
+        """A job has its hosts from now on."""
+        everywhere, amount = self._lanes.everywhere(job.members), job.entry.kind.amount
+        self._pool.take(everywhere, amount)
+        self.queue.changed(everywhere)
+        self._timeline.take(everywhere, self._state.now, job.end, amount)
+
     def _claim(self, entry: Entry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""
         assert self._preempting is not None
-        found = self._preempting.find(entry, self._running.values(), self._state.now, self._planner.heads.values())
+        state, planner = self._state, self._planner
+        found = self._preempting.find(
+            *(entry, self._running.values(), state.now, planner.heads.values()),
+            lambda host: planner.is_clear(entry, (host,), state),
+        )
         if found is None:
             return False
-        now = self._state.now
+        latest = max(map(self._preempting.grace_of, found.victims))
+        if latest and not planner.is_clear(entry, found.hosts, state, latest):
+            return False
+        now = state.now
         by_grace: dict[float, list[str]] = {}
         for victim in found.victims:
             victim.is_giving_way = True
             grace = self._preempting.grace_of(victim)
             by_grace.setdefault(grace, []).append(victim.waited.id)
             if victim.end > now:
-                self._timeline.give_back(victim.members, now, victim.end, victim.entry.kind.amount)
+                self._timeline.give_back(
+                    self._lanes.everywhere(victim.members), now, victim.end, victim.entry.kind.amount
+                )
                 self._state.move(victim, now)
         for grace, job_ids in sorted(by_grace.items()):
             if grace:
                 self._graces.append((now + grace, job_ids))
                 self._graces.sort()
             else:
-                self._kill([self._running[job_id] for job_id in job_ids], "preempted")
+                self._fates.kill([self._running[job_id] for job_id in job_ids], "preempted")
         self._planner.claimed(entry, found.hosts, now)
         return True
 

@@ -59,6 +59,7 @@ class SiteDriver:
         failures: the fate of jobs whose hosts fail; None: they are lost.
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
+        risk: whether jobs start although a window that is known would meet them.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -76,6 +77,7 @@ class SiteDriver:
         *,
         ranking: str,
         contiguous: bool,
+        risk: bool,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],
@@ -87,10 +89,12 @@ class SiteDriver:
             failures=failures,
             ranking=ranking,
             contiguous=contiguous,
+            risk=risk,
         )
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
         self._happened: list[HostEvent | Window] = []
+        self._is_last_event = False
         self._changed = True  # jobs may wait already
 
     # Events
@@ -111,6 +115,10 @@ class SiteDriver:
     def happened(self, event: HostEvent | Window) -> None:
         """Something has happened to hosts, or they are promised."""
         self._happened.append(event)
+
+    def no_more_events(self) -> None:
+        """All external events that were known in the beginning have occurred."""
+        self._is_last_event = True
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
@@ -137,6 +145,10 @@ class SiteDriver:
                 self.site.hosts_changed(event)
             self._changed = True
         self._happened.clear()
+        if self._is_last_event:
+            self._is_last_event = False
+            self._changed = True
+            self.site.no_more_events()
         changed, self._changed = self._changed, False
         while self.site.passed() or changed:  # what starts, or is rejected meanwhile, may be what others wait for
             changed = False

@@ -99,6 +99,10 @@ class Gaps:
         self._shortest[kind] = count, last, sizes
         return sizes
 
+    def expectations_changed(self) -> None:
+        """Jobs are expected to run for longer or shorter than before."""
+        self._shortest.clear()
+
     def movable(self, kind: Kind) -> int:
         """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
 

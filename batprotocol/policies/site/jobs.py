@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
 from batprotocol.policies.jobs import RunningJob, WaitingJob
+from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.pool import Amount, fits
 from batprotocol.policies.site.runs import Life, Run
 from batprotocol.requests import Allocated, Request
@@ -126,6 +127,8 @@ class Entry:
         job: the job.
         partition: the name of the partition; "" where there are none.
         tier: its priority tier.
+        lane: the reservation in which it would run; None: it would run in none.
+        place: where it is in turn: the entries of a partition, or of a reservation, are in one line.
         kind: the jobs that it is alike.
         number: a number that no other entry has.
         expected: seconds that the job is expected to run there.
@@ -137,12 +140,17 @@ class Entry:
     """
 
     __slots__ = (
-        *("cores", "could", "expected", "job", "kind", "limit", "number", "partition", "reserved", "start", "tier"),
+        *("cores", "could", "expected", "job", "kind", "lane", "limit", "number", "partition", "place", "reserved"),
+        *("start", "tier"),
     )
 
-    def __init__(self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int) -> None:
+    def __init__(
+        self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int, lane: Lane | None = None
+    ) -> None:
         self.job = job
         self.partition = partition
+        self.lane = lane
+        self.place = partition if lane is None else lane.place
         self.tier = tier
         self.kind = kind
         self.number = number

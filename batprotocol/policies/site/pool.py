@@ -46,6 +46,7 @@ class Pool:
         offers: the hosts.
 
     Attributes:
+        hosts: the numbers of the hosts. There can be other numbers for the same hosts, see `lanes`.
         capacity: what there is on each host, by its number.
         free: what is free on each host now.
         whole: all of a host, and nothing of it in particular: what a job takes that has its hosts for itself. It is
@@ -60,6 +61,7 @@ class Pool:
         self._places = {kind: place for place, kind in enumerate(self.kinds, 3)}
         self.capacity: dict[int, Amount] = {offer.id: self._capacity(offer) for offer in offers}
         self.free: dict[int, Amount] = dict(self.capacity)
+        self.hosts = frozenset(self.capacity)
         self.whole: Amount = (WHOLE, *(0 for _ in range(2 + len(self.kinds))))
 
     def _capacity(self, offer: Offer) -> Amount:

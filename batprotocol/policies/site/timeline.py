@@ -63,6 +63,35 @@ class Timeline:
         self.changes += 1
         self._changed = dict.fromkeys(capacity, self.changes)
 
+    def restart_as(self, other: Timeline, now: float) -> None:
+        """Forget all that was taken but what is taken in another timeline of the same hosts.
+
+        Args:
+            other: the other one.
+            now: the first time, in seconds.
+        """
+        other.advance(now)
+        self.restart({}, now)
+        for host in other._times:
+            self.open(host, *other._following(host, now))
+
+    def open(self, host: int, times: list[float], free: list[Amount]) -> None:
+        """There is one more host.
+
+        Args:
+            host: its number.
+            times: the times from which on another amount is free on it.
+            free: these amounts.
+        """
+        self._times[host], self._free[host], self._until[host] = times, free, {}
+        self._changed[host] = self.changes
+
+    def close(self, hosts: Iterable[int]) -> None:
+        """These hosts are not there any more."""
+        for host in hosts:
+            del self._times[host], self._free[host], self._until[host], self._changed[host]
+            self.notes.pop(host, None)
+
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
         self._change(hosts, begin, end, tuple(-each for each in amount), False)
@@ -210,9 +239,12 @@ class Timeline:
 
     def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
         """The times from which on another amount is free on a host, with the amount; the first one holds now."""
+        return zip(*self._following(host, now))  # noqa: B905 - asked often, and they are as long
+
+    def _following(self, host: int, now: float) -> tuple[list[float], list[Amount]]:
         times, free = self._times[host], self._free[host]
         first = max(bisect_right(times, now) - 1, 0)
-        return zip(times[first:], free[first:])  # noqa: B905 - asked often, and they are as long
+        return times[first:], free[first:]
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
