@@ -49,7 +49,7 @@ class JobRow(Protocol):
 
 @runtime_checkable
 class WithJobs(Protocol):
-    """An object with rows of jobs, such as the `Result` of a simulation. It may have a `host_count` and `host_events`."""
+    """An object with rows of jobs, such as the `Result` of a simulation. It may have `host_count`, `host_events`."""
 
     @property
     def jobs(self) -> Iterable[JobRow]: ...

@@ -17,7 +17,7 @@ from batprotocol.simulator.inputs.events import ExternalEventList
 
 __all__ = ["Away", "TimedHostEvent", "away_hosts", "host_events_of"]
 
-TimedHostEvent: TypeAlias = tuple[float, "HostEvent | Window"]
+TimedHostEvent: TypeAlias = tuple[float, HostEvent | Window]
 """The time of an event in seconds, and the event."""
 
 _DOWN: Final = 1
