@@ -33,6 +33,9 @@ from batprotocol.simulator import (
     write_attempts,
 )
 from batprotocol.simulator.results.away import away_hosts
+from batprotocol.simulator.results.times import joined_rows
+from batprotocol.studies.comparing import compare
+from batprotocol.studies.comparing.schedules import Schedule
 
 WITHOUT_ENGINE = True
 HOSTS = 5
@@ -342,3 +345,37 @@ def test_a_mean_without_interruptions_is_not_known() -> None:
     assert math.isnan(found.failures.mean_time_to_interrupt)
     assert found.failures.availability == 1 - 1.5 / 4
     assert "mean_time_to_interrupt" not in found.flat()
+
+
+def test_rows_are_joined() -> None:
+    rows = [
+        row("w0!1", 0, 10, 40, KILLED, "0-1"),
+        row("w0!2", 0),
+        row("again!w0-1~1", 40, 60, 100, hosts="2"),
+        row("again!w0-2~0", 1, 100, 150),
+    ]
+    found = joined_rows(rows)
+    assert [(f"{each.workload_name}!{each.job_id}", each.submission_time) for each in found] == [
+        ("w0!2", 0),
+        ("w0!1", 0),
+    ]
+    assert [(each.starting_time, each.finish_time) for each in found] == [(100, 150), (10, 100)]
+    assert [(each.success, each.allocated_resources) for each in found] == [(True, "0"), (True, "2")]
+    assert joined_rows(rows[:2]) == rows[:2]
+
+
+def test_comparisons_are_of_whole_jobs(tmp_path: Path) -> None:
+    events = [(100.0, '{"hosts":"0","state":"down"}'), (200.0, '{"hosts":"0","state":"up"}')]
+    workload = Workload([StaticJob(str(number), 0.0, 1, DelayProfile(150.0)) for number in range(4)])
+    schedules = []
+    for name in ("easy", "easy+requeue"):
+        policy, given = named(name)(), [ExternalEventList.of(events)]
+        result = simulate(described_platform("n[0-1]"), workload, policy, external_events=given)
+        rows = tuple(result.jobs)
+        schedules.append(Schedule(name=name, jobs=rows, hosts=2, attempts=policy.attempts, events=result.host_events))
+    found = compare(*schedules)
+    assert len(found.pairs) == 4
+    assert found.moved == 0
+    assert found.metrics["nb_given_up"] == (1.0, 0.0)
+    assert found.metrics["lost_work"][0] == pytest.approx(found.metrics["lost_work"][1])
+    assert "jobs given up" in str(found.metrics_grid().rows)

@@ -371,7 +371,11 @@ class Result:
         if not self.is_complete:
             stopped = "the decision component stopped the simulation before all jobs had ended"
             found.append(("end", stopped if self.was_stopped else "the simulation did not reach its end"))
-        unsteady = unsteady_sentence(self.offered_load or 0.0, self.waiting_at_end, self.nb_jobs_finished)
+        load, waiting, ran = self.offered_load or 0.0, self.waiting_at_end, self.nb_jobs_finished
+        if whole is not None and whole.nb_jobs:
+            load, ran = whole.offered_load, whole.nb_jobs
+            waiting = round(whole.waiting_at_end * ran)
+        unsteady = unsteady_sentence(load, waiting, ran)
         if unsteady:
             found.append(("note", unsteady))
         return found
@@ -393,8 +397,9 @@ class Result:
         if whole is not None and self._statistics.runs_again:
             found = _times(whole)
         found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
-        if self.offered_load is not None:
-            found.append(("offered load", percent(self.offered_load)))
+        load = self.offered_load if whole is None else whole.offered_load
+        if load is not None and load == load:  # it is not NaN
+            found.append(("offered load", percent(load)))
         return found
 
     def _of_window(self, window: Metrics) -> list[tuple[str, str]]:

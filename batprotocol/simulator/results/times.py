@@ -9,12 +9,15 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from batprotocol.model import FinalJobState
+from batprotocol.requests import Attempt
 from batprotocol.requests.lives import WORKLOAD, former_life
 from batprotocol.simulator.results.extended import SHORTEST
 from batprotocol.simulator.results.observing import JobRow
 
-__all__ = ["JobTimes", "MeasuredTime", "SeenJobs", "WholeJob", "whole_jobs"]
+__all__ = ["JobTimes", "MeasuredTime", "SeenJobs", "WholeJob", "joined_rows", "whole_jobs"]
 
 
 class JobTimes(NamedTuple):
@@ -157,6 +160,33 @@ def whole_jobs(seen: SeenJobs, first_ids: Mapping[str, str]) -> list[WholeJob]:
         submission = min(submitted[name] for name in names)
         whole.append(WholeJob(first if first in submitted else names[0], submission, attempts))
     return whole
+
+
+def joined_rows(rows: Iterable[JobRow], attempts: Iterable[Attempt] = ()) -> list[JobRow]:
+    """The rows of a run, where a job that ran several times has one row: from its first start to its last end.
+
+    It has the name and the submission under which it was submitted first, and all else of its last attempt.
+
+    Args:
+        rows: the rows.
+        attempts: the attempts as the scheduler reports them; empty: jobs are joined by their ids.
+    """
+    every = list(rows)
+    seen = SeenJobs(every)
+    if not seen.runs_again:
+        return every
+    by_name = {f"{row.workload_name}!{row.job_id}": row for row in every}
+    found = []
+    for job in whole_jobs(seen, {each.job_id: each.first_id for each in attempts}):
+        row = by_name[job.attempts[-1].name if job.attempts else job.name]
+        workload, _, name = job.name.partition("!")
+        row = replace(row, workload_name=workload, job_id=name, submission_time=job.submission)
+        if job.attempts:
+            first, last = job.attempts[0], job.attempts[-1]
+            row = replace(row, starting_time=first.start, execution_time=last.finish - first.start)
+            row = replace(row, execution_time_rest=0.0) if len(job.attempts) > 1 else row
+        found.append(row)
+    return found
 
 
 class MeasuredTime(NamedTuple):

@@ -12,6 +12,7 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator import METRICS, OF_FAILURES, TAU, JobRow, Metric, OwnMetric, metric_named, own_metrics
+from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 from batprotocol.studies.comparing.schedules import Schedule
@@ -205,7 +206,7 @@ def compare(
     tolerance: float = TOLERANCE,
     metrics: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Comparison:
-    """The differences between two runs of the same jobs.
+    """The differences between two runs of the same jobs. A job that ran several times is one job.
 
     Args:
         one: the first run.
@@ -220,7 +221,10 @@ def compare(
     """
     if not 0 <= tolerance < math.inf:
         raise InputError(f"expected a tolerance >= 0, got {shown(tolerance)}")
-    ones, others = ({f"{job.workload_name}!{job.job_id}": job for job in each.jobs} for each in (one, other))
+    ones, others = (
+        {f"{job.workload_name}!{job.job_id}": job for job in joined_rows(each.jobs, each.attempts)}
+        for each in (one, other)
+    )
     if not ones.keys() & others.keys():
         raise InputError(f"{one.name} and {other.name} have no job in common: compare runs of the same workload")
     pairs = [JobPair(name, ones.get(name), others.get(name)) for name in {**ones, **others}]
