@@ -47,14 +47,15 @@ def plays_well(name: str, case: Case, seed: int) -> None:
     if max(map(case.platform.message_cost, case.platform.computation_hosts), default=0.0) > 1e-3:
         return  # decisions come late
     sizes, delays = {}, {}
-    for workload in case.workloads:
+    for number, workload in enumerate(case.workloads):
         for submission in workload:
             job, profile = submission.job, workload.profiles[submission.job.profile_id]
-            sizes[submission.id] = job.resource_request
+            id = f"w{number}!{submission.id.partition('!')[2]}"
+            sizes[id] = job.resource_request
             if isinstance(profile.profile, DelayProfile) and not profile.return_code:
                 delay = profile.profile.delay
                 if (job.walltime is None or job.walltime > delay + 1) and 0 < job.resource_request <= len(hosts):
-                    delays[submission.id] = delay
+                    delays[id] = delay
     result = simulate(case.platform, case.workloads, make(), external_events=case.events, corrected=True)
     checked(len(hosts), sizes, outages, result.jobs, fate, delays)
 
