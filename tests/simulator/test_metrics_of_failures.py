@@ -27,11 +27,13 @@ from batprotocol.simulator import (
     StaticJob,
     Workload,
     described_platform,
+    lublin_workload,
     measured,
     read_attempts,
     simulate,
     write_attempts,
 )
+from batprotocol.simulator.inputs.outages import Exponential, FailureModel, Fixed, drawn_failures
 from batprotocol.simulator.results.away import away_hosts
 from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing import compare
@@ -379,3 +381,22 @@ def test_comparisons_are_of_whole_jobs(tmp_path: Path) -> None:
     assert found.metrics["nb_given_up"] == (1.0, 0.0)
     assert found.metrics["lost_work"][0] == pytest.approx(found.metrics["lost_work"][1])
     assert "jobs given up" in str(found.metrics_grid().rows)
+
+
+@pytest.mark.parametrize("name", ["easy", "easy+requeue", "easy+requeue=1,last"])
+def test_ids_and_events_give_what_the_scheduler_reports(name: str) -> None:
+    """Without reports, as after a run of another Batsim: of jobs that are lost, or run again from the start."""
+    workload = lublin_workload(16, 60, seed=4)
+    model = FailureModel(Exponential(2e5), Fixed(4e3))
+    given = [(time, event.to_data()) for time, event in drawn_failures(16, model, until=4e5, seed=2)]
+    policy = named(name)()
+    result = simulate(
+        described_platform("n[0-15]"), workload, policy, external_events=[ExternalEventList.of(given, corrected=True)]
+    )
+    by_ids = result.metrics()
+    result.attempts = policy.attempts
+    reported = result.metrics()
+    assert by_ids.failures is not None
+    assert by_ids.failures.nb_interruptions > 5
+    assert by_ids.flat() == pytest.approx(reported.flat(), rel=1e-4, abs=1e-3)
+    assert by_ids.nb_jobs == 60
