@@ -12,8 +12,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurming.situations import Situation, expanded
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Cluster", "free_ports", "program"]
 
@@ -61,7 +65,7 @@ class Cluster:
         self.more: dict[str, str] = {}
         self._daemons: list[subprocess.Popen[bytes]] = []
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         try:
             self._start()
         except BaseException:

@@ -55,7 +55,7 @@ def drive(cluster: Planned, stopped: Callable[[], bool]) -> Said:
     """
     began = math.ceil(time.time()) + 1
     run = _Run(cluster, began)
-    quiet_since = began
+    quiet_since = time.time()
     for at, action in run.actions():
         while (left := began + at - time.time()) > 0:
             time.sleep(min(left, 2))

@@ -25,8 +25,10 @@ _KEPT = re.compile(
     r"|Reque|requeue|preempted|Killing|update_node|node_did_resp|[Nn]ode n|Reservation|JobId=|Job |_?kill_d|job_signal"
     r"|Purging|handle_invalid|_?job_requeue|setting \d+ sec|_foreach|_set_top|Invalid node|_?send_job_warn|acct_policy)"
 )
-_MACHINE = ("Command", "WorkDir", "StdErr", "StdIn", "StdOut", "AllocNode:Sid", "BatchHost", "GroupId", "MCS_label")
-_MACHINE += ("Power", "SubmitLine", "Comment")
+_MACHINE = (
+    *("Command", "WorkDir", "StdErr", "StdIn", "StdOut", "AllocNode:Sid", "BatchHost", "GroupId", "MCS_label"),
+    *("Power", "SubmitLine", "Comment"),
+)
 
 
 def recording(plan: Plan, said: Said, setup: list[list[str]], speed: int) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def failures(draw: Random) -> Plan:
         events.append(Given(at, [*words, f"State={state}", "Reason=test"]))
         events.append(Given(at + draw.randint(20, 150), [*words, f"State={draw.choice(['resume', 'idle', 'resume'])}"]))
     for number in draw.sample(range(len(asked)), 6):
-        at, name = asked[number].at, f"{{{number}}}"
+        second, name = asked[number].at, f"{{{number}}}"
         change = draw.choice(
             [
                 ["scancel", name],
@@ -226,9 +226,9 @@ def failures(draw: Random) -> Plan:
                 ["scontrol", "update", f"JobId={name}", f"Nice={draw.choice([-10, 10])}"],
             ]
         )
-        events.append(Given(at + draw.randint(5, 90), change))
+        events.append(Given(second + draw.randint(5, 90), change))
         if change[1] == "hold":
-            events.append(Given(at + draw.randint(100, 200), ["scontrol", "release", name]))
+            events.append(Given(second + draw.randint(100, 200), ["scontrol", "release", name]))
     events += [
         Given(job.at + draw.randint(10, 120), ["scontrol", "release", f"{{{number}}}"])
         for number, job in enumerate(asked)
@@ -277,8 +277,8 @@ def licences(draw: Random) -> Plan:
     asked = with_words(draw, jobs(draw, sized(made[0].count)), 0.5, words)
     events = []
     if draw.random() < 0.3:
-        words = ["ReservationName=lic", "StartTime=now+60", "Duration=3", "Users=u1", "Licenses=matlab:2"]
-        events.append(Given(20, ["scontrol", "create", "reservation", *words, "Flags=LICENSE_ONLY"]))
+        reserved = ["ReservationName=lic", "StartTime=now+60", "Duration=3", "Users=u1", "Licenses=matlab:2"]
+        events.append(Given(20, ["scontrol", "create", "reservation", *reserved, "Flags=LICENSE_ONLY"]))
     return base(conf, made, asked, events=events)
 
 
