@@ -39,7 +39,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -57,6 +57,9 @@ from slurming.situations import DATA, Asked, Situation, expanded, read_situation
 
 __all__ = ["DATA", "Asked", "Situation", "expanded", "read_situations", "record", "site"]
 
+
+RUNNING: dict[int, IO[bytes]] = {}
+"""The inputs of processes that run Slurm: such a process ends when its input is closed."""
 
 SITE = ROOT / "tests" / "data" / "history" / "site"
 
@@ -87,11 +90,14 @@ def in_its_time(folder: Path, what: Situation | Plan, speed: int, port: int) -> 
     command += ["--database", str(port), "--speed", str(speed)]
     # In a session of its own, so that Ctrl-C ends this process alone; the other one then ends all of Slurm.
     inside = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    assert inside.stdin is not None
+    assert inside.stdout is not None
+    RUNNING[inside.pid] = inside.stdin
     try:
-        assert inside.stdout is not None
         answer = inside.stdout.read()
     finally:
-        inside.stdin.close()  # type: ignore[union-attr]
+        del RUNNING[inside.pid]
+        inside.stdin.close()
         inside.wait()
     result: dict[str, Any] = json.loads(answer or '{"error": "there is no result"}')
     if "error" in result:
@@ -141,6 +147,12 @@ def write_site(recorded: dict[str, Any], folder: Path) -> None:
             (folder / f"{name}.xz").write_bytes(lzma.compress(text.encode(), preset=9))
 
 
+def end_all() -> None:
+    """Let all processes that run Slurm end it."""
+    for stdin in [*RUNNING.values()]:
+        stdin.close()
+
+
 def record_random(given: argparse.Namespace) -> int:
     """Record random runs. A signal to end ends all daemons, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -151,6 +163,7 @@ def record_random(given: argparse.Namespace) -> int:
             lambda plan, port: record_plan(plan, given.speed, port),
             parallel=given.parallel,
             folder=Path(name),
+            interrupt=end_all,
         )
     return int(missing > 0)
 

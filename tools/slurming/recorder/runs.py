@@ -57,6 +57,7 @@ def record_all(
     *,
     parallel: int = 1,
     folder: Path,
+    interrupt: Callable[[], None],
 ) -> int:
     """Record what is not there yet, and return the number of plans that could not be recorded.
 
@@ -66,6 +67,7 @@ def record_all(
         record: runs a plan, given the port of a database for it.
         parallel: how many clusters run at once.
         folder: a temporary folder for the database.
+        interrupt: ends the runs of other threads, when this one is interrupted.
     """
     wanted = [(kind, seed) for kind, seed in which if not _path(output, kind, seed).exists()]
     with contextlib.ExitStack() as stack:
@@ -73,15 +75,16 @@ def record_all(
         port = stack.enter_context(database(folder)) if needed else 0
         stop = threading.Event()
         pool = stack.enter_context(ThreadPoolExecutor(parallel))
-        stack.callback(stop.set)
 
         def work(each: tuple[str, int]) -> bool:
-            return stop.is_set() or _record_one(output, each, lambda made: record(made, port))
+            return stop.is_set() or _record_one(output, each, lambda made: record(made, port), stop.is_set)
 
         try:
             return sum(not done for done in pool.map(work, wanted))
         except BaseException:
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
+            interrupt()
             raise
 
 
@@ -89,7 +92,9 @@ def _path(output: Path, kind: str, seed: int) -> Path:
     return output / kind / f"{seed:02}.json.xz"
 
 
-def _record_one(output: Path, which: tuple[str, int], record: Callable[[Plan], dict[str, Any]]) -> bool:
+def _record_one(
+    output: Path, which: tuple[str, int], record: Callable[[Plan], dict[str, Any]], stopped: Callable[[], bool]
+) -> bool:
     """Record a plan; a recording with faults is made again."""
     name = "{}/{:02}".format(*which)
     for _ in range(ATTEMPTS):
@@ -98,6 +103,8 @@ def _record_one(output: Path, which: tuple[str, int], record: Callable[[Plan], d
             made = record(plan(*which))
         except RuntimeError as error:
             print(f"{name} failed: {error}", file=sys.stderr, flush=True)
+            if stopped():
+                return False
             continue
         took = f"{len(made['starts'])} starts, {made['quality']['max_duration_minus_run']:g} s too long"
         took += f", in {time.monotonic() - began:.0f} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from slurming.recorder.kinds.parts import ALL, BACKFILL, LINEAR, base, nodes, parameters, some, with_words
+from slurming.recorder.kinds.parts import ALL, BACKFILL, LINEAR, base, nodes, parameters, scheduled, some, with_words
 from slurming.recorder.plans import ACCOUNTED, Given, Plan
 from slurming.recorder.workloads import jobs, sized
 
@@ -101,7 +101,7 @@ def qospreempt(draw: Random) -> Plan:
     mode = draw.choice(["REQUEUE", "CANCEL"])
     conf = LINEAR | parameters(draw) | _factors(draw)
     conf |= {"PreemptType": "preempt/qos", "PreemptMode": mode, "AccountingStorageEnforce": "associations,limits,qos"}
-    conf |= some(draw, 0.3, PreemptParameters=draw.choice(["youngest_first", "strict_order"]))
+    conf = scheduled(conf, some(draw, 0.3, preempt=draw.choice(["youngest_first", "strict_order"])))
     setup = _tree(draw)
     setup.append(["modify", "qos", "high", "set", "preempt=low" + draw.choice(["", ",normal"])])
     if draw.random() < 0.5:

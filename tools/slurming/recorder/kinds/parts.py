@@ -7,7 +7,7 @@ from typing import Any
 
 from slurming.recorder.plans import Asked, Nodes, Plan
 
-__all__ = ["ALL", "BACKFILL", "LINEAR", "base", "nodes", "parameters", "some", "with_words"]
+__all__ = ["ALL", "BACKFILL", "LINEAR", "base", "nodes", "parameters", "scheduled", "some", "with_words"]
 
 LINEAR = {"SchedulerType": "sched/backfill", "SelectType": "select/linear", "PriorityType": "priority/basic"}
 BACKFILL = "bf_interval=15,bf_resolution=30,bf_continue"
@@ -37,6 +37,13 @@ def parameters(draw: Random) -> dict[str, str]:
         ]
     )
     return {"SchedulerParameters": chosen} if chosen else {}
+
+
+def scheduled(conf: dict[str, str], more: dict[str, str]) -> dict[str, str]:
+    """A configuration with more SchedulerParameters, each named by its two parts."""
+    found = [conf.get("SchedulerParameters", ""), *("_".join(each) for each in more.items())]
+    words = ",".join(filter(None, found))
+    return conf | ({"SchedulerParameters": words} if words else {})
 
 
 def with_words(draw: Random, jobs: list[Asked], share: float, choices: list[list[str]]) -> list[Asked]:

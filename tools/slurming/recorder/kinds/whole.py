@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from slurming.recorder.kinds.parts import ALL, BACKFILL, LINEAR, base, nodes, parameters, some, with_words
+from slurming.recorder.kinds.parts import ALL, BACKFILL, LINEAR, base, nodes, parameters, scheduled, some, with_words
 from slurming.recorder.plans import Asked, Given, Nodes, Plan
 from slurming.recorder.workloads import jobs, sized
 
@@ -137,7 +137,7 @@ def preemption(draw: Random) -> Plan:
     made = nodes(draw)
     mode = draw.choice(["REQUEUE", "CANCEL", "REQUEUE"])
     conf = LINEAR | parameters(draw) | {"PreemptType": "preempt/partition_prio", "PreemptMode": mode}
-    conf |= some(draw, 0.3, PreemptParameters=draw.choice(["youngest_first", "strict_order", "reorder_count=2"]))
+    conf = scheduled(conf, some(draw, 0.3, preempt=draw.choice(["youngest_first", "strict_order", "reorder_count=2"])))
     conf |= some(draw, 0.15, PreemptExemptTime="0:0:30")
     lines = _tiers(draw, made[0].count)
     lines[0] += draw.choice(["", "", " GraceTime=20", " PreemptMode=CANCEL", " PreemptMode=REQUEUE"])
