@@ -37,7 +37,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -136,7 +136,8 @@ def inside(folder: Path, database_port: int, speed: int) -> None:
         ]
         tails = [line for log in logs if log.exists() for line in log.read_text(errors="replace").splitlines()[-8:]]
         result = {"error": "\n".join([str(error), *tails])}
-    print(json.dumps(result))
+    with suppress(BrokenPipeError):  # nobody waits for it any more
+        print(json.dumps(result), flush=True)
 
 
 def write_site(recorded: dict[str, Any], folder: Path) -> None:

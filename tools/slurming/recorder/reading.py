@@ -138,7 +138,7 @@ def _quality(plan: Plan, made: dict[str, Any]) -> dict[str, Any]:
     found = re.search(r"bf_interval=(\d+)", plan.slurm_conf.get("SchedulerParameters", ""))
     every = int(found[1]) if found else 30
     between = [after - before - every for before, after in itertools.pairwise(cycles)]
-    gaps = sorted(gap for gap in between if gap < every / 4)  # the others are of cycles with nothing to do
+    gaps = sorted(gap for gap in between if gap < 3)  # the others are of cycles with nothing to do
     return {
         "max_duration_minus_run": max(excess),
         "max_late_submission": round(max(late, default=0.0), 3),
@@ -149,8 +149,9 @@ def _quality(plan: Plan, made: dict[str, Any]) -> dict[str, Any]:
 
 
 FAULTS: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "jobs ran much longer than their scripts": lambda made: made["quality"]["max_duration_minus_run"] > 3,
-    "submissions came late": lambda made: made["quality"]["max_late_submission"] > 4,
+    "jobs ran much longer than their scripts": lambda made: made["quality"]["max_duration_minus_run"] > 5,
+    "submissions came late": lambda made: made["quality"]["max_late_submission"] > 10,
+    "the backfill came late": lambda made: (made["quality"]["p90_late_backfill"] or 0) > 1,
     "no job started": lambda made: len(made["starts"]) < 5,
     "there are jobs without a record": lambda made: (
         {str(row["id"]) for row in made["submissions"] if row["id"] is not None}
