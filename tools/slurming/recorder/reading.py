@@ -82,7 +82,8 @@ class _Clock:
     def inside(self, value: Any) -> Any:
         """The same with each moment in its texts as @, followed by its second."""
         if isinstance(value, str):
-            return re.sub(_STAMP, lambda match: f"@{self.seconds(match[0])}", value)
+            value = re.sub(_STAMP, lambda match: f"@{self.seconds(match[0])}", value)
+            return re.sub(r"\b1[7-9]\d{8}\b", lambda match: f"@{int(match[0]) - self._began}", value)
         if isinstance(value, dict):
             return {key: self.inside(each) for key, each in value.items()}
         return [self.inside(each) for each in value] if isinstance(value, list) else value
