@@ -136,6 +136,11 @@ def test_all_jobs_of_the_recordings_are_accounted_for() -> None:
         accounted_for(made)
 
 
+def test_the_page_describes_each_kind() -> None:
+    page = (ROOT / "docs" / "explanation" / "slurm-measured.md").read_text(encoding="utf-8")
+    assert [kind for kind in KINDS if f"`{kind}`" not in page] == []
+
+
 def test_recordings_have_what_they_are_for() -> None:
     """Each kind shows what it is about: preemption has victims, licences are waited for, and so on."""
     seen = {
