@@ -169,7 +169,7 @@ def test_a_useless_recording_is_made_again(tmp_path: Path) -> None:
     """What is there is kept, a recording with faults is repeated, and what never succeeds is counted."""
     good = recorded("builtin")[0] | {"log": [], "sdiag": []}
     assert faults(good) == []
-    slow = good | {"quality": {**good["quality"], "max_duration_minus_run": 9}}
+    slow = good | {"quality": {**good["quality"], "max_duration_minus_run": 11}}
     assert len(faults(slow)) == 1
     asked: list[str] = []
 
