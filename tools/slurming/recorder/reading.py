@@ -50,7 +50,7 @@ def recording(plan: Plan, said: Said, setup: list[list[str]], speed: int) -> dic
         "gres": plan.gres.strip(),
         "topology": plan.topology,
         "submissions": said.submissions,
-        "events": said.events,
+        "events": clock.inside(said.events),
         "result_jobs": jobs,
         "starts": list(_starts(log)),
         "jobcomp": [_job(line, clock.number) for line in texts["jobcomp"].splitlines()],
