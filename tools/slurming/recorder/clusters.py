@@ -95,7 +95,13 @@ class AccountedPlanned(Planned, AccountedCluster):
 
 
 def planned(folder: Path, plan: Plan, database_port: int) -> Planned:
-    """The Slurm of a plan, in a folder."""
+    """The Slurm of a plan, in a folder.
+
+    Raises:
+        RuntimeError: the plan needs several users, and this one is not root.
+    """
+    if plan.accounted and os.getuid():
+        raise RuntimeError(f"only root can record {plan.kind}, as its jobs are of several users")
     return AccountedPlanned(folder, plan, database_port) if plan.accounted else Planned(folder, plan)
 
 

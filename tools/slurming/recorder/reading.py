@@ -152,7 +152,7 @@ def _quality(plan: Plan, made: dict[str, Any]) -> dict[str, Any]:
 FAULTS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "jobs ran much longer than their scripts": lambda made: made["quality"]["max_duration_minus_run"] > 10,
     "submissions came late": lambda made: made["quality"]["max_late_submission"] > 10,
-    "the backfill came late": lambda made: (made["quality"]["p90_late_backfill"] or 0) > 1,
+    "the backfill came late": lambda made: (made["quality"]["p90_late_backfill"] or 0) > 2,
     "no job started": lambda made: len(made["starts"]) < 5,
     "there are jobs without a record": lambda made: (
         {str(row["id"]) for row in made["submissions"] if row["id"] is not None}

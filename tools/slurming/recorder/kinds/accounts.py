@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from msgspec.structs import replace
+
 from slurming.recorder.kinds.parts import ALL, BACKFILL, LINEAR, base, nodes, parameters, scheduled, some, with_words
-from slurming.recorder.plans import ACCOUNTED, Given, Plan
+from slurming.recorder.kinds.shared import drawn_cores
+from slurming.recorder.plans import ACCOUNTED, Given, Nodes, Plan
 from slurming.recorder.workloads import jobs, sized
 
 __all__ = ["ACCOUNTS"]
@@ -136,6 +139,41 @@ def changes(draw: Random) -> Plan:
     return base(conf, made, asked, partitions=lines, events=events, setup=_tree(draw))
 
 
+def mixed(draw: Random) -> Plan:
+    """A site: shared nodes, partitions with tiers, accounts, qualities of service, arrays and dependencies at once."""
+    words = "Sockets=1 ThreadsPerCore=1"
+    groups = [
+        Nodes(draw.randint(3, 4), f"CPUs=4 CoresPerSocket=4 {words} RealMemory=8000"),
+        Nodes(draw.randint(2, 3), f"CPUs=8 CoresPerSocket=8 {words} RealMemory=32000 Feature=big Weight=10"),
+    ]
+    first, total = groups[0].count, groups[0].count * 4 + groups[1].count * 8
+    lines = [
+        "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10 DefMemPerCPU=1000 PriorityTier=1",
+        f"PartitionName=fast Nodes=n[0-{first}] MaxTime=4 DefMemPerCPU=500 PriorityTier=5",
+        f"PartitionName=big Nodes=n[{first}-{first + groups[1].count - 1}] DefMemPerCPU=2000 PriorityJobFactor=10",
+    ]
+    conf = LINEAR | parameters(draw) | _factors(draw) | {"SelectType": "select/cons_tres"}
+    conf |= {"SelectTypeParameters": draw.choice(["CR_Core", "CR_Core_Memory"]), "PriorityWeightPartition": "500"}
+    if draw.random() < 0.5:
+        conf |= {"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"}
+    if draw.random() < 0.4:
+        conf |= {"PriorityFlags": "NO_FAIR_TREE"}
+    asked = jobs(draw, drawn_cores(total, first + groups[1].count), count=(32, 42), busy=(300, 400))
+    asked = with_words(draw, asked, 0.6, [*QOS, ["-p", "fast"], ["-p", "big"], ["-p", "all,big"], ["--array=0-2"]])
+    asked = [replace(job, runs=job.runs * 3) if job.is_array else job for job in asked]
+    asked = [
+        replace(job, args=[*job.args, "-d", f"afterany:{{{draw.randrange(number)}}}"])
+        if number and draw.random() < 0.08
+        else job
+        for number, job in enumerate(asked)
+    ]
+    setup = _tree(draw)
+    if draw.random() < 0.5:
+        setup.append(["modify", "qos", "low", "set", draw.choice(["GrpTRES=cpu=8", "MaxJobsPerUser=2"])])
+        conf |= {"AccountingStorageEnforce": "associations,limits,qos"}
+    return base(conf, groups, asked, partitions=[f"{line} State=UP" for line in lines], setup=setup, longest=620)
+
+
 ACCOUNTS: dict[str, Callable[[Random], Plan]] = {
-    each.__name__: each for each in (fair, classic, limits, qospreempt, changes)
+    each.__name__: each for each in (fair, classic, limits, qospreempt, changes, mixed)
 }

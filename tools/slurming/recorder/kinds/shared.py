@@ -9,7 +9,7 @@ from slurming.recorder.kinds.parts import ALL, LINEAR, base, parameters, with_wo
 from slurming.recorder.plans import Nodes, Plan
 from slurming.recorder.workloads import jobs
 
-__all__ = ["SHARED"]
+__all__ = ["SHARED", "drawn_cores"]
 
 SIZES = (("-n1", 1), ("-n2", 2), ("-n4", 4), ("-n6", 6), ("-n1 -c2", 2), ("-n2 -c3", 6), ("-n1 -c4", 4), ("-n10", 10))
 
@@ -18,7 +18,7 @@ def _conf(draw: Random, select: str) -> dict[str, str]:
     return {**LINEAR, "SelectType": "select/cons_tres", "SelectTypeParameters": select} | parameters(draw)
 
 
-def _draw_cores(total: int, nodes: int) -> Callable[[Random], tuple[float, list[str]]]:
+def drawn_cores(total: int, nodes: int) -> Callable[[Random], tuple[float, list[str]]]:
     def draw_one(draw: Random) -> tuple[float, list[str]]:
         if draw.random() < 0.2:
             count = draw.randint(1, max(1, nodes // 2))
@@ -42,7 +42,7 @@ def cores(draw: Random) -> Plan:
         groups.append(Nodes(draw.randint(1, 3), words + draw.choice(["", " Weight=5"])))
     size = sum(group.count for group in groups)
     total = sum(group.count * int(group.conf.split()[0][5:]) for group in groups)
-    asked = jobs(draw, _draw_cores(total, size), count=(32, 42), busy=(330, 430))
+    asked = jobs(draw, drawn_cores(total, size), count=(32, 42), busy=(330, 430))
     memory = [["--mem=2000"], ["--mem-per-cpu=1500"], ["--mem=7000"], ["--mem-per-cpu=3000"]]
     asked = with_words(draw, asked, 0.3 if "Memory" in select else 0.1, memory)
     line = ALL.replace("State", "DefMemPerCPU=1000 State")
@@ -63,7 +63,7 @@ def gpus(draw: Random) -> Plan:
     ]
     gres = f"NodeName=n[{first}-{first + last - 1}] Name=gpu File=/dev/gpu[0-{each - 1}]\n"
     total = first * 4 + last * 8
-    plain = _draw_cores(total, first + last)
+    plain = drawn_cores(total, first + last)
 
     def draw_one(generator: Random) -> tuple[float, list[str]]:
         if generator.random() < 0.5:
