@@ -1,4 +1,4 @@
-"""Many recordings in one file for each kind: whole, but for the log, and what a replay does not read.
+"""Many recordings in one file for each kind: whole, but for what a replay does not read, such as most of the log.
 
 The module must not know how recordings are made.
 """
@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 __all__ = ["pack", "packed", "unpacked"]
 
-LEFT_OUT = ("log", "sdiag", "sacct")
+LEFT_OUT = ("sdiag", "sacct")
 """The keys of recordings that archives do not have."""
+LOGGED = re.compile(
+    r"(debug:  )?(sched: Running|sched: Created|sched/backfill: _attempt_backfill: beginning|Time limit"
+    r"|Reservation ended|_slurm_rpc_(submit_batch_job: JobId|kill_job)|Reque|requeue job|_job_requeue_op|preempted|setting \d+ sec"
+    r"|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM))"
+)
+"""The lines of the log that archives have: when the loops ran, and what happened to jobs and nodes."""
 JOB = (
     *("JobId", "ArrayJobId", "ArrayTaskId", "ArrayTaskThrottle", "User", "Account", "QOS", "Priority", "Nice"),
     *("JobState", "Reason", "Dependency", "Requeue", "Restarts", "ExitCode", "TimeLimit", "SubmitTime", "EligibleTime"),
@@ -36,6 +43,7 @@ def packed(made: dict[str, Any]) -> dict[str, Any]:
     for key, names in (("result_jobs", JOB), ("jobcomp", COMPLETED)):
         kept[key] = [{name: row[name] for name in names if row.get(name, "") not in NOTHING} for row in made[key]]
     waiting = 'squeue -h -t PD -o "%i %Q %r %S"'
+    kept["log"] = [[round(at, 2), re.sub(r" usec=\d+", "", line)] for at, line in made["log"] if LOGGED.match(line)]
     kept["samples"] = [sample for sample in made["samples"] if sample[waiting]]
     return kept
 

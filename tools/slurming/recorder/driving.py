@@ -13,7 +13,10 @@ from typing import Any, NamedTuple
 from slurming.recorder.clusters import Planned
 from slurming.recorder.plans import Asked, Given, Plan
 
-__all__ = ["Said", "drive"]
+__all__ = ["REFUSED", "Said", "drive"]
+
+REFUSED = -1
+"""The id of a job that sbatch refused."""
 
 BETWEEN = 30
 """Seconds between two samples."""
@@ -109,7 +112,7 @@ class _Run:
     def _submit(self, job: Asked) -> None:
         filled = [self._filled(word) for word in job.args]
         index = len(self._ids)
-        row: dict[str, Any] = {"index": index, "id": None}
+        row: dict[str, Any] = {"index": index, "id": REFUSED}
         args = [word for word in filled if word is not None]
         if None in filled:
             self._ids.append(None)
@@ -124,7 +127,7 @@ class _Run:
         done = cluster.command("sbatch", "--parsable", *words)
         row["t_returned"] = self._now()
         self._ids.append(int(done.stdout.split(";")[0]) if done.returncode == 0 else None)
-        row |= {"id": self._ids[-1], "user": job.user, "exit": job.exit, "args": args}
+        row |= {"id": self._ids[-1] or REFUSED, "user": job.user, "exit": job.exit, "args": args}
         row |= {"runs": job.runs} if job.is_array else {"run": job.runs[0]}
         if done.returncode:
             row["error"] = cluster.users.planned(done.stderr).strip()

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from slurming.recorder.driving import Said
+from slurming.recorder.driving import REFUSED, Said
 from slurming.recorder.plans import Plan
 
 __all__ = ["FAULTS", "faults", "recording"]
@@ -155,8 +155,8 @@ FAULTS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "the backfill came late": lambda made: (made["quality"]["p90_late_backfill"] or 0) > 2,
     "no job started": lambda made: len(made["starts"]) < 5,
     "there are jobs without a record": lambda made: (
-        {str(row["id"]) for row in made["submissions"] if row["id"] is not None}
-        > {job.get("ArrayJobId", job.get("HetJobId", job["JobId"])) for job in made["result_jobs"]}
+        not {str(row["id"]) for row in made["submissions"] if row["id"] != REFUSED}
+        <= {job.get("ArrayJobId", job["JobId"]) for job in made["result_jobs"]}
     ),
     "there are starts of jobs without a record": lambda made: (
         not {re.sub(r".*\((\d+)\)", r"\1", row["job"]) for row in made["starts"]}
