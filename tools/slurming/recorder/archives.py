@@ -18,8 +18,8 @@ LEFT_OUT = ("sdiag", "sacct")
 """The keys of recordings that archives do not have."""
 LOGGED = re.compile(
     r"(debug:  )?(sched: Running|sched: Created|sched/backfill: _attempt_backfill: beginning|Time limit"
-    r"|Reservation ended|_slurm_rpc_(submit_batch_job: JobId|kill_job)|Reque|requeue job|_job_requeue_op|preempted|setting \d+ sec"
-    r"|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM))"
+    r"|Reservation ended|_slurm_rpc_(submit_batch_job: JobId|kill_job)|Reque|requeue job|_job_requeue_op|preempted"
+    r"|setting \d+ sec|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM))"
 )
 """The lines of the log that archives have: when the loops ran, and what happened to jobs and nodes."""
 JOB = (
