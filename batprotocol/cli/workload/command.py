@@ -25,14 +25,14 @@ _OVERVIEW = {
         "outages": "Make events of hosts of a published trace of failures.",
     },
     "Electricity": {
-        "trace": "Describe a trace of carbon intensities or prices, or write it as events.",
+        "trace": "Describe carbon intensities or prices, or write them as events.",
     },
 }
 
 
 @click.group(cls=Family, overview=_OVERVIEW)
 def workload() -> None:
-    """Describe workloads, make workloads of other formats, measure workflows, let hosts fail, and read traces."""
+    """Describe workloads, make them of other formats, measure workflows, let hosts fail, read traces."""
 
 
 @workload.command("info")

@@ -7,7 +7,7 @@ before the simulation, with the place of the mistake:
 - `read_platform`: `platform_xml` creates hosts and zones. It uses `xml`, `elements` and `units` to read the file,
   `topologies` for clusters, and a `configuration` for the settings. `machines` then selects the master, the computation
   hosts and the storage hosts, and numbers them.
-- `described_platform`, in `described`: a platform from a few lines.
+- `described_platform`, in `described`: a platform from a few lines. `watts` adds typical watts to a platform.
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`. `workload_json` uses `json_stream`, `profiles_json`
   (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
   does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
