@@ -143,7 +143,7 @@ def _quality(plan: Plan, made: dict[str, Any]) -> dict[str, Any]:
     return {
         "max_duration_minus_run": max(excess),
         "max_late_submission": round(max(late, default=0.0), 3),
-        "p90_late_backfill": round(gaps[len(gaps) * 9 // 10], 3) if gaps else None,
+        "p90_late_backfill": round(gaps[len(gaps) * 9 // 10], 3) if len(gaps) >= 10 else None,
         "note": "seconds; recorded durations exceed run by this many at most, jobs that came together are submitted "
         "one by one, and a cycle of the backfill comes this late after its interval in nine of ten cases",
     }
