@@ -160,7 +160,7 @@ def end_all() -> None:
 def record_random(given: argparse.Namespace) -> int:
     """Record random runs. A signal to end ends all daemons, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory(prefix="slurm-") as name:
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="slurm-") as name:
         missing = record_all(
             chosen(given.kind or [], given.random, given.count),
             given.output or Path("slurm-recorded"),
@@ -169,7 +169,8 @@ def record_random(given: argparse.Namespace) -> int:
             folder=Path(name),
             interrupt=end_all,
         )
-    return int(missing > 0)
+        return int(missing > 0)
+    return 130
 
 
 def main() -> int:

@@ -6,10 +6,15 @@ two small runs again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import lzma
+import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -203,6 +208,34 @@ def test_a_useless_recording_is_made_again(tmp_path: Path) -> None:
     assert packed(good) == packed(packed(good))
     with pytest.raises(KeyError):
         chosen(["nonsense"], 1, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_recording_leaves_nothing(tmp_path: Path, sent: signal.Signals, status: int) -> None:
+    for name in NEEDED:
+        find(name)
+    mark = f"SLURM_CONF={tmp_path}".encode()
+
+    def daemons() -> list[str]:
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes():
+                    found.append(entry.name)
+        return found
+
+    words = ["--random", "1", "--kind", "backfill", "--kind", "cores", "--parallel", "2", "--output", str(tmp_path)]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "tools" / "real_slurm.py"), *words], env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as recorder:
+        while len(daemons()) < 4:
+            assert recorder.poll() is None
+            time.sleep(0.1)
+        recorder.send_signal(sent)
+        assert recorder.wait(120) == status
+    assert daemons() == []
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.long
