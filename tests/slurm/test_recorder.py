@@ -108,7 +108,7 @@ def test_jobs_fill_the_cluster_for_as_long_as_was_asked(seed: int, count: int, n
 
 def test_there_are_recordings_of_each_kind() -> None:
     assert {path.name.partition(".")[0] for path in RANDOM.iterdir()} == set(KINDS)
-    assert sum(1 for _ in each_recorded()) >= 200
+    assert sum(1 for _ in each_recorded()) >= 250
     assert sum(path.stat().st_size for path in RANDOM.iterdir()) < 2_000_000
 
 
