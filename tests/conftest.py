@@ -59,7 +59,7 @@ LONG = (
     "campaigns/test_crashes.py",
     "campaigns/test_dask.py",
     "campaigns/test_grid_commands.py",
-    "campaigns/test_oar_campaigns.py",
+    "campaigns/oar/test_oar_campaigns.py",
     "campaigns/test_simulation.py",
     "campaigns/test_store_users.py",
     "capture/test_timeline_files.py",

@@ -215,7 +215,7 @@ def test_tasks_are_added_and_rules_refuse(grid: tuple[str | Path, ...], tmp_path
         (("del",), "give -c, or -j without -p, -r and --purge"),
         (("events",), "give one of -c, -e and -g"),
         (("output",), "give one of -c and -j"),
-        (("clusters", "--add", "x"), "give --add with one of --local, --dask and --oar"),
+        (("clusters", "--add", "x"), "give --add with one of --local and --dask"),
         (("run", "--cycle", "0"), "expected a number of seconds > 0, got 0.0"),
     ],
 )

@@ -10,7 +10,7 @@ from batprotocol.campaigns.managers.interface import ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
 from batprotocol.errors import ClusterError
 
-__all__ = ["ABILITIES", "MANAGERS", "open_manager"]
+__all__ = ["MANAGERS", "open_manager"]
 
 
 def _local(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
@@ -34,22 +34,6 @@ MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManag
 }
 """The functions that open resource managers, by their names: `local` processes, `dask`, `oar`."""
 
-ABILITIES: Final[Mapping[str, tuple[str, str]]] = {
-    "local": (
-        "group tasks, kill one of a group, find its jobs again after a restart",
-        "give way to other work, except by the priority of the system",
-    ),
-    "dask": (
-        "group tasks, kill one of a group, give way to other work that waits",
-        "find its jobs again after the scheduler was restarted",
-    ),
-    "oar": (
-        "give way to the cluster's own jobs, find its jobs and lost submissions again, keep to the stress factor",
-        "group tasks: each is a job of an array",
-    ),
-}
-"""What the resource managers can and cannot do, in words, for display."""
-
 
 def open_manager(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:
     """Open the resource manager of a cluster.
@@ -57,7 +41,7 @@ def open_manager(name: str, batch: str, address: str, resources: int | None, mar
     Args:
         name: the name of the cluster.
         batch: the kind of the resource manager: one of `MANAGERS`.
-        address: its address: a folder, the address of a scheduler, or a file that describes the cluster.
+        address: its address: a folder, the address of a scheduler, or the file of its description.
         resources: how many resources to use, for `local`; None: all.
         mark: the prefix of the names of the jobs.
 

@@ -204,14 +204,11 @@ def output(context: click.Context, /, **options: Any) -> None:
 @click.option(
     "-u", "--usage", "level", flag_value="usage", help="Print how many of their resources were free, and when."
 )
-@click.option("--add", metavar="NAME", help="Add or change a cluster, with --local, --dask or --oar.")
+@click.option("--add", metavar="NAME", help="Add or change a cluster, with --local or --dask.")
 @click.option(
     "--local", metavar="FOLDER", type=_path, help="With --add: processes on this machine, with their files in FOLDER."
 )
 @click.option("--dask", metavar="ADDRESS", help="With --add: the workers of the Dask scheduler at tcp://HOST:PORT.")
-@click.option(
-    "--oar", metavar="FILE", type=_path, help="With --add: the cluster with OAR's REST API that FILE describes."
-)
 @click.option("--resources", metavar="N", type=click.IntRange(min=1), help="With --local: how many jobs run at a time.")
 @click.option(
     "--power",
@@ -231,15 +228,13 @@ def clusters(context: click.Context, /, **options: Any) -> None:
     Examples:
       batproto grid clusters --add here --local here.cluster --resources 4
       batproto grid clusters --add far --dask tcp://far.example.org:8786
-      batproto grid clusters --add luke --oar luke.json
       batproto grid clusters -u
     """
     from batprotocol.cli.grid import requests as work
 
-    places = sum(options[name] is not None for name in work.PLACES)
+    places = sum(options[name] is not None for name in ("local", "dask"))
     if (options["add"] is None and places) or (options["add"] is not None and places != 1):
-        *first, last = (f"--{name}" for name in work.PLACES)
-        raise click.UsageError(f"give --add with one of {', '.join(first)} and {last}", context)
+        raise click.UsageError("give --add with one of --local and --dask", context)
     context.exit(work.clusters(context.obj[0], **options))
 
 

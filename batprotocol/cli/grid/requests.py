@@ -5,9 +5,9 @@ from __future__ import annotations
 import getpass
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -23,7 +23,7 @@ from batprotocol.extras import installing
 if TYPE_CHECKING:
     from batprotocol.campaigns.store import Store, Where
 
-__all__ = ["PLACES", "clusters", "delete", "events", "json_of", "opened", "safe", "safe_lines", "submit"]
+__all__ = ["clusters", "delete", "events", "json_of", "opened", "safe", "safe_lines", "submit"]
 
 Value = TypeVar("Value", bound=Record)
 
@@ -177,18 +177,6 @@ def show_events(found: tuple[Event, ...], output: Output, *, as_json: bool = Fal
         output.line(("", safe_lines(gridevents.events_list(found))))
 
 
-def _description(path: str) -> str:
-    """The absolute path of a file that describes an OAR cluster."""
-    from batprotocol.campaigns.managers.oar.description import read_description
-
-    read_description(path)
-    return os.path.abspath(path)
-
-
-PLACES: Final[Mapping[str, Callable[[str], str]]] = {"local": os.path.abspath, "dask": str, "oar": _description}
-"""The kinds of clusters, which are options: each makes the address for the store."""
-
-
 def clusters(
     url: str,
     *,
@@ -196,7 +184,6 @@ def clusters(
     add: str | None,
     local: str | None,
     dask: str | None,
-    oar: str | None,
     resources: int | None,
     power: float | None,
     enable: str | None,
@@ -210,9 +197,7 @@ def clusters(
         from batprotocol.campaigns.store import Where
 
         if add is not None:
-            given = {"local": local, "dask": dask, "oar": oar}
-            batch, place = next((kind, found) for kind, found in given.items() if found is not None)
-            address = PLACES[batch](place)
+            batch, address = ("local", os.path.abspath(local)) if local is not None else ("dask", dask or "")
             store.register(Where(name=add, batch=batch, address=address, resources=resources, power=power or 1.0))
         for name, enabled in ((enable, True), (disable, False)):
             if name is not None:
@@ -250,13 +235,5 @@ def _list_clusters(store: Store, output: Output, level: str | None, as_json: boo
 
 
 def _with_details(where: Where) -> Where:
-    from batprotocol.campaigns.managers.opening import ABILITIES
-
-    can, cannot = ABILITIES.get(where.batch, ("", ""))
-    details = (
-        ("address", where.address),
-        ("resources", "all" if where.resources is None else str(where.resources)),
-        ("can", can),
-        ("cannot", cannot),
-    )
+    details = (("address", where.address), ("resources", "all" if where.resources is None else str(where.resources)))
     return msgspec.structs.replace(where, details=details)

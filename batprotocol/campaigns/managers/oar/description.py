@@ -1,4 +1,4 @@
-"""The description of an OAR cluster: a file with the address of its API and the way to authenticate.
+"""The file that describes an OAR cluster, in TOML: the address of its API and the way to authenticate.
 
 The store keeps only the path of the file. Passwords and tokens are in another file, or in the environment. They are in
 no message. This module must not know of jobs.
@@ -11,25 +11,26 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from batprotocol.errors import ClusterError
+from batprotocol.errors import InputError, hint, shown
 from batprotocol.files import reason_of
 
 __all__ = ["Description", "headers_of", "read_description"]
 
-MOST_BYTES: Final = 1_000_000
+MOST_BYTES: Final = 1 << 20
 """The greatest size of a description or of a file with a secret."""
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+FILES: Final = ("secret_file", "certificate", "key", "ca")
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
 
-class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Description(msgspec.Struct, frozen=True, kw_only=True):
     """An OAR cluster, with CiGri's words where CiGri has them.
 
     Args:
@@ -39,7 +40,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         header: the name of the header with the login. CiGri's `X_REMOTE_IDENT` does not pass web servers that refuse
             underscores.
         secret_file: a file with the password or token, which only its owner can read.
-        secret_env: the name of an environment variable with it.
+        secret_variable: the name of an environment variable with it.
         certificate: the file of the client's certificate, for `cert`.
         key: the file of its key, if it is another one.
         ca: the file of the authority that signed the server's certificate; None: the system's authorities.
@@ -55,7 +56,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     auth: Literal["none", "password", "cert", "jwt"] = "none"
     header: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,99}\Z")] = "X-REMOTE-IDENT"
     secret_file: str | None = None
-    secret_env: str | None = None
+    secret_variable: str | None = None
     certificate: str | None = None
     key: str | None = None
     ca: str | None = None
@@ -77,101 +78,110 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return {name.strip(): value.strip().strip("'\"") for name, equals, value in pairs if equals}
 
 
-def read_description(path: str, cluster: str = "") -> Description:
-    """Read the description of an OAR cluster.
-
-    Args:
-        path: the file, JSON.
-        cluster: the name of the cluster, for messages.
+def read_description(path: str | os.PathLike[str]) -> Description:
+    """Read the description of a cluster with `type = "oar"`. Names of files in it are relative to its folder.
 
     Raises:
-        ClusterError: it cannot be read, or describes no cluster.
+        InputError: it cannot be used; the error has the file and the key.
     """
-    text = _read(path, cluster)
+    file = os.fspath(path)
     try:
-        found = msgspec.json.decode(text, type=Description)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise ClusterError(f"{path} does not describe an OAR cluster: {error}", cluster) from None
-    wrong = _wrong(found)
-    if wrong:
-        raise ClusterError(f"{path}: {wrong}", cluster)
-    return found
+        tables = msgspec.toml.decode(_read(file).decode())
+    except UnicodeDecodeError:
+        raise InputError("expected a text in UTF-8, got other bytes", file=file) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InputError(f"expected TOML: {error}", file=file) from None
+    try:
+        return _description(tables, os.path.dirname(os.path.abspath(file)))
+    except InputError as error:
+        raise InputError(error.reason, error.path, file=file) from None
 
 
-def _wrong(found: Description) -> str:
-    """What is wrong with a description, or the empty text."""
+def _description(tables: dict[str, Any], beside: str) -> Description:
+    known = Description.__struct_fields__
+    kind = tables.pop("type", None)
+    if kind != "oar":
+        raise InputError(f'expected "oar", got {shown(kind)}', "type")
+    for key in tables:
+        if key not in known:
+            raise InputError(f"there is no key {shown(key)}{hint(key, known)}")
+    if "url" not in tables:
+        raise InputError(f"expected a key 'url' with {ADDRESS}")
+    try:
+        found = msgspec.convert(tables, Description)
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$.")
+        raise InputError(f"{reason[:1].lower()}{reason[1:]}", place.strip("`")) from None
+    _check(found)
+    files = {name: os.path.join(beside, os.path.expanduser(each)) for name in FILES if (each := getattr(found, name))}
+    return msgspec.structs.replace(found, **files)
+
+
+ADDRESS: Final = "the address of the API, such as https://oar.example.org/oarapi"
+
+
+def _check(found: Description) -> None:
+    """Check the values together. No message has the address, as it may have a password."""
     try:
         parts = urlsplit(found.url)
-        port_is_wrong = parts.port == 0
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
-        return "expected an address of the API such as https://oar.example.org/oarapi in 'url'"
-    if parts.scheme not in ("http", "https") or not parts.hostname or port_is_wrong or parts.query or parts.fragment:
-        return (
-            f"expected an address of the API such as https://oar.example.org/oarapi in 'url', got {found.url[:200]!r}"
-        )
+        usable = False
+    if not (usable and found.url.isascii() and found.url.isprintable()) or set(found.url) & set(" ?#"):
+        raise InputError(f"expected {ADDRESS}", "url")
     if "@" in parts.netloc:
-        return "'url' has a password: write it into a file and name that in 'secret_file'"
-    if not (found.url.isascii() and found.url.isprintable()) or " " in found.url:
-        return f"expected an address of printable ASCII characters in 'url', got {found.url[:200]!r}"
+        raise InputError("expected no password: write it into a file, and its name into 'secret_file'", "url")
     if not (found.user.isascii() and found.user.isprintable()):
-        return f"expected a login in 'user', got {found.user[:100]!r}"
+        raise InputError(f"expected a login, got {shown(found.user)}", "user")
     needs_secret = found.auth in ("password", "jwt")
-    if needs_secret and (found.secret_file is None) == (found.secret_env is None):
-        return f"'auth' is {found.auth!r}: give one of 'secret_file' and 'secret_env'"
+    if needs_secret and (found.secret_file is None) == (found.secret_variable is None):
+        raise InputError(f"with {found.auth!r}, expected one of 'secret_file' and 'secret_variable'", "auth")
     if needs_secret and parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        return f"'auth' is {found.auth!r}, and anybody can read it on the way: use an address with https"
+        raise InputError(f"with {found.auth!r}, expected an address with https, as others can read the secret", "url")
     if found.auth == "cert" and (found.certificate is None or parts.scheme != "https"):
-        return "'auth' is 'cert': give 'certificate' and an address with https"
-    return ""
+        raise InputError("with 'cert', expected a 'certificate' and an address with https", "auth")
 
 
-def headers_of(description: Description, cluster: str = "") -> tuple[dict[str, str], str]:
+def headers_of(description: Description) -> tuple[dict[str, str], str]:
     """The headers that authenticate each request, and the secret in them, which no message may have.
 
     Raises:
-        ClusterError: the secret cannot be read.
+        InputError: the secret cannot be read.
     """
     headers = {description.header: description.user} if description.user else {}
     if description.auth not in ("password", "jwt"):
         return headers, ""
-    secret = _secret(description, cluster)
+    secret = _secret(description)
     if description.auth == "jwt":
         return {**headers, "Authorization": f"Bearer {secret}"}, secret
     pair = base64.b64encode(f"{description.user}:{secret}".encode()).decode()
     return {**headers, "Authorization": f"Basic {pair}"}, secret
 
 
-def _secret(description: Description, cluster: str) -> str:
-    if description.secret_env is not None:
-        where = f"the environment variable {description.secret_env}"
-        found = os.environ.get(description.secret_env, "")
+def _secret(description: Description) -> str:
+    if description.secret_variable is not None:
+        where = f"the environment variable {description.secret_variable}"
+        found = os.environ.get(description.secret_variable, "")
     else:
-        path = os.path.expanduser(description.secret_file or "")
-        where = path
-        found = _private(path, cluster).rstrip("\r\n")
-    if not found or not found.isprintable():
-        raise ClusterError(f"expected a password or token of one line in {where}", cluster)
-    if description.auth == "jwt" and not found.isascii():
-        raise ClusterError(f"expected a token of ASCII characters in {where}", cluster)
+        where = description.secret_file or ""
+        text = _read(where)
+        if stat.S_IMODE(os.stat(where).st_mode) & 0o077:
+            raise InputError("others can read the secret: run chmod 600 on the file", file=where)
+        found = text.decode("utf-8", "replace").rstrip("\r\n")
+    if not found.isprintable() or not found or (description.auth == "jwt" and not found.isascii()):
+        raise InputError(f"expected a password or token of one line in {where}")
     return found
 
 
-def _private(path: str, cluster: str) -> str:
-    """The text of a file that only its owner can read."""
-    text = _read(path, cluster)
-    if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-        raise ClusterError(f"others can read {path}: run chmod 600 on it", cluster)
-    return text.decode("utf-8", "replace")
-
-
-def _read(path: str, cluster: str) -> bytes:
+def _read(file: str) -> bytes:
     try:
-        if not Path(path).is_file():  # a device or a pipe would never end
+        if not Path(file).is_file():  # a device or a pipe would never end
             raise FileNotFoundError(2, "no such file")
-        with open(path, "rb") as file:
-            text = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ClusterError(f"{path}: {reason_of(error)}", cluster) from None
+        with open(file, "rb") as opened:
+            text = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise InputError(f"it cannot be read: {reason}", file=file) from None
     if len(text) > MOST_BYTES:
-        raise ClusterError(f"{path} is greater than {MOST_BYTES} bytes", cluster)
+        raise InputError(f"expected at most {MOST_BYTES} bytes", file=file)
     return text

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from batprotocol.campaigns.managers.oar.description import Description, headers_of
 from batprotocol.campaigns.model.record import Record
-from batprotocol.errors import ClusterError
+from batprotocol.errors import ClusterError, InputError
 
 __all__ = ["Answer", "Api", "Unanswered"]
 
@@ -57,13 +57,13 @@ class Api:
         cluster: the name of the cluster, for messages.
 
     Raises:
-        ClusterError: the secret or the certificates cannot be read.
+        InputError: the secret or the certificates cannot be read.
     """
 
     def __init__(self, description: Description, cluster: str = "") -> None:
         self._description = description
         self._cluster = cluster
-        self._headers, self._secret = headers_of(description, cluster)
+        self._headers, self._secret = headers_of(description)
         self._base = urlsplit(description.url)
         self._tls = self._context() if self._base.scheme == "https" else None
 
@@ -142,7 +142,7 @@ class Api:
                 context.load_cert_chain(given.certificate, given.key)
         except (OSError, ValueError) as error:
             files = " and ".join(each for each in (given.ca, given.certificate, given.key) if each)
-            raise ClusterError(f"cannot use {files}: {error}", self._cluster) from None
+            raise InputError(f"cannot use {files}: {error}") from None
         return context
 
 

@@ -43,7 +43,7 @@ from batprotocol.campaigns.managers.oar.requests import (
     submission,
 )
 from batprotocol.campaigns.model import JobState, Observation, RemoteEvent, RemoteJob
-from batprotocol.errors import ClusterError
+from batprotocol.errors import ClusterError, InputError
 
 __all__ = ["OarCluster"]
 
@@ -88,8 +88,11 @@ class OarCluster:
         self.name = name
         self._path = path
         self._mark = mark
-        self._description = read_description(path, name)
-        self._api = Api(self._description, name)
+        try:
+            self._description = read_description(path)
+            self._api = Api(self._description, name)
+        except InputError as error:
+            raise ClusterError(str(error), name) from None
         self._known = Known(Path(f"{path}.{mark}.jobs"), name)
         self._adopts = self._known.is_new  # whether jobs that are not known may be ours
         self._dropped: set[int] = set()  # those that it has forgotten meanwhile

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from crashing import judge, run_and_kill, submit
+from oar_jobs import described
 from oar_server import OarServer
 
 from batprotocol.campaigns.managers import Request
@@ -21,25 +20,11 @@ from batprotocol.errors import ClusterError
 WITHOUT_ENGINE = True
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[OarServer]:
-    (tmp_path / "home").mkdir()
-    found = OarServer(tmp_path / "home")
-    yield found
-    found.close()
-    assert found.complaints == []
-
-
-def described(server: OarServer, folder: Path, timeout: float) -> str:
-    path = folder / "oar.json"
-    path.write_text(json.dumps({"url": server.url, "user": "alice", "timeout": timeout, "period": 0.001}))
-    return str(path)
-
-
 def test_a_campaign_while_the_loop_is_killed(server: OarServer, tmp_path: Path) -> None:
     url = str(tmp_path / "grid.db")
     store = Store(url)
-    campaign = submit(store, [Where(name="luke", batch="oar", address=described(server, tmp_path, 60))], 24, tmp_path)
+    address = described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=60, period=0.001)
+    campaign = submit(store, [Where(name="luke", batch="oar", address=address)], 24, tmp_path)
 
     def halfway() -> None:
         server.faults += [("POST jobs$", "lost"), ("GET jobs/details", "html"), ("POST .*resumptions", "500")]
@@ -52,7 +37,7 @@ def test_a_campaign_while_the_loop_is_killed(server: OarServer, tmp_path: Path) 
 
 @pytest.mark.parametrize("fault", ["slow", "drip"])
 def test_an_answer_that_takes_too_long(server: OarServer, tmp_path: Path, fault: str) -> None:
-    cluster = OarCluster("luke", described(server, tmp_path, 0.5), "m")
+    cluster = OarCluster("luke", described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=0.5), "m")
     server.faults.append(("GET resources/full", fault))
     began = time.monotonic()
     with pytest.raises(ClusterError, match=r"within 0\.5 s"):
@@ -62,9 +47,11 @@ def test_an_answer_that_takes_too_long(server: OarServer, tmp_path: Path, fault:
 
 def test_a_submission_that_takes_too_long_runs_once(server: OarServer, tmp_path: Path) -> None:
     server.faults.append(("POST jobs$", "slow"))
-    cluster = OarCluster("luke", described(server, tmp_path, 0.5), "m")
+    cluster = OarCluster("luke", described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=0.5), "m")
     with pytest.raises(ClusterError):
         cluster.submit([Request(job=1, command="true")])
-    again = OarCluster("luke", described(server, tmp_path, 60), "m")
+    again = OarCluster(
+        "luke", described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=60, period=0.001), "m"
+    )
     again.submit([Request(job=1, command="true")])
     assert [job.state for job in again.look().jobs] == [JobState.SUBMITTED]
