@@ -1,7 +1,7 @@
 """Resource managers, which run the jobs of campaigns on clusters.
 
 `interface` defines them. `local` runs processes on this machine. `dask` uses the workers of a Dask scheduler, and sends
-the code of `dask_remote` to them. `opening` opens the resource manager of a cluster, and `asking` asks all clusters in
+the code of `dask_remote` to them. `oar` asks OAR's REST API. `opening` opens the resource manager of a cluster, and `asking` asks all clusters in
 parallel. Simulated clusters are in `simulation`.
 """
 
