@@ -8,7 +8,8 @@ from typing import Final
 from batprotocol.campaigns.managers.dask import DaskCluster
 from batprotocol.campaigns.managers.interface import ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
-from batprotocol.errors import ClusterError
+from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
+from batprotocol.errors import ClusterError, InputError
 
 __all__ = ["MANAGERS", "open_manager"]
 
@@ -21,6 +22,14 @@ def _dask(name: str, address: str, resources: int | None, mark: str) -> Resource
     return DaskCluster(name, address, mark)
 
 
+def _slurm(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    try:
+        description = read_description(address)
+    except InputError as error:
+        raise ClusterError(str(error), name) from None
+    return SlurmCluster(name, description, mark)
+
+
 def _oar(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
     from batprotocol.campaigns.managers.oar import OarCluster  # it takes a while: TLS
 
@@ -30,9 +39,10 @@ def _oar(name: str, address: str, resources: int | None, mark: str) -> ResourceM
 MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManager]]] = {
     "local": _local,
     "dask": _dask,
+    "slurm": _slurm,
     "oar": _oar,
 }
-"""The functions that open resource managers, by their names: `local` processes, `dask`, `oar`."""
+"""The functions that open resource managers, by their names: `local` processes, `dask`, `slurm`, `oar`."""
 
 
 def open_manager(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:

@@ -204,11 +204,19 @@ def output(context: click.Context, /, **options: Any) -> None:
 @click.option(
     "-u", "--usage", "level", flag_value="usage", help="Print how many of their resources were free, and when."
 )
-@click.option("--add", metavar="NAME", help="Add or change a cluster, with --local or --dask.")
+@click.option("--types", is_flag=True, help="Print what each type of clusters can and cannot do.")
+@click.option("--add", metavar="NAME", help="Add or change a cluster, with --local, --dask or --file.")
 @click.option(
     "--local", metavar="FOLDER", type=_path, help="With --add: processes on this machine, with their files in FOLDER."
 )
 @click.option("--dask", metavar="ADDRESS", help="With --add: the workers of the Dask scheduler at tcp://HOST:PORT.")
+@click.option(
+    "--file",
+    metavar="FILE",
+    type=_path,
+    shell_complete=complete_file,
+    help="With --add: the cluster that this file describes, such as one of Slurm, in TOML.",
+)
 @click.option("--resources", metavar="N", type=click.IntRange(min=1), help="With --local: how many jobs run at a time.")
 @click.option(
     "--power",
@@ -228,13 +236,14 @@ def clusters(context: click.Context, /, **options: Any) -> None:
     Examples:
       batproto grid clusters --add here --local here.cluster --resources 4
       batproto grid clusters --add far --dask tcp://far.example.org:8786
+      batproto grid clusters --add site --file site.toml
       batproto grid clusters -u
     """
     from batprotocol.cli.grid import requests as work
 
-    places = sum(options[name] is not None for name in ("local", "dask"))
+    places = sum(options[name] is not None for name in ("local", "dask", "file"))
     if (options["add"] is None and places) or (options["add"] is not None and places != 1):
-        raise click.UsageError("give --add with one of --local and --dask", context)
+        raise click.UsageError("give --add with one of --local, --dask and --file", context)
     context.exit(work.clusters(context.obj[0], **options))
 
 

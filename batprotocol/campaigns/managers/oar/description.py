@@ -43,7 +43,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
         secret_variable: the name of an environment variable with it.
         certificate: the file of the client's certificate, for `cert`.
         key: the file of its key, if it is another one.
-        ca: the file of the authority that signed the server's certificate; None: the system's authorities.
+        ca: the file of the authority that signed the server's certificate; without it, the system's authorities.
         queue: the queue of the jobs; empty: OAR's default.
         properties: the resources to use, as CiGri writes them: `cluster = 'luke' and mem = 64`; empty: all.
         resource_unit: the property that counts as one resource, such as `core`.

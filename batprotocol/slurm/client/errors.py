@@ -1,0 +1,61 @@
+"""The errors of Slurm and of the programs that reach it, each as one sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from batprotocol.errors import ProtocolError, printable
+
+__all__ = ["SlurmAway", "SlurmError", "SlurmLimit", "error_of"]
+
+LONGEST: Final = 500
+"""How many characters of a message are kept."""
+
+
+class SlurmError(ProtocolError):
+    """Slurm has refused a request, or its answer cannot be read.
+
+    Attributes:
+        reason: the reason, as one sentence.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class SlurmAway(SlurmError):
+    """Nobody answers now: slurmctld, slurmrestd, or their host. The request may have been carried out."""
+
+
+class SlurmLimit(SlurmError):
+    """A limit on the number of jobs is reached: Slurm may accept the request later."""
+
+
+_AWAY: Final = re.compile(
+    r"unable to contact slurm controller|connect failure|connection refused|socket timed out|zero bytes were|"
+    r"timed? ?out|not responding|unexpected message rec|primary controller|communication (?:connection )?failure|"
+    r"unable to connect|insane message|in standby mode|lost connection|no route to host|broken pipe|"
+    r"connection (?:closed|reset)|could not resolve|host key verification|permission denied \(",
+    re.I,
+)
+_LIMIT: Final = re.compile(
+    r"job violates accounting/qos policy|maxsubmit|submit ?limit|temporarily unable to accept|"
+    r"resource temporarily unavailable|too many",
+    re.I,
+)
+
+
+def error_of(printed: str, program: str) -> SlurmError:
+    """The error that a program of Slurm has printed.
+
+    >>> error_of("sbatch: error: Batch job submission failed: Invalid qos specification\\n", "sbatch")
+    SlurmError('sbatch: Batch job submission failed: Invalid qos specification')
+    """
+    lines = [line.strip() for line in printed[-20 * LONGEST :].splitlines() if line.strip()]
+    line = lines[-1] if lines else "it failed and printed nothing"
+    for prefix in (f"{program}: ", "fatal: ", "error: "):
+        line = line.removeprefix(prefix)
+    kind = SlurmAway if _AWAY.search(printed) else SlurmLimit if _LIMIT.search(printed) else SlurmError
+    return kind(f"{program}: {printable(line)[:LONGEST]}")
