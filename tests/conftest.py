@@ -60,6 +60,7 @@ LONG = (
     "campaigns/test_dask.py",
     "campaigns/test_grid_commands.py",
     "campaigns/oar/test_oar_campaigns.py",
+    "campaigns/test_psij.py",
     "campaigns/test_simulation.py",
     "campaigns/test_store_users.py",
     "capture/test_timeline_files.py",

@@ -42,6 +42,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "older-json": older.json_events,
     "older-text": older.text_events,
     "policies": catalogues.policies,
+    "psij-keys": campaigns.psij_keys,
     "published-logs": catalogues.published_logs,
     "python": api.python,
     "outages": catalogues.outages,

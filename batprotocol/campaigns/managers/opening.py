@@ -8,6 +8,7 @@ from typing import Final
 from batprotocol.campaigns.managers.dask import DaskCluster
 from batprotocol.campaigns.managers.interface import ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
+from batprotocol.campaigns.managers.psij import PsijCluster
 from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
 from batprotocol.errors import ClusterError, InputError
 
@@ -36,13 +37,18 @@ def _oar(name: str, address: str, resources: int | None, mark: str) -> ResourceM
     return OarCluster(name, address, mark)
 
 
+def _psij(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    return PsijCluster(name, address, mark)
+
+
 MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManager]]] = {
     "local": _local,
     "dask": _dask,
     "slurm": _slurm,
     "oar": _oar,
+    "psij": _psij,
 }
-"""The functions that open resource managers, by their names: `local` processes, `dask`, `slurm`, `oar`."""
+"""The functions that open resource managers, by their names."""
 
 
 def open_manager(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:
