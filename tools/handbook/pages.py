@@ -43,6 +43,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "older-text": older.text_events,
     "policies": catalogues.policies,
     "psij-keys": campaigns.psij_keys,
+    "power": catalogues.power,
     "published-logs": catalogues.published_logs,
     "python": api.python,
     "outages": catalogues.outages,
