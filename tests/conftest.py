@@ -62,6 +62,7 @@ LONG = (
     "campaigns/oar/test_oar_campaigns.py",
     "campaigns/test_psij.py",
     "campaigns/test_simulation.py",
+    "campaigns/test_slurm_cluster.py",
     "campaigns/test_store_users.py",
     "capture/test_timeline_files.py",
     "capture/test_timeline_page.py",

@@ -32,6 +32,7 @@ CONF = [
     "PreemptMode=REQUEUE",
     "KillWait=5",
     "SlurmdTimeout=10",
+    "UnkillableStepTimeout=600",
     "SchedulerParameters=bf_interval=1,bf_resolution=1,sched_interval=1,batch_sched_delay=0,sched_min_interval=100000",
 ]
 PARTITIONS = [

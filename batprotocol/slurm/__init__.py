@@ -1,1 +1,4 @@
-"""Slurm, as other packages use it: its commands and REST API. It must not know what jobs are for."""
+"""Slurm: a client of a real one, which calls its commands or slurmrestd.
+
+This package must not know schedulers, simulations, logs and campaigns.
+"""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from crashing import PROGRAM
 from slurms import RunningSlurm, running_slurm
 
 from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, TaskState
@@ -22,10 +21,20 @@ from batprotocol.campaigns.store import Store, Where
 WITHOUT_ENGINE = True
 
 NODES, CORES = 16, 4
-TASKS, LONGEST = 2000, 12.0
+TASKS, LONGEST = 2000, 30.0
 """The tasks, and how many seconds the longest of them sleeps: they are drawn evenly from 0."""
 
 LOOP_KILLS, CONTROLLER_KILLS, LOST_NODES = 10, 3, 10
+
+
+PROGRAM = """
+import sys
+from batprotocol.campaigns.model import Settings
+from batprotocol.campaigns.running import run_campaigns
+from batprotocol.campaigns.store import Store
+run_campaigns(Store(sys.argv[1]), Settings(order_flood_rate=0.25), cycle_seconds=2.0, until_idle=True)
+"""
+"""The loop. Some jobs always wait in Slurm, as it takes a second to start one."""
 
 
 class Ordinary(NamedTuple):
@@ -152,7 +161,7 @@ def deaths(slurm: RunningSlurm, folder: Path, length: float) -> None:
     loop: subprocess.Popen[str] | None = None
     while True:
         if loop is None:
-            words = [sys.executable, "-c", PROGRAM, str(folder / "grid.db"), "2"]
+            words = [sys.executable, "-c", PROGRAM, str(folder / "grid.db")]
             loop = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         if loop.poll() is not None:
             assert loop.returncode == 0, loop.communicate()[1]

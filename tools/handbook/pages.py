@@ -35,6 +35,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "fast-routes": fast.routes,
     "grid-settings": campaigns.settings,
     "jdl-keys": campaigns.keys,
+    "slurm-keys": campaigns.slurm_keys,
     "oar-keys": campaigns.oar_keys,
     "command": commands.command,
     "commands": commands.commands,

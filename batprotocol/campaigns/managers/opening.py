@@ -12,7 +12,7 @@ from batprotocol.campaigns.managers.psij import PsijCluster
 from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
 from batprotocol.errors import ClusterError, InputError
 
-__all__ = ["MANAGERS", "open_manager"]
+__all__ = ["MANAGERS", "open_manager", "size_of"]
 
 
 def _local(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
@@ -67,3 +67,21 @@ def open_manager(name: str, batch: str, address: str, resources: int | None, mar
     if batch not in MANAGERS:
         raise ClusterError(f"expected a resource manager of {' or '.join(MANAGERS)}, got {batch!r}", name)
     return MANAGERS[batch](name, address, resources, mark)
+
+
+def size_of(name: str, batch: str, address: str, resources: int | None, mark: str) -> int:
+    """How many resources a cluster has now: it is asked, unless `resources` has the number. The arguments are the same.
+
+    Raises:
+        ClusterError: it cannot be reached, or it has no resources now.
+    """
+    if resources is not None:
+        return resources
+    manager = open_manager(name, batch, address, resources, mark)
+    try:
+        found = manager.look().max
+    finally:
+        manager.close()
+    if found < 1:
+        raise ClusterError("it has no resources now", name)
+    return found

@@ -116,7 +116,7 @@ def read_limits(config: str, partition: str | None) -> Limits:
 
 
 def read_minutes(text: str) -> int | None:
-    """A time in Slurm's notation, in whole minutes, rounded down; None if it is no time, such as UNLIMITED.
+    """A time in Slurm's notation, in whole minutes, rounded down; None for other texts, such as UNLIMITED.
 
     >>> read_minutes("1-02:00:00"), read_minutes("90"), read_minutes("00:01:30"), read_minutes("UNLIMITED")
     (1560, 90, 1, None)

@@ -1,4 +1,4 @@
-"""What Slurm reports and accepts, as values: jobs, nodes, limits, and batches of jobs to submit."""
+"""Values that Slurm reports and accepts: jobs, nodes, limits, and batches of jobs to submit."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SlurmNode(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a Slurm allows.
+    """The limits of a Slurm.
 
     Attributes:
         array_size: the indices of arrays are less than this.
@@ -138,7 +138,7 @@ class SlurmClient(Protocol):
         """The nodes of a partition; "": of all partitions."""
 
     def limits(self, partition: str) -> Limits:
-        """What it allows."""
+        """Its limits, and those of a partition."""
 
     def submit(self, batch: Batch) -> str:
         """Submit an array; return its id."""

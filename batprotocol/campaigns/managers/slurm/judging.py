@@ -32,7 +32,7 @@ OUT_OF_MEMORY: Final = 9
 """The status of a job that took too much memory: that of SIGKILL."""
 
 TIMEOUT_STATUSES: Final = (124, 137, 143)
-"""What `timeout` exits with when it has killed a command, or is killed with it."""
+"""The statuses of `timeout` when it has killed a command, or is killed with it."""
 
 SIGNALLED: Final = ("137", "143")
 """The statuses of a command that Slurm may have killed, with all processes of its job: by SIGKILL or SIGTERM."""
@@ -42,7 +42,7 @@ _SECONDS: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 
 
 class _Known(NamedTuple):
-    """What the logs have about a job: times, the node, and how it ended, in the words of the logs."""
+    """The records of a job: times, the node, and how it ended, in the words of the logs."""
 
     began: float | None = None
     node: str | None = None

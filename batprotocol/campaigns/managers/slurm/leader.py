@@ -24,7 +24,7 @@ lead() {
     batch=%(batch)s output=%(output)s resources=%(resources)d whole=%(whole)s
     element=${SLURM_ARRAY_TASK_ID:-0} node=${SLURMD_NODENAME:-$(hostname)}
     log=$batch/log.$element nodes=$batch/nodes.$element
-    number= task= signalled= stopped=
+    number= task= signalled= stopped= over=
     cd "$batch" 2>/dev/null || exit 0 # nobody wants these tasks any more
 
     note() { printf '%%s\n' "$*" >>"$log"; }
@@ -48,7 +48,7 @@ lead() {
         [ -z "$stopped" ] || return 0
         mkdir "claims/$number" 2>/dev/null || return 0
         out=$output/$number.stdout errors=$output/$number.stderr
-        note "begin $number $(now) $node"
+        note "begin $number ${over:-$(now)} $node"
         if [ "$failed" != 0 ]; then
             cp "prologue.$element" "$errors"
             note "end $number $(now) $failed"
@@ -61,7 +61,8 @@ lead() {
         (
             trap - TERM USR1
             cd "$directory" || exit 126
-            exec env "$@" timeout -k %(grace)d "$seconds" $CIGRI_RUN_IN sh -c "$command"
+            [ "$#" = 0 ] || export "$@"
+            exec timeout -k %(grace)d "$seconds" $CIGRI_RUN_IN sh -c "$command"
         ) </dev/null >"$out" 2>"$errors" &
         task=$!
         [ -z "$stopped" ] || kill -TERM "$task" 2>/dev/null
@@ -81,8 +82,13 @@ lead() {
         esac
         kill -KILL -- "-$task" 2>/dev/null # what it has left running
         task=
-        [ -s "$out" ] || rm -f "$out"
-        [ -s "$errors" ] || rm -f "$errors"
+        if [ -s "$out" ]; then
+            [ -s "$errors" ] || rm -f "$errors"
+        elif [ -s "$errors" ]; then
+            rm -f "$out"
+        else
+            rm -f "$out" "$errors"
+        fi
         word=end
         if [ "$status" != 0 ] && [ -e "claims/$number/kill" ]; then
             status=killed

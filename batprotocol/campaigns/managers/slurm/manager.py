@@ -194,7 +194,7 @@ class SlurmCluster:
             self._send(batch.name, about, numbers)
 
     def _send(self, name: str, about: About, numbers: Sequence[int]) -> None:
-        """Submit a batch that is written. If Slurm refuses it for ever, its jobs have ended."""
+        """Submit a batch that is written. If Slurm refuses it, its jobs have ended."""
         said = self._description
         prologue = f"{self._folder.batch(name)}/prologue" if self._prologue.strip() else ""
         script = script_of(
@@ -325,24 +325,28 @@ class SlurmCluster:
     ) -> tuple[int, int]:
         """How many resources there are, and how many are free."""
         usable = [node for node in nodes if node.usable]
+        ready = [node for node in usable if node.state != "completing"]  # Slurm starts nothing there before it is over
         if self._whole_nodes:
             most = len(usable)
-            free = sum(node.idle == node.total for node in usable)
+            free = sum(node.idle == node.total for node in ready)
         else:
             most = sum(node.total // self._description.cores for node in usable)
-            free = sum(node.idle // self._description.cores for node in usable)
+            free = sum(node.idle // self._description.cores for node in ready)
+        waiting = self._weight(batches, queue, waiting=True)
+        free = max(0, free - waiting)  # they start within a second or two
         limit = self._description.resources
         if limit is not None:
-            ours = sum(
-                batches[name].about.weight
-                for name, elements in queue.items()
-                if name in batches
-                for rows in elements.values()
-                for row in rows
-                if not row.has_ended and not row.waits
-            )
-            most, free = min(most, limit), max(0, min(free, limit - ours))
+            running = self._weight(batches, queue, waiting=False)
+            most, free = min(most, limit), max(0, min(free, limit - running - waiting))
         return most, free
+
+    def _weight(self, batches: Mapping[str, BatchState], queue: Queue, *, waiting: bool) -> int:
+        """How many resources its own jobs in the queue have, or wait for."""
+        total = 0
+        for name, batch in batches.items():
+            rows = (each for index in batch.jobs for each in rows_of(queue.get(name, {}), index))
+            total += batch.about.weight * sum(not row.has_ended and row.waits is waiting for row in rows)
+        return total
 
     def _patience(self, name: str, now: float) -> Callable[[int], bool]:
         """Whether the records of an element have been missing for too long."""
