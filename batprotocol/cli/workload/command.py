@@ -25,7 +25,7 @@ _OVERVIEW = {
         "outages": "Make events of hosts of a published trace of failures.",
     },
     "Electricity": {
-        "trace": "Describe a trace of carbon intensities or prices, or write it as events.",
+        "trace": "Describe carbon intensities or prices, or write them as events.",
     },
 }
 
