@@ -92,6 +92,7 @@ LONG = (
     "legacy/test_ages.py",
     "legacy/test_bridge.py",
     "studies/test_on_dask.py",
+    "studies/test_on_slurm.py",
     "studies/test_study_command.py",
     "testing/test_strategies.py",
     "whatif/test_page.py",
