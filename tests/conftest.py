@@ -63,6 +63,7 @@ LONG = (
     "campaigns/test_psij.py",
     "campaigns/test_simulation.py",
     "campaigns/test_slurm_cluster.py",
+    "campaigns/test_slurm_leader.py",
     "campaigns/test_store_users.py",
     "capture/test_timeline_files.py",
     "capture/test_timeline_page.py",

@@ -47,6 +47,7 @@ PROGRAMS: Final = {
     "slurmctld": _Program("slurmctld", ("/usr/sbin",)),
     "slurmd": _Program("slurmd", ("/usr/sbin",)),
     "slurmdbd": _Program("slurmdbd", ("/usr/sbin",)),
+    "auth_jwt.so": _Program("slurm-wlm-jwt-plugin", ("/usr/lib/*/slurm-wlm",)),
     "slurmrestd": _Program("slurmrestd", ("/usr/sbin",)),
     "ssh": _Program("openssh-client"),
     "sshd": _Program("openssh-server", ("/usr/sbin",)),

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 from servers import find
@@ -25,7 +27,10 @@ from slurming.situations import Situation
 
 __all__ = ["NEEDED", "RunningSlurm", "free_ports", "running_slurm", "slurmrestd"]
 
-NEEDED = ("sbatch", "slurmctld", "slurmd")
+SBATCH: Final = "sbatch"
+SLURMCTLD: Final = "slurmctld"
+SLURMD: Final = "slurmd"
+NEEDED: Final = (SBATCH, SLURMCTLD, SLURMD)
 
 CONF = [
     "PreemptType=preempt/partition_prio",
@@ -54,14 +59,18 @@ class RunningSlurm(Cluster):
                 found.append(process.pid)
         return found
 
+    def sbatch(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Submit a job without this library."""
+        return self.command(SBATCH, *words, "-o/dev/null")
+
     def kill_controller(self) -> None:
-        for pid in self.pids("slurmctld"):
+        for pid in self.pids(SLURMCTLD):
             os.kill(pid, signal.SIGKILL)
-        self.until(lambda: not self.pids("slurmctld"), 10)
+        self.until(lambda: not self.pids(SLURMCTLD), 10)
 
     def start_controller(self) -> None:
         """It goes on with the state that the one before has left."""
-        self.daemon(self.folder / "slurmctld", "-D")
+        self.daemon(self.folder / SLURMCTLD, "-D")
 
     def restart_controller(self) -> None:
         self.kill_controller()
@@ -71,12 +80,12 @@ class RunningSlurm(Cluster):
         """A node dies, with all that runs on it. Slurm finds out by itself."""
         tasks = [pid for pid in self._own() if f"SLURMD_NODENAME={node}" in _variables(pid)]
         steps = {parent for pid in tasks if "slurmstepd" in _command(parent := _parent(pid))}
-        for pid in [*self.pids("slurmd", node), *steps, *tasks]:
+        for pid in [*self.pids(SLURMD, node), *steps, *tasks]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def bring_back(self, node: str) -> None:
-        self.daemon(self.folder / "slurmd", "-D", "-d", str(self.folder / "slurmstepd"), "-N", node)
+        self.daemon(self.folder / SLURMD, "-D", "-d", str(self.folder / "slurmstepd"), "-N", node)
 
 
 def _variables(pid: int) -> list[str]:
@@ -115,26 +124,33 @@ def running_slurm(nodes: int = 4, cores: int = 4, more: tuple[str, ...] = ()) ->
 
 
 @contextmanager
-def slurmrestd(slurm: RunningSlurm, folder: Path) -> Iterator[str]:
-    """A slurmrestd on a Unix socket; its address. It runs as `nobody`, as it refuses to run as root."""
+def slurmrestd(slurm: RunningSlurm, folder: Path, *, tokens: bool = False) -> Iterator[str]:
+    """A slurmrestd on a Unix socket, or one on a port that wants tokens; its address.
+
+    It runs as `nobody`, as it refuses to run as root.
+    """
     slurm.folder.chmod(0o755)
     for each in (folder, *folder.parents):
         if each.stat().st_uid == os.getuid() and each != Path("/"):
             each.chmod(each.stat().st_mode | 0o711)
     folder.chmod(0o777)
-    words = [
-        find("slurmrestd"),
-        "-a",
-        "rest_auth/local",
-        "-s",
-        "openapi/v0.0.37,openapi/v0.0.38",
-        f"unix:{folder}/rest",
-    ]
-    who = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
-    server = subprocess.Popen(words, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": "/"}, **who)  # type: ignore[call-overload]
+    port = free_ports(1)[0]
+    place = f"127.0.0.1:{port}" if tokens else f"unix:{folder}/rest"
+    how = "rest_auth/jwt" if tokens else "rest_auth/local"
+    words = [find("slurmrestd"), "-a", how, "-s", "openapi/v0.0.37,openapi/v0.0.38", place]
+    if os.getuid() == 0:
+        words = [find("setpriv"), "--reuid=nobody", "--regid=nogroup", "--clear-groups", *words]
+    variables = {**os.environ, "HOME": "/", **({"SLURM_JWT": "daemon"} if tokens else {})}
+    server = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=variables)
     try:
-        assert slurm.until((folder / "rest").exists, 30)
-        yield f"unix:{folder}/rest"
+        assert slurm.until(lambda: _listens(port) if tokens else (folder / "rest").exists(), 30)
+        yield f"http://{place}" if tokens else place
     finally:
         server.kill()
         server.wait()
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False

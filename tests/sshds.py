@@ -19,8 +19,7 @@ __all__ = ["running_sshd"]
 @contextmanager
 def running_sshd(folder: Path) -> Iterator[Path]:
     """An sshd, which takes SLURM_CONF from its clients; the configuration of `ssh` in which it is the host `site`."""
-    sshd = find("sshd")
-    find("ssh")
+    sshd, ssh = find("sshd"), find("ssh")
     for name in ("host", "user"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
     (port,) = free_ports(1)
@@ -40,7 +39,7 @@ def running_sshd(folder: Path) -> Iterator[Path]:
     server = subprocess.Popen([sshd, "-D", "-f", folder / "sshd_config"], stderr=subprocess.DEVNULL)
     try:
         last = time.monotonic() + 30
-        while subprocess.run(["ssh", "-F", config, "site", "true"], capture_output=True, check=False).returncode:
+        while subprocess.run([ssh, "-F", config, "site", "true"], capture_output=True, check=False).returncode:
             assert time.monotonic() < last, "sshd does not answer"
             time.sleep(0.1)
         yield config

@@ -21,7 +21,7 @@ from batprotocol.campaigns.store import Store, Where
 WITHOUT_ENGINE = True
 
 NODES, CORES = 16, 4
-TASKS, LONGEST = 2000, 30.0
+TASKS, LONGEST = 2000, 24.0
 """The tasks, and how many seconds the longest of them sleeps: they are drawn evenly from 0."""
 
 LOOP_KILLS, CONTROLLER_KILLS, LOST_NODES = 10, 3, 10
@@ -35,6 +35,9 @@ from batprotocol.campaigns.store import Store
 run_campaigns(Store(sys.argv[1]), Settings(order_flood_rate=0.25), cycle_seconds=2.0, until_idle=True)
 """
 """The loop. Some jobs always wait in Slurm, as it takes a second to start one."""
+
+
+UP = ("idle", "mixed", "allocated", "completing")
 
 
 class Ordinary(NamedTuple):
@@ -69,8 +72,8 @@ class Stream(threading.Thread):
         while not self.stopped.is_set():
             while waiting and waiting[0].at <= time.time() - began:
                 job = waiting.pop(0)
-                words = ["sbatch", "-p", "main", f"-n{job.cores}", "-t5", "-o/dev/null", "-Jordinary"]
-                done = self.slurm.command(*words, "--wrap", f"exec sleep {job.seconds:.1f}")
+                words = ["-p", "main", f"-n{job.cores}", "-t5", "-Jordinary"]
+                done = self.slurm.sbatch(*words, "--wrap", f"exec sleep {job.seconds:.1f}")
                 if done.returncode:  # slurmctld is away
                     waiting.insert(0, job)
                     break
@@ -78,7 +81,7 @@ class Stream(threading.Thread):
             self.stopped.wait(0.5)
 
     def _sample(self) -> None:
-        queue = self.slurm.command("squeue", "-h", "-t", "R,CG", "-o", "%P|%C")
+        queue = self.slurm.command("squeue", "-h", "-t", "R,CG", "-o", "%P%t|%C")
         nodes = self.slurm.command("sinfo", "-h", "-N", "-p", "idle", "-o", "%T|%C")
         if queue.returncode or nodes.returncode:
             return
@@ -87,8 +90,8 @@ class Stream(threading.Thread):
             partition, _, cores = line.partition("|")
             used[partition] += int(cores)
         rows = [line.partition("|") for line in nodes.stdout.split()]
-        up = sum(int(cores.split("/")[3]) for state, _, cores in rows if state in ("idle", "mixed", "allocated"))
-        self.samples.append((time.time(), up, used["main"], used["idle"]))
+        up = sum(int(cores.split("/")[3]) for state, _, cores in rows if state in UP)
+        self.samples.append((time.time(), up, used["mainR"] + used["mainCG"], used["idleR"]))
 
 
 def delays(slurm: RunningSlurm) -> list[int]:
@@ -134,7 +137,7 @@ def test_a_campaign_beside_ordinary_jobs(tmp_path: Path) -> None:
 def campaign(folder: Path) -> tuple[Store, int]:
     """A campaign whose tasks write their names when they begin and end."""
     (folder / "cluster.toml").write_text(f'type = "slurm"\nfolder = "{folder}/jobs"\npartition = "idle"\n')
-    (folder / "task.sh").write_text('echo "$1" >>begun\nsleep "$2"\necho "$1" >>ended\n')
+    (folder / "task.sh").write_text('echo "$1" >>begun\nsleep "$2" || exit\necho "$1" >>ended\n')
     (folder / "done").mkdir()
     drawn = random.Random(1)
     says = ClusterProperties(

@@ -20,6 +20,7 @@ from batprotocol.slurm.client import (
     SlurmError,
     SlurmJob,
     SlurmLimit,
+    SlurmRefusal,
     SlurmRest,
     SshRunner,
     read_token,
@@ -43,7 +44,7 @@ DATA = Path(__file__).parents[1] / "data" / "slurm_client"
 """What Slurm 22.05.8 has printed for one state of a cluster: by its commands, and by slurmrestd."""
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
-NAMES = st.from_regex(r"[a-zA-Z][a-zA-Z0-9_.-]{0,15}", fullmatch=True)
+NAMES = st.text("abcXYZ_09.-", min_size=1, max_size=8)
 NUMBERS = st.integers(1, 10**9)
 
 
@@ -165,7 +166,9 @@ def _json(body: bytes) -> Any:
     [
         ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", SlurmAway),
         ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", SlurmAway),
-        ("sbatch: error: Batch job submission failed: Invalid partition name specified", SlurmError),
+        ("sbatch: error: Batch job submission failed: Invalid partition name specified", SlurmRefusal),
+        ("sbatch: error: Batch job submission failed: Requested node configuration is not available", SlurmRefusal),
+        ("sbatch: error: Batch job submission failed: I/O error writing script/environment to file", SlurmError),
         ("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates", SlurmLimit),
         ("", SlurmError),
     ],
@@ -208,6 +211,8 @@ def test_a_command_that_fails_or_takes_too_long() -> None:
         runner.run(["sh", "-c", "echo it is wrong >&2; exit 1"], timeout=30)
     with pytest.raises(SlurmAway, match=r"^sleep: no answer within 0.1 s$"):
         runner.run(["sleep", "60"], timeout=0.1)
+    with pytest.raises(SlurmAway, match=r"^sh: it was killed by signal 9$"):
+        runner.run(["sh", "-c", "kill -9 $$"], timeout=30)
     with pytest.raises(SlurmError, match=r"^no-such-program: there is no such program on the PATH$"):
         runner.run(["no-such-program"], timeout=30)
     with pytest.raises(SlurmError, match=r"^true: it cannot be started"):

@@ -5,7 +5,7 @@ start commands. `commands` and `rest` are the two clients. The package must not 
 """
 
 from batprotocol.slurm.client.commands import SlurmCommands
-from batprotocol.slurm.client.errors import SlurmAway, SlurmError, SlurmLimit
+from batprotocol.slurm.client.errors import SlurmAway, SlurmError, SlurmLimit, SlurmRefusal
 from batprotocol.slurm.client.rest import SlurmRest, read_token
 from batprotocol.slurm.client.rows import Batch, Limits, SlurmClient, SlurmJob, SlurmNode
 from batprotocol.slurm.client.runners import LocalRunner, Runner, SshRunner, runner_of
@@ -22,6 +22,7 @@ __all__ = [
     "SlurmJob",
     "SlurmLimit",
     "SlurmNode",
+    "SlurmRefusal",
     "SlurmRest",
     "SshRunner",
     "read_token",

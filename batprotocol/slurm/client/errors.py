@@ -7,14 +7,14 @@ from typing import Final
 
 from batprotocol.errors import ProtocolError, printable
 
-__all__ = ["SlurmAway", "SlurmError", "SlurmLimit", "error_of"]
+__all__ = ["SlurmAway", "SlurmError", "SlurmLimit", "SlurmRefusal", "error_of"]
 
 LONGEST: Final = 500
 """How many characters of a message are kept."""
 
 
 class SlurmError(ProtocolError):
-    """Slurm has refused a request, or its answer cannot be read.
+    """A request has failed, or its answer cannot be read.
 
     Attributes:
         reason: the reason, as one sentence.
@@ -27,6 +27,10 @@ class SlurmError(ProtocolError):
 
 class SlurmAway(SlurmError):
     """Nobody answers now: slurmctld, slurmrestd, or their host. The request may have been carried out."""
+
+
+class SlurmRefusal(SlurmError):
+    """Slurm refuses the request: it would refuse it again."""
 
 
 class SlurmLimit(SlurmError):
@@ -45,17 +49,23 @@ _LIMIT: Final = re.compile(
     r"resource temporarily unavailable|too many",
     re.I,
 )
+_REFUSAL: Final = re.compile(
+    r"invalid|not available|not (?:permitted|allowed)|than permitted|denied|can ?not be satisfied|too long|"
+    r"unsupported|not supported|must specify",
+    re.I,
+)
+_KINDS: Final = ((_AWAY, SlurmAway), (_LIMIT, SlurmLimit), (_REFUSAL, SlurmRefusal))
 
 
 def error_of(printed: str, program: str) -> SlurmError:
     """The error that a program of Slurm has printed.
 
     >>> error_of("sbatch: error: Batch job submission failed: Invalid qos specification\\n", "sbatch")
-    SlurmError('sbatch: Batch job submission failed: Invalid qos specification')
+    SlurmRefusal('sbatch: Batch job submission failed: Invalid qos specification')
     """
     lines = [line.strip() for line in printed[-20 * LONGEST :].splitlines() if line.strip()]
     line = lines[-1] if lines else "it failed and printed nothing"
     for prefix in (f"{program}: ", "fatal: ", "error: "):
         line = line.removeprefix(prefix)
-    kind = SlurmAway if _AWAY.search(printed) else SlurmLimit if _LIMIT.search(printed) else SlurmError
+    kind = next((kind for pattern, kind in _KINDS if pattern.search(printed)), SlurmError)
     return kind(f"{program}: {printable(line)[:LONGEST]}")

@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -73,7 +73,7 @@ class SlurmRest:
 
     Args:
         address: `unix:/PATH`, or a URL, `http://HOST:PORT` or `https://HOST:PORT`.
-        token: the token of the user, or "".
+        token: the token of the user, or ""; or a function that returns it, called for each request, as tokens end.
         user: the name of the user; "": the one of this process.
         timeout: how many seconds a request may take. Questions are asked again until then while slurmctld is away.
 
@@ -81,7 +81,9 @@ class SlurmRest:
         InputError: the address has another form, or the token would be sent over http to another machine.
     """
 
-    def __init__(self, address: str, token: str = "", user: str = "", timeout: float = 30.0) -> None:
+    def __init__(
+        self, address: str, token: str | Callable[[], str] = "", user: str = "", timeout: float = 30.0
+    ) -> None:
         parts = urlsplit(address)
         if "@" in parts.netloc:
             raise InputError("expected an address without a user, got one with a user", "rest")
@@ -95,10 +97,10 @@ class SlurmRest:
             self._host, self._port = parts.hostname or "localhost", parts.port
         except ValueError:
             raise InputError(f"expected a port from 0 to 65535, got {shown(address)}", "rest") from None
-        if token and not self._path and not self._tls and self._host not in ("localhost", "127.0.0.1", "::1"):
+        self._token = token if callable(token) else lambda: token
+        if self._token() and not self._path and not self._tls and self._host not in ("localhost", "127.0.0.1", "::1"):
             raise InputError("expected https, as a token is sent, got http", "rest")
         self._address = address
-        self._token = token
         self._user = user or getpass.getuser()
         self._timeout = timeout
         self._version: int | None = None
@@ -167,8 +169,12 @@ class SlurmRest:
     def _request(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         connection = self._connection()
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
-        if self._token:
-            headers |= {"X-SLURM-USER-NAME": self._user, "X-SLURM-USER-TOKEN": self._token}
+        try:
+            token = self._token()
+        except InputError as error:
+            raise SlurmError(f"slurmrestd: {error}") from None
+        if token:
+            headers |= {"X-SLURM-USER-NAME": self._user, "X-SLURM-USER-TOKEN": token}
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()

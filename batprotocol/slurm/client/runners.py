@@ -141,7 +141,14 @@ def _run(words: Sequence[str], given: bytes, timeout: float, environment: Mappin
         file.write(given)
         file.seek(0)
         try:
-            process = subprocess.Popen(words, stdin=file, stdout=output, stderr=errors, env=environment)
+            process = subprocess.Popen(
+                words,
+                stdin=file,
+                stdout=output,
+                stderr=errors,
+                env=environment,
+                start_new_session=True,  # it must not get Ctrl-C: the request may be on its way
+            )
         except FileNotFoundError:
             raise SlurmError(f"{words[0]}: there is no such program on the PATH") from None
         except (OSError, ValueError) as error:  # words that are too long, or have a zero byte
@@ -154,6 +161,8 @@ def _run(words: Sequence[str], given: bytes, timeout: float, environment: Mappin
             if process.poll() is None:
                 process.kill()
                 process.wait()
+        if status < 0:
+            raise SlurmAway(f"{words[0]}: it was killed by signal {-status}")
         return status, _content(output, words[0]), _content(errors, words[0]).decode("utf-8", "replace")
 
 

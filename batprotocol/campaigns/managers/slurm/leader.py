@@ -77,9 +77,7 @@ lead() {
             [ "$again" = 127 ] || status=$again
         done
         over=$(now)
-        case $status in
-            137 | 143) sleep 1 ;; # Slurm may be ending all processes of the job, and the signal to this one comes later
-        esac
+        [ "$status" = 0 ] || sleep 1 # Slurm may be ending all processes of the job: its signal comes here last
         kill -KILL -- "-$task" 2>/dev/null # what it has left running
         task=
         if [ -s "$out" ]; then

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
@@ -28,13 +29,12 @@ from batprotocol.slurm.client import (
     SlurmCommands,
     SlurmError,
     SlurmJob,
-    SlurmLimit,
     SlurmNode,
+    SlurmRefusal,
     SlurmRest,
     read_token,
     runner_of,
 )
-from batprotocol.slurm.client.errors import SlurmAway
 
 __all__ = ["SlurmCluster"]
 
@@ -79,7 +79,7 @@ class SlurmCluster:
             runner = runner_of(said.host, said.ssh_config, secrets)
             slurm: SlurmClient = SlurmCommands(runner, said.timeout)
             if said.rest:
-                token = read_token(said.token_file, said.token_variable)
+                token = partial(read_token, said.token_file, said.token_variable)
                 slurm = SlurmRest(said.rest, token, said.rest_user, said.timeout)
             self._prologue = said.prologue_text()
         except InputError as error:
@@ -223,11 +223,11 @@ class SlurmCluster:
         )
         try:
             id = self._slurm.submit(batch)
-        except (SlurmAway, SlurmLimit) as error:
-            self._trouble = error.reason  # the next look finds it in the queue, or submits it again
+        except SlurmRefusal as error:
+            self._folder.note((name, f"refused {number} {' '.join(error.reason.split())}") for number in numbers)
             return
         except SlurmError as error:
-            self._folder.note((name, f"refused {number} {' '.join(error.reason.split())}") for number in numbers)
+            self._trouble = error.reason  # the next look finds it in the queue, or submits it again
             return
         self._trouble = ""
         self._folder.note([(name, f"submitted {id}")])
