@@ -1,7 +1,8 @@
 """Workers of a study on Slurm: a Dask scheduler of this process, and its workers as elements of arrays.
 
 Workers come as they get nodes. If one ends before the study, for whatever reason, another one is submitted. The
-connections are encrypted, and need the certificates of this study. This module must not know of runs.
+connections are encrypted, and need the certificates of this study. `dask-jobqueue` 0.9 does less: when four of eight
+workers were cancelled on a real Slurm, none was replaced. This module must not know of runs.
 """
 
 from __future__ import annotations
