@@ -51,6 +51,7 @@ FLOORS = {
     "methods": 4.5,
     "tables": 4.5,
     "signals": 4.5,
+    "slurm": 4.75,  # it starts Slurm's commands
     "writing": 4.5,
     "sockets": 4.5,
     "capture": 5,
