@@ -113,9 +113,9 @@ def test_a_campaign_beside_ordinary_jobs(tmp_path: Path) -> None:
     alone = with_campaign = 0.0
     length = TASKS * LONGEST / 2 / (NODES * CORES) * 1.5
     with running_slurm(NODES, CORES) as slurm:
-        stream = Stream(slurm, ordinary_jobs(1, min(length, 90.0)))
+        stream = Stream(slurm, ordinary_jobs(1, min(length, 60.0)))
         stream.start()
-        time.sleep(min(length, 90.0) + 40)
+        time.sleep(min(length, 60.0) + 30)
         stream.stopped.set()
         stream.join()
         found = delays(slurm)

@@ -77,7 +77,8 @@ lead() {
             [ "$again" = 127 ] || status=$again
         done
         over=$(now)
-        [ "$status" = 0 ] || sleep 1 # Slurm may be ending all processes of the job: its signal comes here last
+        # Slurm may be ending all processes of the job: its signal may come here last
+        [ "$status" = 0 ] || [ -n "$stopped" ] || sleep 1
         kill -KILL -- "-$task" 2>/dev/null # what it has left running
         task=
         if [ -s "$out" ]; then
