@@ -53,7 +53,7 @@ class Checkpoint(Failures):
         cost: the seconds that a checkpoint takes, >= 0; with a formula > 0.
         mtbf: for a formula: the mean time between failures of one host, in seconds. Without it, the policy estimates it
             from the failures that it has seen, and jobs take no checkpoints before the first one.
-        restart: the seconds in which a job reads its last checkpoint before it goes on, >= 0.
+        restart: the seconds that a job needs each time that it starts again, as for reading its checkpoint, >= 0.
         times: how often a job runs again because of failures, >= 0; infinity: as often as is needed.
         last: whether a job that runs again goes to the end of the queue; by default, it keeps its place.
 

@@ -6,7 +6,7 @@ This module must not know what a policy does about them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from batprotocol.errors import InputError
 from batprotocol.model import ExternalEventOccurredEvent, GenericExternalEvent
@@ -21,11 +21,12 @@ class Happening:
     """Events of hosts in their order. Bad ones are logged with the reason, and ignored.
 
     Args:
-        host_count: the number of hosts.
+        hosts: the numbers of the computation hosts.
     """
 
-    def __init__(self, host_count: int) -> None:
-        self._states = HostStates(host_count)
+    def __init__(self, hosts: Iterable[int] = ()) -> None:
+        self._hosts = frozenset(hosts)
+        self._states = HostStates(max(self._hosts, default=-1) + 1)
         self._waiting: list[str] = []
 
     def __bool__(self) -> bool:
@@ -47,7 +48,16 @@ class Happening:
             try:
                 event = read_host_event(data)
                 if event is not None:
+                    self._check(event)
                     self._states.take(now, event)
                     yield event
             except InputError as error:
                 logger.warning("an event of hosts is ignored: %s", error)
+
+    def _check(self, event: HostEvent | Window) -> None:
+        """Batsim numbers storage hosts, too: events of hosts are not about those."""
+        if len(self._hosts) == self._states.host_count:
+            return
+        other = next((host for host in event.hosts if host not in self._hosts), None)
+        if other is not None and other < self._states.host_count:
+            raise InputError(f"expected computation hosts, got host {other}, which is none", "hosts")

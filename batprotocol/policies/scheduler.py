@@ -158,7 +158,7 @@ class Policy(Scheduler):
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
         self._switched: list[HostsTurnedOnOffEvent] = []
-        self._happening = Happening(0)
+        self._happening = Happening()
         self._starts = 0
         self._count = 0
         self._changed = False
@@ -179,7 +179,7 @@ class Policy(Scheduler):
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
         self._all_injected = not event.external_event_lists
         self._computing = tuple(event.computation_hosts)
-        self._happening = Happening(len(self._computing))
+        self._happening = Happening(host.id for host in self._computing)
         if self.replays:
             self._driver = Replay(
                 self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at

@@ -41,7 +41,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             job is then lost, or given up.
         work: the seconds of work that count: all work if it has completed, or else what checkpoints kept.
         checkpoints: the seconds in which checkpoints were taken.
-        restart: the seconds in which it read its last checkpoint.
+        restart: the seconds that it needed to start again, as for reading its last checkpoint.
         lost: the seconds of work that were lost.
 
     >>> ended = {"starting_time": 0.0, "finish_time": 9.0, "end": "failure", "lost": 9.0}

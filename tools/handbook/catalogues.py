@@ -9,21 +9,25 @@ from typing import Final
 from batprotocol.history.columns.ready import READY, ready_mapping
 from batprotocol.outages.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 from batprotocol.policies.names import KINDS, PARTS
+from batprotocol.power import FORMATS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
-from batprotocol.simulator import METRICS, OF_WORKFLOWS
+from batprotocol.simulator import METRICS, OF_FAILURES, OF_WORKFLOWS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.simulator.inputs.outages import FAILURE_PRESETS
+from batprotocol.simulator.inputs.power_traces import DAILY_WORDS, TRACE_WORDS
+from batprotocol.simulator.inputs.watts import WATT_KEYS
 from batprotocol.simulator.results.catalogue import Metric
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.outcomes import KINDS as FAILURES
 from handbook.markdown import capitalised, code, prose, table, target
 
-__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "published_logs", "words"]
+__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "power", "published_logs", "words"]
 
 _KEY_KINDS: Final[Mapping[str, str]] = {
     "input": "Inputs",
     "change": "Changes of the workload",
     "machine": "Hosts",
+    "failures": "Failures of hosts",
     "option": "Simulation",
     "metrics": "Measuring",
 }
@@ -83,6 +87,20 @@ def outages(page: str, which: str) -> str:
     )
 
 
+def power(page: str, which: str) -> str:
+    """Electricity: the `formats` of tables, the options of `files` and `daily` curves, the keys of `watts`."""
+    if which == "formats":
+        rows = [(prose(name), code(header), prose(taken)) for name, header, taken in FORMATS]
+        return table(("publisher", "columns", "taken"), rows)
+    if which == "watts":
+        return table(("key", "meaning"), [(code(key), prose(meaning)) for key, meaning in WATT_KEYS.items()])
+    words = {"files": TRACE_WORDS, "daily": DAILY_WORDS}[which]
+    return table(
+        ("behind the `?`", "meaning"),
+        [(code(f"{name}={word.values}"), prose(word.meaning)) for name, word in words.items()],
+    )
+
+
 def words(page: str, which: str) -> str:
     """The words behind the `?` of a workload's name: of `files` or of the `model`."""
     rows = (
@@ -123,18 +141,22 @@ def _anchor(family: str) -> str:
 
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """The place of each metric by its name."""
-    return {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in {**METRICS, **OF_WORKFLOWS}.items()}
+    of_jobs = {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in METRICS.items()}
+    return of_jobs | {name: (_METRICS_PAGE, _anchor(name)) for name in (*OF_FAILURES, *OF_WORKFLOWS)}
+
+
+_MORE: Final = {"failures": OF_FAILURES, "workflows": OF_WORKFLOWS}
 
 
 def metrics(page: str, which: str) -> str:
-    """The metrics of `jobs`, each with its statistics, those `statistics`, or those of the `machine` or `workflows`."""
+    """The metrics of `jobs`, the `machine`, `failures` or `workflows`; or the `statistics` of those of jobs."""
     families = [(name, list(found)) for name, found in groupby(METRICS.values(), _family)]
     if which == "statistics":
         of_jobs = next(found for _, found in families if len(found) > 1)
         rows = [(code(each.name.partition("_")[0]), prose(each.definition.rpartition("; ")[2])) for each in of_jobs]
         return table(("statistic", "meaning"), rows) + "\n"
-    if which == "workflows":
-        return "\n\n".join(_metric(name, [each]) for name, each in OF_WORKFLOWS.items()) + "\n"
+    if which in _MORE:
+        return "\n\n".join(_metric(name, [each]) for name, each in _MORE[which].items()) + "\n"
     assert which in {"jobs", "machine"}
     return "\n\n".join(_metric(name, found) for name, found in families if (len(found) > 1) == (which == "jobs")) + "\n"
 

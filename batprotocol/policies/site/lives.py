@@ -119,7 +119,7 @@ class Lives:
     def _divided(self, life: Life, length: float, hosts: int, part: Checkpoint) -> Pieces:
         assert life.profile is not None
         interval = part.seconds(hosts, self._seen())
-        return Pieces.of(life.profile, length, life.kept, interval, part.cost, part.restart)
+        return Pieces.of(life.profile, length, life.kept, interval, part.cost, part.restart if life.runs else 0.0)
 
     def _run(self, first_id: str, life: Life, pieces: Pieces) -> Run:
         """The run of a job in these pieces."""

@@ -1,7 +1,7 @@
 """Jobs in pieces, with a checkpoint after each but the last one: the profiles of an attempt, and how far it came.
 
 A job of 10 hours with a checkpoint every 4 hours becomes the sequence [work, checkpoint] twice, then the rest of its
-work. An attempt that goes on from a checkpoint reads it first. This module must not know when jobs run.
+work. A later attempt first needs some time to start again. This module must not know when jobs run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Pieces(NamedTuple):
         interval: the seconds of work of each piece but the last one.
         checkpoints: how many checkpoints the attempt takes.
         cost: the seconds of a checkpoint.
-        restart: the seconds in which it reads its last checkpoint, at first.
+        restart: the seconds that it needs at first, before it goes on.
     """
 
     profile: Profile
@@ -80,11 +80,11 @@ class Pieces(NamedTuple):
             kept: the seconds of work that are done already.
             interval: the seconds of work between checkpoints; infinity: the attempt takes none.
             cost: the seconds of a checkpoint.
-            restart: the seconds in which a job reads its last checkpoint, if there is one.
+            restart: the seconds that the attempt needs before it goes on.
         """
         work = length - kept
         interval = max(interval, work / _MOST)
-        return cls(profile, length, work, interval, checkpoints_in(work, interval), cost, restart if kept else 0.0)
+        return cls(profile, length, work, interval, checkpoints_in(work, interval), cost, restart)
 
     @property
     def is_plain(self) -> bool:

@@ -69,7 +69,8 @@ def _begins(to: Memory, event: e.SimulationBegins) -> Iterable[model.Event]:
         batsim_arguments=(),
         batsim_execution_context_json=json.dumps(config),
         workloads=tuple(model.WorkloadAndFilename(name, str(path)) for name, path in workloads.items()),
-        external_event_lists=(),
+        # Older Batsims do not announce lists. They may send events, and since 4.0 also that no more will come.
+        external_event_lists=(model.ExternalEventListAndFilename("notify", ""),),
         profiles=tuple(profiles),
     )
 
