@@ -194,7 +194,7 @@ def recorded() -> list[dict[str, str]]:
 
 
 def check_facts(rows: Iterable[tuple[str, float, float, Iterable[int]]], *, is_slurm: bool) -> None:
-    """What Slurm did about windows: the id, start, end and hosts of each job that ran."""
+    """Check the id, start, end and hosts of each job that ran: Slurm kept these rules of windows."""
     limits = {row["id"]: float(row["limit"]) for row in recorded()}
     asks = {row["id"]: row["reservation"] for row in recorded()}
     late = LOOKED_LATE if is_slurm else LATE
