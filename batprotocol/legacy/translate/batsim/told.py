@@ -103,6 +103,8 @@ def _submitted(to: Memory, event: e.JobSubmitted) -> Iterable[model.Event]:
 
 def _profile_of(to: Memory, event: e.JobSubmitted, job: model.Job) -> model.ProfileAndId | None:
     found = event.profile or to.profiles.get(job.profile_id)
+    if found is not None:
+        to.profiles.setdefault(job.profile_id, found)
     if found is None and to.store is not None:
         found = to.store.profile(job.profile_id)
     value = None if found is None else found.value
