@@ -69,6 +69,7 @@ def test_jobs_of_a_week_take_daly_s_time() -> None:
 
 
 @pytest.mark.minutes
+@pytest.mark.timeout(3600)
 def test_ten_thousand_jobs_of_a_week_take_daly_s_time_which_is_least_at_his_interval() -> None:
     means, errors = errors_of(10_000)
     print(means, errors)

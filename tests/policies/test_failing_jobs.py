@@ -7,9 +7,9 @@ from random import Random
 
 import numpy as np
 import pytest
+from failing import Fate, checked, events_of, outages_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outages import Fate, checked, events_of, outages_of
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import daly, lanl, named, young
@@ -151,6 +151,7 @@ def test_each_job_ends_once_or_is_given_up_and_none_runs_on_a_host_that_is_away(
 
 
 @pytest.mark.minutes
+@pytest.mark.timeout(3600)
 @given(seed=st.integers(0, 2**40))
 @settings(max_examples=2000, deadline=None)
 def test_no_job_is_lost_in_2000_random_workloads(seed: int) -> None:
