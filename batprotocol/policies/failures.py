@@ -123,7 +123,7 @@ def daly(cost: float, mtbf: float) -> float:
         mtbf: the mean time between the failures of the hosts of the job, in seconds.
 
     >>> round(daly(50.0, 10_000.0), 3), daly(100.0, 10.0)
-    (967.222, 10.0)
+    (966.944, 10.0)
     """
     if cost >= 2 * mtbf:
         return mtbf

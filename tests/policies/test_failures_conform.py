@@ -6,9 +6,9 @@ import math
 from random import Random
 
 import pytest
+from failing import Fate, checked, events_of, outages_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from outages import Fate, checked, events_of, outages_of
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.model import DelayProfile

@@ -5,12 +5,15 @@ The oracle looks at each second of a small machine.
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import BATPROTO, batproto
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
@@ -27,12 +30,18 @@ from batprotocol.simulator import (
     StaticJob,
     Workload,
     described_platform,
+    lublin_workload,
     measured,
     read_attempts,
+    read_jobs,
     simulate,
+    workload_json,
     write_attempts,
 )
+from batprotocol.simulator.inputs.event_lists import written_event
+from batprotocol.simulator.inputs.outages import Exponential, FailureModel, Fixed, drawn_failures
 from batprotocol.simulator.results.away import away_hosts
+from batprotocol.simulator.results.beside import failures_beside
 from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.schedules import Schedule
@@ -379,3 +388,59 @@ def test_comparisons_are_of_whole_jobs(tmp_path: Path) -> None:
     assert found.metrics["nb_given_up"] == (1.0, 0.0)
     assert found.metrics["lost_work"][0] == pytest.approx(found.metrics["lost_work"][1])
     assert "jobs given up" in str(found.metrics_grid().rows)
+
+
+@pytest.mark.parametrize("name", ["easy", "easy+requeue", "easy+requeue=1,last"])
+def test_ids_and_events_give_what_the_scheduler_reports(name: str) -> None:
+    """Without reports, as after a run of another Batsim: of jobs that are lost, or run again from the start."""
+    workload = lublin_workload(16, 60, seed=4)
+    model = FailureModel(Exponential(2e5), Fixed(4e3))
+    given = [(time, event.to_data()) for time, event in drawn_failures(16, model, until=4e5, seed=2)]
+    policy = named(name)()
+    result = simulate(
+        described_platform("n[0-15]"), workload, policy, external_events=[ExternalEventList.of(given, corrected=True)]
+    )
+    by_ids = result.metrics()
+    result.attempts = policy.attempts
+    reported = result.metrics()
+    assert by_ids.failures is not None
+    assert by_ids.failures.nb_interruptions > 5
+    assert by_ids.flat() == pytest.approx(reported.flat(), rel=1e-4, abs=1e-3)
+    assert by_ids.nb_jobs == 60
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[str]:
+    events = [(100.0, '{"hosts":"0","state":"down"}'), (200.0, '{"hosts":"0","state":"up"}')]
+    (tmp_path / "events.jsonl").write_text("".join(written_event(*each) for each in events))
+    jobs = [StaticJob(str(number), 0.0, 1, DelayProfile(150.0)) for number in range(4)]
+    (tmp_path / "jobs.json").write_text(workload_json(Workload(jobs)))
+    return ["--hosts", "n[0-1]", "-w", str(tmp_path / "jobs.json"), "--events", str(tmp_path / "events.jsonl")]
+
+
+def test_simulate_keeps_attempts_and_events_beside_jobs(tmp_path: Path, inputs: list[str]) -> None:
+    done = run_here("simulate", "easy+requeue", *inputs, "-o", tmp_path / "out", "--json")
+    metrics = json.loads(done.out)["metrics"]
+    assert metrics["nb_interruptions"] == 1
+    assert metrics["nb_given_up"] == 0
+    attempts, events = failures_beside(f"{tmp_path / 'out'}/")
+    assert attempts[0].end == "failure"
+    assert len(events) == 2
+    again = measured(read_jobs(tmp_path / "out" / "jobs.csv"), 2, attempts=attempts, events=events)
+    assert again.flat() == pytest.approx(metrics, rel=1e-4)
+    run_here("simulate", "easy", *inputs[:4], "-o", tmp_path / "plain")
+    assert not {"attempts.csv", "host_events.jsonl"} & {each.name for each in (tmp_path / "plain").iterdir()}
+
+
+@pytest.mark.slow
+def test_run_writes_attempts_beside_a_real_socket(tmp_path: Path, inputs: list[str]) -> None:
+    run_here("simulate", "easy+requeue", *inputs, "-o", tmp_path / "here")
+    there = tmp_path / "attempts.csv"
+    done = batproto(
+        *("run", "easy+requeue", "--attempts", there, "--", *BATPROTO, "simulate", "--endpoint", "{endpoint}", *inputs)
+    )
+    assert done.returncode == 0, done.stderr
+    here = read_attempts(tmp_path / "here" / "attempts.csv")
+    assert [each.job_id for each in read_attempts(there)] == [each.job_id for each in here]
+    refused = run_here("run", "examples/fcfs.py:FCFS", "--attempts", tmp_path / "a.csv")
+    assert "--attempts is for built-in policies: leave it out" in refused.err

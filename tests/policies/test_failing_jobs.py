@@ -7,9 +7,9 @@ from random import Random
 
 import numpy as np
 import pytest
+from failing import Fate, checked, events_of, outages_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outages import Fate, checked, events_of, outages_of
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import daly, lanl, named, young
