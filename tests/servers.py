@@ -66,6 +66,7 @@ PROGRAMS: Final = {
     "setpriv": _Program("util-linux", is_server=False),
     "openssl": _Program("openssl", is_server=False),
     "pybatsim": _Program(is_server=False, pip="pybatsim==3.2.1"),
+    "pystache": _Program(is_server=False, pip="psij-python"),
     "zmq.h": _Program("libzmq3-dev", ("/usr/include",), is_server=False),
 }
 EXTRAS: Final = frozenset(

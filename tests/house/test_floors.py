@@ -23,6 +23,7 @@ WITHOUT_ENGINE = True
 FLOORS = {
     "deprecation": 0,
     "distributions": 0,
+    "durations": 0.5,
     "errors": 0,
     "extras": 0,
     "rules": 0,

@@ -8,6 +8,7 @@ from typing import Final
 from batprotocol.campaigns.managers.dask import DaskCluster
 from batprotocol.campaigns.managers.interface import ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
+from batprotocol.campaigns.managers.psij import PsijCluster
 from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
 from batprotocol.errors import ClusterError, InputError
 
@@ -30,12 +31,24 @@ def _slurm(name: str, address: str, resources: int | None, mark: str) -> Resourc
     return SlurmCluster(name, description, mark)
 
 
+def _oar(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.oar import OarCluster  # it takes a while: TLS
+
+    return OarCluster(name, address, mark)
+
+
+def _psij(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    return PsijCluster(name, address, mark)
+
+
 MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManager]]] = {
     "local": _local,
     "dask": _dask,
     "slurm": _slurm,
+    "oar": _oar,
+    "psij": _psij,
 }
-"""The functions that open resource managers, by their names: `local` processes, `dask`, `slurm`."""
+"""The functions that open resource managers, by their names."""
 
 
 def open_manager(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:

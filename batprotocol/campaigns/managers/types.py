@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol.campaigns.managers.psij import read_description as read_psij
 from batprotocol.campaigns.managers.slurm import read_description
 from batprotocol.errors import InputError, hint, shown
 
@@ -55,10 +56,35 @@ TYPES: Final[Mapping[str, ClusterType]] = {
         can="start jobs while no loop runs, survive the end of slurmctld and of nodes, and keep the complete output",
         cannot="start a job faster than Slurm does (about 1 s), or run without a folder that all nodes share",
     ),
+    "oar": ClusterType(
+        given="--file FILE.toml",
+        resource="a resource of OAR, or one value of a property such as core",
+        job="a best-effort job of OAR in an array with those that are alike",
+        can="start jobs while no loop runs, give way to the cluster's own jobs, and find lost submissions again",
+        cannot="run several tasks as one job, or start a job faster than OAR does (some seconds)",
+    ),
+    "psij": ClusterType(
+        given="--file FILE.toml",
+        resource="one of a given number of slots, each of a given number of cores",
+        job="a job of PBS, LSF, Cobalt or Slurm, submitted by PSI/J",
+        can="use batch systems that have no type of their own, and run a job once though its submission was lost",
+        cannot="see idle resources, submit arrays, run several tasks as one job, or know why a job is gone",
+    ),
 }
 """The types that `batproto grid clusters --add` can add, by their names."""
 
-_READERS: Final[Mapping[str, Callable[[str], object]]] = {"slurm": read_description}
+
+def _oar(path: str) -> object:
+    from batprotocol.campaigns.managers.oar.description import read_description as read
+
+    return read(path)
+
+
+_READERS: Final[Mapping[str, Callable[[str], object]]] = {
+    "slurm": read_description,
+    "oar": _oar,
+    "psij": read_psij,
+}
 """The types that a file describes, and who reads it."""
 
 MOST_BYTES: Final = 1 << 20
