@@ -197,7 +197,7 @@ def check_promises(seed: int, count: int, policy: str) -> None:
             assert row.starting_time <= promised + LATE, f"{row.job_id} is late"
 
 
-# With `strict`, a job can be late: the one that has a reservation in another partition may begin just when it would end.
+# Not `strict`: a reservation in another partition may begin just when the job would end, so that it is late.
 PLANS = ["easy", "easy=no-spare", "easy+pack", "reservations=2", "reservations=3", "conservative"]
 
 
