@@ -248,7 +248,8 @@ class Reserving:
     def _reserve(self, entry: Entry, state: State, before: float = math.inf) -> bool:
         """Make a reservation at the first time that an entry can start; whether there is one."""
         job, kind = entry.job, entry.kind
-        seconds = max(entry.expected - state.resolution / 2, 0.0)
+        # Beside windows, a job that must end before the next one begins has to find a place where it can.
+        seconds = max(entry.expected - state.resolution / 2, 0.0) if self.bare is None else self._needed(entry, state)
         request = job.request
         constraint = request.constraint
         simple = not request.contiguous and (constraint is None or not (constraint.same or constraint.counts))
