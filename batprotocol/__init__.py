@@ -18,7 +18,7 @@ The packages and modules, from the lowest layer to the highest:
 - `model` (values), `hosts` (sets of free hosts), `requests` (the vocabulary of jobs that share hosts), `outages` (the
   vocabulary of hosts that fail), `wire` (bytes), `builder`, `conversation` (the rules), `advice`;
 - `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
-  the schema), `engines` (places where programs run);
+  the schema), `engines` (places where programs run), `slurm` (the files of a Slurm site);
 - `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),
   `capture` (reads recordings), `history` (reads logs of resource managers), `fast` (FaST's schedulers, nodes and agents
   over MQTT);

@@ -46,6 +46,7 @@ FLOORS = {
     "schemas": 4.6,
     "importing": 4.5,
     "methods": 4.5,
+    "slurm": 4.75,  # it reads files, for logs and for policies
     "tables": 4.5,
     "signals": 4.5,
     "writing": 4.5,
