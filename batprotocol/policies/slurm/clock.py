@@ -1,0 +1,129 @@
+"""When the two loops and the check of time limits run, on a clock of whole seconds.
+
+The controller of a real Slurm wakes once a second. Its first loop runs at such a tick: `batch_sched_delay` seconds
+after its last run at the earliest, if something has asked for it, and for the whole queue after `sched_interval`. The
+second loop sleeps for `bf_interval`, then looks once a second whether something has changed. This module must not know
+jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import msgspec
+
+from batprotocol.slurm.configuration import Scheduler
+
+__all__ = ["USUAL", "Clock", "Phases"]
+
+_CHECKS: Final = 30
+"""The seconds between two checks of time limits."""
+_CYCLE: Final = 0.01
+"""The seconds that a run of the second loop counts as."""
+
+
+class Phases(msgspec.Struct, frozen=True):
+    """What is left to chance in a real Slurm, in seconds of the simulation. Replays set it as it was.
+
+    Args:
+        tick: the first tick of the controller.
+        period: the time between two ticks.
+        full: the last run for the whole queue before the simulation began.
+        limits: the last check of time limits before the simulation began.
+        backfill: the first time that the second loop looks whether there is work.
+        epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
+    """
+
+    tick: float = 0.5
+    period: float = 1.0
+    full: float = -30.0
+    limits: float = -15.0
+    backfill: float = 15.0
+    epoch: int = 0
+
+
+USUAL: Final = Phases()
+"""The phases of simulations that repeat no real run."""
+
+
+class Clock:
+    """The next runs.
+
+    Args:
+        loops: the parameters of the loops.
+        phases: what is left to chance.
+        backfills: whether there is the second loop.
+    """
+
+    def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
+        self._loops, self._phases, self._backfills = loops, phases, backfills
+        self._last = -math.inf  # the last run of the first loop
+        self._full, self._limits = phases.full, phases.limits
+        self._is_asked = self._is_new = False
+        self._asked_at = 0.0
+        self._backfill = phases.backfill
+
+    # The first loop
+
+    def ask(self, now: float) -> None:
+        """Something has happened, so both loops have something to do."""
+        if not self._is_asked:
+            self._is_asked, self._asked_at = True, now
+        self.renew(now)
+
+    def _tick(self, time: float) -> float:
+        """The first tick that is not before a time."""
+        tick, period = self._phases.tick, self._phases.period
+        return tick + max(math.ceil((time - tick) / period - 1e-9), 0) * period
+
+    def main(self, now: float) -> tuple[float, bool]:
+        """When the first loop runs next, and whether for the whole queue."""
+        full = self._tick(math.floor(self._full) + self._loops.sched_interval)
+        if not self._is_asked:
+            return full, True
+        due = self._tick(self._asked_at)
+        if self._last > -math.inf:
+            due = max(due, self._tick(math.floor(self._last) + self._loops.batch_sched_delay))
+        return (full, True) if full <= due else (due, False)
+
+    def ran_main(self, now: float, *, is_full: bool) -> None:
+        """The first loop has run."""
+        self._last, self._is_asked = now, False
+        if is_full:
+            self._full = now
+
+    # The second loop
+
+    def renew(self, now: float) -> None:
+        """Something has changed, so the second loop has something to do."""
+        if not self._is_new:
+            self._is_new = True
+            if now > self._backfill:  # it has looked once a second since then
+                self._backfill += math.ceil((now - self._backfill) / self._phases.period - 1e-9) * self._phases.period
+
+    def backfill(self) -> float:
+        """When the second loop runs next; infinity: not before something changes."""
+        return self._backfill if self._is_new and self._backfills else math.inf
+
+    def ran_backfill(self, now: float, *, is_new: bool) -> None:
+        """The second loop has run; `is_new`: and has changed something itself."""
+        self._is_new = is_new
+        self._backfill = now + self._loops.bf_interval + _CYCLE
+
+    # Limits
+
+    def limits(self, first: float) -> float:
+        """When the check runs that finds something that is over at a time."""
+        if first == math.inf:
+            return math.inf
+        while True:
+            due = self._tick(math.floor(self._limits) + _CHECKS)
+            if math.floor(due) >= first:
+                return due
+            steps = max(int((first - due) // (_CHECKS + self._phases.period)), 0)
+            self._limits = self._tick(due + steps * _CHECKS) if steps and self._phases.period == 1.0 else due
+
+    def ran_limits(self, now: float) -> None:
+        """The check has run."""
+        self._limits = now

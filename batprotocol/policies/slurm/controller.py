@@ -1,0 +1,455 @@
+"""A Slurm without its machines: jobs, nodes, reservations and operators come in; starts and kills go out.
+
+The controller has its own clock. Its owner reports what happens, lets it `advance` to the time of each report, and asks
+for the `next_time` at which it does something by itself. It must not know messages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from typing import Final, Protocol
+
+from batprotocol.model import FinalJobState
+from batprotocol.policies.slurm.backfill import run_backfill
+from batprotocol.policies.slurm.clock import USUAL, Clock, Phases
+from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
+from batprotocol.policies.slurm.main_loop import Outcome, run_main
+from batprotocol.policies.slurm.queue import Queue
+from batprotocol.policies.slurm.reservations import Reservation, Reservations
+from batprotocol.policies.slurm.selecting import Chance, Linear, Selection
+from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
+from batprotocol.requests import Dependencies, Request
+
+__all__ = ["Actions", "Controller", "Priorities"]
+
+_AGAIN: Final = 121
+"""The seconds after which a job that runs again can start."""
+
+
+class Actions(Protocol):
+    """What a controller has others do."""
+
+    def execute(self, job: SlurmJob) -> bool:
+        """Execute a job on its placement; returns whether that is possible."""
+
+    def kill(self, jobs: list[SlurmJob]) -> None:
+        """Kill jobs."""
+
+    def again(self, job: SlurmJob) -> None:
+        """Register a job once more, and give it its new id."""
+
+    def reject(self, job: SlurmJob, why: str) -> None:
+        """A job never runs."""
+
+
+class Priorities(Protocol):
+    """The priorities of jobs."""
+
+    def submitted(self, job: SlurmJob, now: float) -> None:
+        """A job comes: it gets its first priority."""
+
+    def eligible(self, job: SlurmJob, now: float) -> None:
+        """A job could start from now on."""
+
+    def started(self, job: SlurmJob, now: float) -> None:
+        """A job starts."""
+
+    def ended(self, job: SlurmJob, now: float) -> None:
+        """A job has left its nodes."""
+
+    def next_time(self) -> float:
+        """When the priorities are computed next; infinity: never."""
+
+    def renew(self, jobs: list[SlurmJob], now: float) -> bool:
+        """Compute the priorities of jobs; returns whether one has changed."""
+
+
+class Controller:
+    """A Slurm's controller.
+
+    Args:
+        cluster: the cluster.
+        priorities: the priorities of its jobs.
+        actions: what it has others do.
+        phases: what is left to chance.
+        is_quick: whether it takes short cuts, which change no decision.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        priorities: Priorities,
+        actions: Actions,
+        phases: Phases = USUAL,
+        *,
+        is_quick: bool = True,
+    ) -> None:
+        self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
+        self._is_quick = is_quick
+        self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
+        self._selection: Selection = Linear(cluster, is_quick=is_quick)
+        self._queue = Queue(is_fifo=cluster.is_fifo)
+        self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
+        self._dependencies = Dependencies()
+        self.jobs: dict[str, SlurmJob] = {}
+        """The jobs that have not ended, by their first ids."""
+        self._waiting: dict[str, SlurmJob] = {}
+        self._begins: list[tuple[float, int, str]] = []
+        self._look: dict[str, None] = {}
+        self._running: dict[str, SlurmJob] = {}
+        self._arrays: Counter[str] = Counter()
+        self._now = 0.0
+        self._idle_runs = 0  # how often all of the queue was tried in vain since something happened
+        self.is_backfilling = False
+        """Whether the second loop runs at the moment."""
+        self.available = 0
+        for number, node in enumerate(cluster.nodes):
+            self.available |= node.is_up << number
+        self._down = self.completing = 0
+
+    # The clock
+
+    @property
+    def second(self) -> int:
+        """The time in whole seconds, as Slurm sees it."""
+        return math.floor(self._now + 1e-6)
+
+    @property
+    def time(self) -> float:
+        """The time, in seconds."""
+        return self._now
+
+    def is_stuck(self) -> bool:
+        """Whether nothing can start or end any more, as far as is known."""
+        if self._running or self._begins or self._look or self.reservations.next_end() < math.inf:
+            return False
+        return self._idle_runs >= 2 or not self._queue
+
+    def next_time(self) -> float:
+        """When the controller does something by itself next; infinity: nothing is left to do."""
+        times = [self._clock.limits(self._first_limit()), self._priorities.next_time() if self._waits else math.inf]
+        if self._waits:
+            times.append(self._clock.main(self._now)[0])
+        times.append(self._clock.backfill() if self.jobs else math.inf)
+        return min(times)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a job waits for something that time alone may bring."""
+        return len(self._queue) > 0 or bool(self._waiting)
+
+    def advance(self, now: float) -> None:
+        """Do all that is due by a time."""
+        while True:
+            due, step = self._due()
+            if due > now + 1e-9:
+                break
+            self._now = max(self._now, due)
+            step()
+        self._now = max(self._now, now)
+
+    def _due(self) -> tuple[float, Callable[[], None]]:
+        main, is_full = self._clock.main(self._now)
+        steps = (
+            (self._clock.limits(self._first_limit()), self._check_limits),
+            (self._priorities.next_time(), self._renew_priorities),
+            (main, lambda: self._main(is_full)),
+            (self._clock.backfill(), self._backfill),
+        )
+        return min(steps, key=lambda each: each[0])
+
+    # What happens
+
+    def submit(self, job: SlurmJob, request: Request, now: float) -> None:
+        """A job is submitted."""
+        self.advance(now)
+        self.jobs[job.id] = self._waiting[job.id] = job
+        self._priorities.submitted(job, now)
+        self._note(self._dependencies.submitted(job.id, request, now))
+        self._note([job.id])
+        self._ask(now)
+
+    def _ask(self, now: float) -> None:
+        self._idle_runs = 0
+        self._clock.ask(now)
+
+    def no_more(self) -> None:
+        """All jobs are submitted."""
+        self._note(self._dependencies.no_more())
+
+    def ended(self, job: SlurmJob, state: FinalJobState, now: float) -> None:
+        """A job has left its nodes."""
+        self.advance(now)
+        if job.id not in self._running:
+            return
+        if state == FinalJobState.COMPLETED_WALLTIME_REACHED and job.stage is Stage.RUNNING:
+            job.is_over = True  # Slurm looks at limits now and then only, and frees the nodes then
+            return
+        self._leave(job, state)
+
+    def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
+        """A job leaves its nodes: it is over, or runs again."""
+        now = self._now
+        del self._running[job.id]
+        self._selection.give_back(job)
+        if job.stage is Stage.COMPLETING and job.placement is not None:
+            self.completing &= ~job.placement.nodes
+        self._priorities.ended(job, now)
+        if job.array is not None:
+            self._arrays[job.array] -= 1
+        if job.runs_again:
+            self._again(job)
+        else:
+            job.stage = Stage.DONE
+            self._forget(job, state)
+        self._ask(now)
+
+    def _again(self, job: SlurmJob) -> None:
+        job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
+        job.placement, job.eligible = None, math.inf
+        self._actions.again(job)
+        self._waiting[job.id] = job
+        heappush(self._begins, (job.begin, job.number, job.id))
+
+    def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
+        """A job is over."""
+        self.jobs.pop(job.id, None)
+        self._waiting.pop(job.id, None)
+        self._queue.remove(job)
+        job.stage = Stage.DONE
+        self._note(self._dependencies.ended(job.id, state, self._now, state.name.lower()))
+
+    def _note(self, job_ids: Iterable[str]) -> None:
+        """The dependencies of these jobs may have changed."""
+        for job_id in job_ids:
+            self._look[job_id] = None
+
+    # Eligibility
+
+    def _gather(self) -> None:
+        """Move the jobs that could start by now to the queue, as each loop does first."""
+        while self._begins and self._begins[0][0] <= self._now + 1e-6:
+            self._look[heappop(self._begins)[2]] = None
+        while self._look:
+            looked, self._look = list(self._look), {}
+            for job_id in looked:
+                job = self._waiting.get(job_id)
+                if job is not None and not job.is_held:
+                    self._look_at(job)
+
+    def _look_at(self, job: SlurmJob) -> None:
+        verdict = self._dependencies.verdict(job.id)
+        if verdict.never is not None:
+            if self.cluster.kills_invalid:
+                self._actions.reject(job, verdict.never)
+                self._forget(job, FinalJobState.REJECTED)
+            return
+        since = max(verdict.since, job.begin)
+        if since > self._now + 1e-6:
+            if since < math.inf:
+                heappush(self._begins, (since, job.number, job.id))
+            return
+        del self._waiting[job.id]
+        job.eligible = float(self.second) if verdict.since > job.submitted else max(job.begin, job.submitted)
+        self._priorities.eligible(job, self._now)
+        self._queue.add(job)
+
+    # The loops
+
+    def _main(self, is_full: bool) -> None:
+        self._clock.ran_main(self._now, is_full=is_full)
+        self._gather()
+        if not self._queue:
+            return
+        started = run_main(self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._is_quick)
+        self._idle_runs = 0 if started else self._idle_runs + is_full
+        self._clock.renew(self._now)
+
+    def _backfill(self) -> None:
+        self._gather()
+        self.is_backfilling = True
+        started, planned = run_backfill(
+            self._queue, self, self.cluster.loops, self.second, self._phases.epoch, is_quick=self._is_quick
+        )
+        self.is_backfilling = False
+        self._clock.ran_backfill(self._now, is_new=started + planned > 0)
+
+    def _renew_priorities(self) -> None:
+        pending = [*self._waiting.values(), *self._queue.jobs()]
+        if self._priorities.renew(pending, self._now):
+            self._queue.sort()
+            self._clock.renew(self._now)
+
+    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
+        """Whether limits allow a job to start."""
+        if not partition.is_up or job.min_nodes > partition.max_nodes or job.limit > partition.max_time:
+            return False
+        return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
+
+    def may_run_more(self, job: SlurmJob, planned: int) -> bool:
+        """Whether so many tasks of an array may be planned beside those that run."""
+        return not job.array_limit or self._arrays[job.array or ""] + planned < job.array_limit
+
+    def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
+        """Start a job if that is possible now; returns an `Outcome`."""
+        left = self.reservations.usable(job, self.second, job.limit, moves=False)
+        if left is None:
+            return Outcome.SKIPPED
+        room = nodes if not job.reservation else self.available
+        room &= left.nodes & partition.nodes & job.allowed & ~self.completing
+        return self._start(job, partition, room, job.limit)
+
+    def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
+        """Start a job on some of these nodes; returns an `Outcome`."""
+        return self._start(job, partition, nodes & ~self.completing, minutes)
+
+    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
+        """When and where a job can start on these nodes."""
+        return self._selection.earliest(job, partition, nodes, now)
+
+    def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
+        placement = self._selection.now(job, partition, nodes)
+        if placement is None:
+            return Outcome.BUSY
+        self._begin(job, partition, placement, minutes)
+        return Outcome.STARTED
+
+    def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
+        job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition
+        job.started = float(self.second)
+        job.end = job.started + 60 * min(minutes, FOREVER)
+        self._queue.remove(job)
+        self._running[job.id] = job
+        self._selection.take(job)
+        if job.array is not None:
+            self._arrays[job.array] += 1
+        self._priorities.started(job, self._now)
+        self._note(self._dependencies.started(job.id, self._now))
+        if not self._actions.execute(job):
+            self._leave(job, FinalJobState.REJECTED)
+
+    # Limits
+
+    def _limit_of(self, job: SlurmJob) -> float:
+        """When the limit of a running job is over, or that of its reservation."""
+        assert job.partition is not None
+        own = self.reservations.get(job.reservation) if job.reservation else None
+        over = job.end + 60 * max(job.partition.overtime, self.cluster.overtime)
+        return over if own is None else min(over, own.end)
+
+    def _first_limit(self) -> float:
+        running = (self._limit_of(job) for job in self._running.values() if job.stage is Stage.RUNNING)
+        return min(min(running, default=math.inf), self.reservations.next_end())
+
+    def _check_limits(self) -> None:
+        self._clock.ran_limits(self._now)
+        over = [
+            job for job in self._running.values() if job.stage is Stage.RUNNING and self._limit_of(job) <= self.second
+        ]
+        gone = [job for job in over if job.is_over]
+        self._kill([job for job in over if not job.is_over])
+        for job in gone:
+            self._leave(job, FinalJobState.COMPLETED_WALLTIME_REACHED)
+        for reservation in self.reservations.over(self.second):
+            self._drop(reservation)
+
+    def _drop(self, reservation: Reservation) -> None:
+        """A reservation is over: the jobs that wait for it are held."""
+        self.reservations.remove(reservation.name)
+        self._clock.renew(self._now)
+        for job in list(self.jobs.values()):
+            if job.reservation == reservation.name and job.stage is Stage.PENDING:
+                self.hold(job)
+
+    def _kill(self, jobs: list[SlurmJob]) -> None:
+        """Kill running jobs."""
+        for job in jobs:
+            job.stage = Stage.COMPLETING
+            assert job.placement is not None
+            self.completing |= job.placement.nodes
+        if jobs:
+            self._actions.kill(jobs)
+
+    # Operators
+
+    def hold(self, job: SlurmJob) -> None:
+        """A job that waits is held."""
+        job.is_held = True
+        if job in self._queue:
+            self._queue.remove(job)
+            self._waiting[job.id] = job
+
+    def release(self, job: SlurmJob, now: float) -> None:
+        """A job that was held waits again."""
+        self.advance(now)
+        job.is_held = False
+        self._note([job.id])
+        self._ask(now)
+
+    def cancel(self, job: SlurmJob, now: float) -> None:
+        """A job is cancelled."""
+        self.advance(now)
+        if job.stage is Stage.PENDING:
+            self._actions.reject(job, "it was cancelled")
+            self._forget(job, FinalJobState.COMPLETED_KILLED)
+            self._ask(now)
+        elif job.stage is Stage.RUNNING:
+            self._kill([job])
+
+    def requeue(self, job: SlurmJob, now: float) -> None:
+        """A running job runs again later."""
+        self.advance(now)
+        if job.stage is Stage.RUNNING and job.requeues:
+            self._requeue(job)
+            self._kill([job])
+
+    def _requeue(self, job: SlurmJob) -> None:
+        job.runs_again = True
+        job.submitted = float(self.second)
+        job.begin = job.submitted + _AGAIN
+
+    def fail(self, nodes: int, now: float) -> None:
+        """Nodes are down: the jobs on them are lost, or run again."""
+        self.advance(now)
+        self.available &= ~nodes
+        self._down |= nodes
+        lost = [
+            job
+            for job in self._running.values()
+            if job.stage is Stage.RUNNING and job.placement is not None and job.placement.nodes & nodes
+        ]
+        for job in lost:
+            if job.requeues:
+                self._requeue(job)
+        self._kill(lost)
+        self._ask(now)
+
+    def drain(self, nodes: int, now: float) -> None:
+        """No job starts on nodes any more."""
+        self.advance(now)
+        self.available &= ~nodes
+        self._clock.renew(now)
+
+    def resume(self, nodes: int, now: float) -> None:
+        """Nodes are back."""
+        self.advance(now)
+        self.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
+        self._down &= ~nodes
+        self._ask(now)
+
+    def reserve(self, reservation: Reservation, now: float) -> None:
+        """A reservation is made."""
+        self.advance(now)
+        self.reservations.add(reservation)
+        self._ask(now)
+
+    def unreserve(self, name: str, now: float) -> None:
+        """A reservation is deleted."""
+        self.advance(now)
+        reservation = self.reservations.get(name)
+        if reservation is not None:
+            self._drop(reservation)
+            self._ask(now)
