@@ -113,16 +113,26 @@ class Clock:
 
     # Limits
 
-    def limits(self, first: float) -> float:
-        """When the check runs that finds something that is over at a time."""
+    def limits(self, first: float, now: float) -> float:
+        """When the check runs that finds something that is over at a time.
+
+        Args:
+            first: that time; infinity: there is none.
+            now: the time.
+        """
         if first == math.inf:
             return math.inf
+        self._limits = self._check(self._limits, now)
+        return self._check(self._limits, first, is_after=True)
+
+    def _check(self, last: float, time: float, *, is_after: bool = False) -> float:
+        """The last check before a time, or the first one at it or after it."""
         while True:
-            due = self._tick(math.floor(self._limits) + _CHECKS)
-            if math.floor(due) >= first:
-                return due
-            steps = max(int((first - due) // (_CHECKS + self._phases.period)), 0)
-            self._limits = self._tick(due + steps * _CHECKS) if steps and self._phases.period == 1.0 else due
+            following = self._tick(math.floor(last) + _CHECKS)
+            if math.floor(following) >= time if is_after else following >= time:
+                return following if is_after else last
+            far = int((time - following) // _CHECKS) - 1 if self._phases.period == 1.0 else 0
+            last = following + max(far, 0) * _CHECKS
 
     def ran_limits(self, now: float) -> None:
         """The check has run."""

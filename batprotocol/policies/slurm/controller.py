@@ -130,7 +130,7 @@ class Controller:
 
     def next_time(self) -> float:
         """When the controller does something by itself next; infinity: nothing is left to do."""
-        times = [self._clock.limits(self._first_limit()), self._priorities.next_time() if self._waits else math.inf]
+        times = [self._clock.limits(self._first_limit(), self._now), self._priorities.next_time() if self._waits else math.inf]
         if self._waits:
             times.append(self._clock.main(self._now)[0])
         times.append(self._clock.backfill() if self.jobs else math.inf)
@@ -154,7 +154,7 @@ class Controller:
     def _due(self) -> tuple[float, Callable[[], None]]:
         main, is_full = self._clock.main(self._now)
         steps = (
-            (self._clock.limits(self._first_limit()), self._check_limits),
+            (self._clock.limits(self._first_limit(), self._now), self._check_limits),
             (self._priorities.next_time(), self._renew_priorities),
             (main, lambda: self._main(is_full)),
             (self._clock.backfill(), self._backfill),
