@@ -55,18 +55,27 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     full = [time for time, text in log if "for full queue" in text]
     cycles = [time for time, text in log if text.endswith("_attempt_backfill: beginning")]
     over = [time for time, text in log if text.startswith(("Time limit exhausted", "Reservation ended"))]
+    kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
     period = _period(main)
-    first = main[0] if main else 0.5
     interval = int(_option(run, "sched_interval", 60))
     limits = over[0] - 30 if over else -15.0
     return Phases(
-        tick=first % period,
+        ticks=tuple(_on_grid(main, over + kills)) or (0.5,),
         period=period,
         full=full[0] - interval if full else -30.0,
         limits=limits,
         backfill=cycles[0] if cycles else 15.0,
         epoch=run["t0_epoch_mod_86400"],
     )
+
+
+def _on_grid(main: list[float], over: list[float]) -> Iterator[float]:
+    """The runs at ticks: after a kill, the loop runs once more as soon as the nodes are clean."""
+    last = -math.inf
+    for time in main:
+        if time - last > 0.9 and not any(0.1 < time - kill < 0.8 for kill in over):
+            yield time
+            last = time
 
 
 def _option(run: Mapping[str, Any], name: str, default: float) -> float:

@@ -9,6 +9,7 @@ jobs.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from typing import Final
 
 import msgspec
@@ -27,19 +28,23 @@ class Phases(msgspec.Struct, frozen=True):
     """What is left to chance in a real Slurm, in seconds of the simulation. Replays set it as it was.
 
     Args:
-        tick: the first tick of the controller.
+        ticks: ticks of the controller that are known, in order; at least one.
         period: the time between two ticks.
         full: the last run for the whole queue before the simulation began.
         limits: the last check of time limits before the simulation began.
         backfill: the first time that the second loop looks whether there is work.
+        epilog: the time from the end of a job to the moment when its nodes are free.
+        cleaning: the time from the kill of a job to the moment when its nodes are free.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
 
-    tick: float = 0.5
+    ticks: tuple[float, ...] = (0.5,)
     period: float = 1.0
     full: float = -30.0
     limits: float = -15.0
     backfill: float = 15.0
+    epilog: float = 0.1
+    cleaning: float = 0.45
     epoch: int = 0
 
 
@@ -74,8 +79,13 @@ class Clock:
 
     def _tick(self, time: float) -> float:
         """The first tick that is not before a time."""
-        tick, period = self._phases.tick, self._phases.period
-        return tick + max(math.ceil((time - tick) / period - 1e-9), 0) * period
+        ticks, period = self._phases.ticks, self._phases.period
+        place = bisect_right(ticks, time + 1e-9)
+        known = ticks[max(place - 1, 0)]
+        if 0 < place < len(ticks):  # the ticks between two known ones
+            gap = ticks[place] - known
+            period = gap / max(round(gap / period), 1)
+        return known + math.ceil((time - known) / period - 1e-9) * period
 
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""

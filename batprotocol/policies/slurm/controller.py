@@ -27,6 +27,8 @@ __all__ = ["Actions", "Controller", "Priorities"]
 
 _AGAIN: Final = 121
 """The seconds after which a job that runs again can start."""
+_TOGETHER: Final = 0.2
+"""Nodes that become clean within so many seconds do so together."""
 
 
 class Actions(Protocol):
@@ -100,6 +102,7 @@ class Controller:
         self._begins: list[tuple[float, int, str]] = []
         self._look: dict[str, None] = {}
         self._running: dict[str, SlurmJob] = {}
+        self._cleanings: list[tuple[float, int, int, SlurmJob, FinalJobState]] = []
         self._arrays: Counter[str] = Counter()
         self._now = 0.0
         self._idle_runs = 0  # how often all of the queue was tried in vain since something happened
@@ -134,6 +137,7 @@ class Controller:
         if self._waits:
             times.append(self._clock.main(self._now)[0])
         times.append(self._clock.backfill() if self.jobs else math.inf)
+        times += [each[0] for each in self._cleanings[:1]]
         return min(times)
 
     @property
@@ -155,6 +159,7 @@ class Controller:
         main, is_full = self._clock.main(self._now)
         steps = (
             (self._clock.limits(self._first_limit(), self._now), self._check_limits),
+            (self._cleanings[0][0] if self._cleanings else math.inf, self._clean),
             (self._priorities.next_time(), self._renew_priorities),
             (main, lambda: self._main(is_full)),
             (self._clock.backfill(), self._backfill),
@@ -188,14 +193,36 @@ class Controller:
         if state == FinalJobState.COMPLETED_WALLTIME_REACHED and job.stage is Stage.RUNNING:
             job.is_over = True  # Slurm looks at limits now and then only, and frees the nodes then
             return
+        if job.stage is Stage.COMPLETING:
+            clean = max(job.killed + self._phases.cleaning, now)
+        else:
+            clean = now + self._phases.epilog
+            self._completes(job)
+        heappush(self._cleanings, (clean, job.number, job.task, job, state))
+
+    def _completes(self, job: SlurmJob) -> None:
+        """A job has ended or is killed, and its nodes are not clean yet."""
+        assert job.placement is not None
+        job.stage = Stage.COMPLETING
+        self.completing |= job.placement.nodes
+
+    def _clean(self) -> None:
+        """The nodes of a job are clean. If it was killed, the first loop runs at once, and not at its next tick."""
+        _, _, _, job, state = heappop(self._cleanings)
         self._leave(job, state)
+        if job.killed == math.inf:
+            self._ask(self._now)
+            return
+        self._clock.renew(self._now)
+        if not self._cleanings or self._cleanings[0][0] > self._now + _TOGETHER:
+            self._run_main(is_full=False)
 
     def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job leaves its nodes: it is over, or runs again."""
         now = self._now
         del self._running[job.id]
         self._selection.give_back(job)
-        if job.stage is Stage.COMPLETING and job.placement is not None:
+        if job.placement is not None:
             self.completing &= ~job.placement.nodes
         self._priorities.ended(job, now)
         if job.array is not None:
@@ -205,7 +232,6 @@ class Controller:
         else:
             job.stage = Stage.DONE
             self._forget(job, state)
-        self._ask(now)
 
     def _again(self, job: SlurmJob) -> None:
         job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
@@ -261,6 +287,9 @@ class Controller:
 
     def _main(self, is_full: bool) -> None:
         self._clock.ran_main(self._now, is_full=is_full)
+        self._run_main(is_full=is_full)
+
+    def _run_main(self, *, is_full: bool) -> None:
         self._gather()
         if not self._queue:
             return
@@ -319,7 +348,7 @@ class Controller:
 
     def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
         job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition
-        job.started = float(self.second)
+        job.started, job.killed = float(self.second), math.inf
         job.end = job.started + 60 * min(minutes, FOREVER)
         self._queue.remove(job)
         self._running[job.id] = job
@@ -352,7 +381,9 @@ class Controller:
         gone = [job for job in over if job.is_over]
         self._kill([job for job in over if not job.is_over])
         for job in gone:
-            self._leave(job, FinalJobState.COMPLETED_WALLTIME_REACHED)
+            job.killed = self._now
+            self._completes(job)
+            self.ended(job, FinalJobState.COMPLETED_WALLTIME_REACHED, self._now)
         for reservation in self.reservations.over(self.second):
             self._drop(reservation)
 
@@ -367,9 +398,8 @@ class Controller:
     def _kill(self, jobs: list[SlurmJob]) -> None:
         """Kill running jobs."""
         for job in jobs:
-            job.stage = Stage.COMPLETING
-            assert job.placement is not None
-            self.completing |= job.placement.nodes
+            job.killed = self._now
+            self._completes(job)
         if jobs:
             self._actions.kill(jobs)
 
