@@ -11,9 +11,10 @@ from typing import Any
 
 from support import SHARED
 
+from batprotocol.slurm.accounting import Accounting, accounting_of
 from batprotocol.slurm.configuration import Configuration, configuration_of
 
-__all__ = ["RUNS", "conf_of", "configuration_of_run", "recording", "recordings"]
+__all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "recording", "recordings"]
 
 RUNS = SHARED / "slurm" / "runs"
 
@@ -47,3 +48,17 @@ def conf_of(run: Mapping[str, Any]) -> str:
 def configuration_of_run(run: Mapping[str, Any]) -> Configuration:
     """The configuration of a recorded run."""
     return configuration_of(conf_of(run))
+
+
+def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
+    """The accounts of a recorded run, from the commands that made them, and its qualities of service."""
+    cluster, *lines = ["Cluster - 'emu':Fairshare=1:QOS='normal'", "Parent - 'root'", "User - 'root':Fairshare=1"]
+    for command, _ in run["setup"]:
+        words = command.split()
+        options = dict(word.split("=") for word in words if "=" in word)
+        share = f":Fairshare={options.get('fairshare', '1')}"
+        if words[2:4] == ["add", "account"]:
+            lines += [f"Parent - '{options.get('parent', 'root')}'", f"Account - '{words[4]}'{share}"]
+        elif words[2:4] == ["add", "user"]:
+            lines += [f"Parent - '{options['account']}'", *(f"User - '{user}'{share}" for user in words[4].split(","))]
+    return accounting_of([("dump.cfg", "\n".join([cluster, *lines])), ("qos.txt", "\n".join(run["qos"]))])

@@ -12,16 +12,40 @@ from typing import Final
 
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["UNLIMITED", "flag", "listed", "minutes", "number_of", "one_of", "real", "span", "weights", "whole"]
+__all__ = [
+    "NOTHING",
+    "UNLIMITED",
+    "flag",
+    "gres",
+    "listed",
+    "minutes",
+    "number_of",
+    "one_of",
+    "one_word",
+    "real",
+    "span",
+    "weights",
+    "whole",
+    "words",
+]
 
 UNLIMITED: Final = frozenset({"UNLIMITED", "INFINITE", "-1"})
 """The words for no limit, in capital letters."""
+
+NOTHING: Final = frozenset({"", "(null)", "N/A", "n/a", "None"})
+"""The texts that Slurm writes for an absent value."""
 
 _TIME: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?", re.ASCII)
 _WEIGHT: Final = re.compile(r"(-?(?:[0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}))([KMGTP])?", re.ASCII | re.IGNORECASE)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _REAL: Final = re.compile(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})", re.ASCII)
 _RESOURCE: Final = re.compile(r"[A-Za-z][\w.-]{0,60}(?:/[\w.-]{1,60}(?::[\w.-]{1,60})?)?", re.ASCII)
+_SOCKETS: Final = re.compile(r"\([^()]*\)")
+_COUNT: Final = re.compile(r"([0-9]{1,12})([KMGTP]?)", re.ASCII | re.IGNORECASE)
+_KIND: Final = re.compile(r"[A-Za-z_][\w.-]{0,100}(?::[A-Za-z_][\w.-]{0,100})?", re.ASCII)
+_WORD: Final = re.compile(r"[^\s;#=,\[\]]{1,255}")
+_MOST: Final = 2**53
+_POWERS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
 _UNITS: Final = {"K": 2.0**-10, "": 1.0, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
 _YES: Final = {"YES": True, "UP": True, "TRUE": True, "1": True, "NO": False, "DOWN": False, "FALSE": False, "0": False}
 
@@ -98,6 +122,41 @@ def listed(text: str) -> tuple[str, ...]:
     ('a', 'b')
     """
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Names with commas between them, which have no spaces and none of some signs.
+
+    >>> words("ib,gpu")
+    ('ib', 'gpu')
+    """
+    return tuple(map(one_word, listed(text)))
+
+
+def one_word(text: str) -> str:
+    """A name that has no spaces and none of some signs."""
+    if _WORD.fullmatch(text) is None:
+        raise InputError(f"expected a name that has no spaces and none of the signs ;#=, got {shown(text)}")
+    return text
+
+
+def gres(text: str) -> tuple[tuple[str, int], ...]:
+    """The generic resources of a node, with their numbers, in the order of their names; equal ones are added.
+
+    >>> gres("gpu:a100:4(S:0-1),fpga,bandwidth:lustre:no_consume:4K")
+    (('bandwidth:lustre', 4096), ('fpga', 1), ('gpu:a100', 4))
+    """
+    plain = _SOCKETS.sub("", text)
+    found: dict[str, int] = {}
+    for part in plain.split(",") if plain not in NOTHING else ():
+        kind, mark, last = part.strip().replace(":no_consume", "").rpartition(":")
+        count = _COUNT.fullmatch(last) if mark else None
+        name = kind if count else f"{kind}{mark}{last}"
+        number = int(count[1]) << _POWERS[count[2].upper()] if count else 1
+        if _KIND.fullmatch(name) is None or number > _MOST:
+            raise InputError(f"expected NAME, NAME:COUNT or NAME:TYPE:COUNT such as 'gpu:a100:2', got {shown(part)}")
+        found[name] = found.get(name, 0) + number
+    return tuple((name, number) for name, number in sorted(found.items()) if number)
 
 
 def one_of(*names: str, prefix: str = "") -> Callable[[str], str]:

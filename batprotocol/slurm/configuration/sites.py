@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
+from batprotocol.slurm.amounts import one_word
 from batprotocol.slurm.configuration.files import Line
 from batprotocol.slurm.configuration.values import Node, Partition, Select
 from batprotocol.slurm.lines import Names
@@ -42,14 +43,15 @@ def nodes_of(records: Iterable[Record], down: Iterable[Record], names: Names) ->
     """
     nodes: dict[str, Node] = {}
     for record in records:
-        with _At(record):
+        with _At(record, "NodeName"):
             sample = _node(record.fields)
             for name in names.of(record.name):
+                one_word(name)
                 if name.upper() == "ALL" or name in nodes:
                     raise InputError(f"expected a new name, got {shown(name)}", "NodeName")
                 nodes[name] = msgspec.structs.replace(sample, name=name)
     for record in down:
-        with _At(record):
+        with _At(record, "DownNodes"):
             for name in nodes if record.name.upper() == "ALL" else names.of(record.name):
                 nodes[_known(name, nodes, "DownNodes")] = msgspec.structs.replace(
                     nodes[name], state=record.fields.get("state", "DOWN")
@@ -90,7 +92,7 @@ def partitions_of(
     places = {node.name: place for place, node in enumerate(nodes)}
     by_set: dict[str, list[str]] = {}
     for record in sets:
-        with _At(record):
+        with _At(record, "Nodes"):
             features = record.fields.get("features", ())
             names.count(len(nodes))
             members = [node.name for node in nodes if any(each in node.features for each in features)]
@@ -102,7 +104,9 @@ def partitions_of(
         if record.name in found:
             doubled.append(record)
             continue
-        with _At(record):
+        with _At(record, "PartitionName"):
+            one_word(record.name)
+        with _At(record, "Nodes"):
             found[record.name] = _partition(record, places, by_set, names)
     return tuple(found.values()), doubled
 
@@ -120,8 +124,6 @@ def _partition(record: Record, places: Mapping[str, int], sets: Mapping[str, lis
             members.update(sets[name])
         else:
             members.add(_known(name, places, "Nodes", sets))
-    if not record.name or any(mark in record.name for mark in ",[]"):
-        raise InputError(f"expected the name of one partition, got {shown(record.name)}", "PartitionName")
     if "select" in fields:
         fields["select"] = Select(**fields["select"])
     return Partition(name=record.name, nodes=tuple(sorted(members, key=places.__getitem__)), **fields)
@@ -139,14 +141,15 @@ def _near(name: str, places: Mapping[str, object], sets: Mapping[str, object]) -
 
 
 class _At:
-    """Adds the file and the line of a record to errors."""
+    """Adds the file and the line of a record to errors, and a parameter to those that name none."""
 
-    def __init__(self, record: Record) -> None:
-        self._line = record.line
+    def __init__(self, record: Record, parameter: str) -> None:
+        self._line, self._parameter = record.line, parameter
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, InputError) and error.line is None:
-            raise InputError(error.reason, error.path, file=self._line.file, line=self._line.number) from None
+            path = error.path or self._parameter
+            raise InputError(error.reason, path, file=self._line.file, line=self._line.number) from None

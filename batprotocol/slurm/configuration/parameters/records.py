@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
-from batprotocol.requests.amounts import parse_gres
-from batprotocol.slurm.amounts import UNLIMITED, flag, listed, minutes, number_of, one_of, span, weights, whole
+from batprotocol.slurm.amounts import (
+    UNLIMITED,
+    flag,
+    gres,
+    listed,
+    minutes,
+    number_of,
+    one_of,
+    span,
+    weights,
+    whole,
+    words,
+)
 from batprotocol.slurm.configuration.parameters.cluster import memory, preempt_mode, select_parameters
 from batprotocol.slurm.configuration.parameters.rows import Row, ignored, missed, rows_of
 
@@ -16,23 +26,6 @@ __all__ = ["RECORDS", "STATES"]
 
 STATES: Final = ("UNKNOWN", "IDLE", "DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE", "CLOUD", "BUSY", "UP", "ALLOC")
 """The states that a line can give a node."""
-
-_SOCKETS: Final = re.compile(r"\([^()]*\)")
-_NONE: Final = frozenset({"", "(null)"})
-
-
-def gres(text: str) -> tuple[tuple[str, int], ...]:
-    """Generic resources of a node, `gpu:a100:4(S:0-1),fpga:1`.
-
-    >>> gres("gpu:a100:4(S:0-1),fpga")
-    (('fpga', 1), ('gpu:a100', 4))
-    """
-    plain = _SOCKETS.sub("", text).replace(":no_consume", "")
-    if plain in _NONE:
-        return ()
-    return tuple(
-        (each.name if each.type is None else f"{each.name}:{each.type}", each.amount) for each in parse_gres(plain)
-    )
 
 
 def _state(text: str) -> str:
@@ -90,12 +83,12 @@ _NODE: Final = (
     Row("CoreSpecCount", field="cores_reserved", read=_SMALL),
     Row("CoresPerSocket", field="cores_per_socket", read=whole(1, 65_533)),
     Row("CPUs", field="cpus", read=whole(1, 65_533)),
-    Row("Features", field="features", read=listed),
-    Row("Feature", field="features", read=listed),
+    Row("Features", field="features", read=words),
+    Row("Feature", field="features", read=words),
     Row("Gres", field="gres", read=gres),
-    Row("MemSpecLimit", field="memory_reserved", read=whole(0, 2**53)),
+    Row("MemSpecLimit", field="memory_reserved", read=whole(0, 2**33)),
     Row("Procs", field="cpus", read=whole(1, 65_533)),
-    Row("RealMemory", field="memory", read=whole(1, 2**53)),
+    Row("RealMemory", field="memory", read=whole(1, 2**33)),
     Row("Sockets", field="sockets", read=whole(1, 65_533)),
     Row("SocketsPerBoard", field="sockets_per_board", read=whole(1, 65_533)),
     Row("State", field="state", read=_state),
@@ -157,7 +150,7 @@ _PARTITION: Final = (
         "Topology",
     ),
 )
-_SET: Final = (Row("NodeSet"), Row("Feature", field="features", read=listed), Row("Nodes", field="nodes"))
+_SET: Final = (Row("NodeSet"), Row("Feature", field="features", read=words), Row("Nodes", field="nodes"))
 _DOWN: Final = (Row("DownNodes"), Row("State", field="state", read=_state), *ignored("Reason"))
 _FRONT: Final = missed(
     *("FrontendName", "AllowGroups", "AllowUsers", "DenyGroups", "DenyUsers", "FrontendAddr", "Port", "Reason", "State")
