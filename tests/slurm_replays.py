@@ -65,6 +65,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         full=full[0] - interval if full else -30.0,
         limits=limits,
         backfill=cycles[0] if cycles else 15.0,
+        epilog=0.005 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
+        cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
     )
 
@@ -110,6 +112,25 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+def _killed(run: Mapping[str, Any]) -> dict[str, float]:
+    """How long jobs ran before they were requeued, at the longest."""
+    began: dict[str, float] = {}
+    longest: dict[str, float] = {}
+    events = [(start.time, 0, start.job) for start in starts_of(run)]
+    for time, text in run["log"]:
+        match = re.match(
+            r"(?:requeue job|_job_requeue_op:|Requeuing) JobId=(\S+)|debug:  _job_requeue_op: JobId=(\S+)", text
+        )
+        if match:
+            events.append((time, 1, _number(match[1] or match[2])))
+    for time, is_end, job in sorted(events):
+        if not is_end:
+            began[job] = time
+        elif job in began:
+            longest[job] = max(longest.get(job, 0.0), time - began.pop(job))
+    return longest
+
+
 def _submitted(run: Mapping[str, Any]) -> dict[str, float]:
     found = {}
     for time, text in run["log"]:
@@ -122,7 +143,7 @@ def _submitted(run: Mapping[str, Any]) -> dict[str, float]:
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
     last = {start.job: start.time for start in starts_of(run)}
-    ends, submitted = _ends(run), _submitted(run)
+    ends, submitted, killed = _ends(run), _submitted(run), _killed(run)
     for each in run["submissions"]:
         if each["id"] < 0:
             continue
@@ -136,6 +157,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
             runtime = seconds + 0.9
             if number in ends and number in last and ends[number] > last[number]:
                 runtime = ends[number] - last[number]
+            runtime = max(runtime, killed.get(number, 0.0) + 0.3)
             data = dict(asked)
             data["slurm"] = {**asked.get("slurm", {}), "number": each["id"]}
             if tasks is not None:

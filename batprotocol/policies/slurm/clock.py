@@ -43,8 +43,8 @@ class Phases(msgspec.Struct, frozen=True):
     full: float = -30.0
     limits: float = -15.0
     backfill: float = 15.0
-    epilog: float = 0.1
-    cleaning: float = 0.45
+    epilog: float = 0.01
+    cleaning: float = 0.03
     epoch: int = 0
 
 
