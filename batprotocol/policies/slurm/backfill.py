@@ -29,9 +29,6 @@ class Filler(Protocol):
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
 
-    def may_run_more(self, job: SlurmJob, planned: int) -> bool:
-        """Whether so many tasks of an array may be planned beside those that run."""
-
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
         """When and where a job can start on these nodes."""
 
@@ -94,12 +91,11 @@ class _Cycle:
         return self.started, self.planned
 
     def _array_may(self, job: SlurmJob, partition: Partition) -> bool:
-        """Whether one more task of the array is looked at."""
+        """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
         assert job.array is not None
         if (job.array, partition.name, job.reservation) in self.rejected:
             return False
-        planned = self.arrays[job.array, partition.name]
-        return planned < self.loops.bf_max_job_array_resv and self.filler.may_run_more(job, planned)
+        return self.arrays[job.array, partition.name] < self.loops.bf_max_job_array_resv
 
     def _is_over(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether enough jobs of its user or partition have been looked at."""

@@ -318,10 +318,6 @@ class Controller:
             return False
         return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
 
-    def may_run_more(self, job: SlurmJob, planned: int) -> bool:
-        """Whether so many tasks of an array may be planned beside those that run."""
-        return not job.array_limit or self._arrays[job.array or ""] + planned < job.array_limit
-
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""
         left = self.reservations.usable(job, self.second, job.limit, moves=False)
