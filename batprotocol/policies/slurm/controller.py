@@ -324,8 +324,11 @@ class Controller:
         if left is None:
             return Outcome.SKIPPED
         room = nodes if not job.reservation else self.available
-        room &= left.nodes & partition.nodes & job.allowed & ~self.completing
-        return self._start(job, partition, room, job.limit)
+        room &= left.nodes & partition.nodes & job.allowed
+        outcome = self._start(job, partition, room & ~self.completing, job.limit)
+        if outcome == Outcome.BUSY and room.bit_count() < job.min_nodes and not room & self._selection.used:
+            return Outcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
+        return outcome
 
     def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns an `Outcome`."""

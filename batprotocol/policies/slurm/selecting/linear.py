@@ -30,15 +30,14 @@ class Linear:
         self._is_even = len(set(self._cpus)) <= 1
         self._is_quick = is_quick
         self._weights = weight_groups(cluster)
-        self._all = (1 << len(self._cpus)) - 1
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
 
     @property
-    def idle(self) -> int:
-        """The nodes without a job."""
-        return self._all & ~self._busy
+    def used(self) -> int:
+        """The nodes that have jobs."""
+        return self._busy
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
