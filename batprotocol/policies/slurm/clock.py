@@ -20,6 +20,8 @@ __all__ = ["USUAL", "Clock", "Phases"]
 
 _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
+_NAP: Final = 1.003
+"""The seconds for which the second loop sleeps while nothing has changed."""
 _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
 
@@ -110,7 +112,7 @@ class Clock:
         if not self._is_new:
             self._is_new = True
             if now > self._backfill:  # it has looked once a second since then
-                self._backfill += math.ceil((now - self._backfill) / self._phases.period - 1e-9) * self._phases.period
+                self._backfill += math.ceil((now - self._backfill) / _NAP - 1e-9) * _NAP
 
     def backfill(self) -> float:
         """When the second loop runs next; infinity: not before something changes."""

@@ -278,10 +278,13 @@ class Controller:
             if since < math.inf:
                 heappush(self._begins, (since, job.number, job.id))
             return
+        open_to = [each for each in job.partitions if _is_open(job, each)]
+        if not open_to:
+            return
         del self._waiting[job.id]
         job.eligible = float(self.second) if verdict.since > job.submitted else max(job.begin, job.submitted)
         self._priorities.eligible(job, self._now)
-        self._queue.add(job)
+        self._queue.add(job, open_to)
 
     # The loops
 
@@ -314,8 +317,6 @@ class Controller:
 
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
-        if not partition.is_up or job.min_nodes > partition.max_nodes or job.limit > partition.max_time:
-            return False
         return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
 
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
@@ -482,3 +483,8 @@ class Controller:
         if reservation is not None:
             self._drop(reservation)
             self._ask(now)
+
+
+def _is_open(job: SlurmJob, partition: Partition) -> bool:
+    """Whether a partition ever takes a job."""
+    return partition.is_up and job.min_nodes <= partition.max_nodes and job.limit <= partition.max_time
