@@ -61,4 +61,4 @@ def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
             lines += [f"Parent - '{options.get('parent', 'root')}'", f"Account - '{words[4]}'{share}"]
         elif words[2:4] == ["add", "user"]:
             lines += [f"Parent - '{options['account']}'", *(f"User - '{user}'{share}" for user in words[4].split(","))]
-    return accounting_of([("dump.cfg", "\n".join([cluster, *lines])), ("qos.txt", "\n".join(run["qos"]))])
+    return accounting_of([("dump.cfg", "\n".join([cluster, *lines])), ("qos.txt", "\n".join(run.get("qos", ())))])
