@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
-from slurm_recordings import configuration_of_run
+from slurm_recordings import accounting_of_run, configuration_of_run
 
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
@@ -287,7 +287,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
 
 def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
     """The policy for a recorded run."""
-    return SlurmScheduler(configuration_of_run(run), phases_of(run), **options)
+    return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
 
 
 def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:

@@ -35,6 +35,7 @@ class Phases(msgspec.Struct, frozen=True):
         full: the last run for the whole queue before the simulation began.
         limits: the last check of time limits before the simulation began.
         backfill: the first time that the second loop looks whether there is work.
+        priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
         epilog: the time from the end of a job to the moment when its nodes are free.
         cleaning: the time from the kill of a job to the moment when its nodes are free.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
@@ -45,6 +46,7 @@ class Phases(msgspec.Struct, frozen=True):
     full: float = -30.0
     limits: float = -15.0
     backfill: float = 15.0
+    priorities: float = 0.0
     epilog: float = 0.01
     cleaning: float = 0.03
     epoch: int = 0

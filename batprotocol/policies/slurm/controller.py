@@ -60,12 +60,15 @@ class Priorities(Protocol):
         """A job starts."""
 
     def ended(self, job: SlurmJob, now: float) -> None:
-        """A job has left its nodes."""
+        """A job is over, or has left its nodes."""
 
     def next_time(self) -> float:
         """When the priorities are computed next; infinity: never."""
 
-    def renew(self, jobs: list[SlurmJob], now: float) -> bool:
+    def again(self, job: SlurmJob, now: float) -> None:
+        """A job is to run again."""
+
+    def renew(self, now: float) -> bool:
         """Compute the priorities of jobs; returns whether one has changed."""
 
 
@@ -133,8 +136,9 @@ class Controller:
 
     def next_time(self) -> float:
         """When the controller does something by itself next; infinity: nothing is left to do."""
-        times = [self._clock.limits(self._first_limit(), self._now), self._priorities.next_time() if self._waits else math.inf]
+        times = [self._clock.limits(self._first_limit(), self._now)]
         if self._waits:
+            times.append(self._priorities.next_time())
             times.append(self._clock.main(self._now)[0])
         times.append(self._clock.backfill() if self.jobs else math.inf)
         times += [each[0] for each in self._cleanings[:1]]
@@ -237,12 +241,14 @@ class Controller:
         job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
         job.placement, job.eligible = None, math.inf
         self._actions.again(job)
+        self._priorities.again(job, self._now)
         self._waiting[job.id] = job
         heappush(self._begins, (job.begin, job.number, job.id))
 
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
-        self.jobs.pop(job.id, None)
+        if self.jobs.pop(job.id, None) is not None and job.stage is Stage.PENDING:
+            self._priorities.ended(job, self._now)
         self._waiting.pop(job.id, None)
         self._queue.remove(job)
         job.stage = Stage.DONE
@@ -310,8 +316,7 @@ class Controller:
         self._clock.ran_backfill(self._now, is_new=started + planned > 0)
 
     def _renew_priorities(self) -> None:
-        pending = [*self._waiting.values(), *self._queue.jobs()]
-        if self._priorities.renew(pending, self._now):
+        if self._priorities.renew(self._now):
             self._queue.sort()
             self._clock.renew(self._now)
 
