@@ -72,6 +72,7 @@ class Clock:
         self._is_asked = self._is_new = False
         self._asked_at = 0.0
         self._backfill = phases.backfill
+        self._changed = -math.inf
 
     # The first loop
 
@@ -111,6 +112,7 @@ class Clock:
 
     def renew(self, now: float) -> None:
         """Something has changed, so the second loop has something to do."""
+        self._changed = now
         if not self._is_new:
             self._is_new = True
             if now > self._backfill:  # it has looked once a second since then
@@ -122,7 +124,8 @@ class Clock:
 
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""
-        self._is_new = is_new
+        # Slurm compares whole seconds, so what changed in the second of this run counts once more.
+        self._is_new = is_new or self._changed >= math.floor(now)
         self._backfill = now + self._loops.bf_interval + _CYCLE
 
     # Limits
