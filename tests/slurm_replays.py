@@ -65,6 +65,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         full=full[0] - interval if full else -30.0,
         limits=limits,
         backfill=cycles[0] if cycles else 15.0,
+        cycles=tuple(cycles),
         priorities=(full[0] - interval if full else -30.0) + 1.2,  # all threads begin together
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
         cleaning=0.022 * run["speed"],

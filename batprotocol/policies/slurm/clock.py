@@ -9,7 +9,7 @@ jobs.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 import msgspec
@@ -35,6 +35,7 @@ class Phases(msgspec.Struct, frozen=True):
         full: the last run for the whole queue before the simulation began.
         limits: the last check of time limits before the simulation began.
         backfill: the first time that the second loop looks whether there is work.
+        cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
         epilog: the time from the end of a job to the moment when its nodes are free.
         cleaning: the time from the kill of a job to the moment when its nodes are free.
@@ -46,6 +47,7 @@ class Phases(msgspec.Struct, frozen=True):
     full: float = -30.0
     limits: float = -15.0
     backfill: float = 15.0
+    cycles: tuple[float, ...] = ()
     priorities: float = 0.0
     epilog: float = 0.01
     cleaning: float = 0.03
@@ -120,7 +122,14 @@ class Clock:
 
     def backfill(self) -> float:
         """When the second loop runs next; infinity: not before something changes."""
-        return self._backfill if self._is_new and self._backfills else math.inf
+        return self._known(self._backfill) if self._is_new and self._backfills else math.inf
+
+    def _known(self, due: float) -> float:
+        """The known run of the second loop near a time, if there is one."""
+        cycles = self._phases.cycles
+        place = bisect_left(cycles, due)
+        near = min(cycles[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
+        return near if abs(near - due) < _NAP and near >= self._changed else due
 
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""
