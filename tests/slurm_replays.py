@@ -152,7 +152,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
         asked = _asked(each["args"])
         time = submitted.get(str(each["id"]), each["t_returned"])
         tasks = asked.pop("array", None)
-        asked["user"] = each["user"]
+        asked["user"] = each.get("user", "root")
         numbers = [str(each["id"])] if tasks is None else [f"{each['id']}_{task}" for task in tasks[0]]
         runs = each.get("runs") or [each["run"]] * len(numbers)
         for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
@@ -164,7 +164,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
             data["slurm"] = {**asked.get("slurm", {}), "number": each["id"]}
             if tasks is not None:
                 data["array"] = f"{number}%{tasks[1]}" if tasks[1] else number
-            yield number, time + place * 1e-6, data, max(runtime, 0.01), each["exit"]
+            yield number, time + place * 1e-6, data, max(runtime, 0.01), each.get("exit", 0)
 
 
 def _seconds(text: str) -> float:
@@ -211,7 +211,7 @@ def _options(args: list[str]) -> Iterator[tuple[str, str]]:
 def _asked(args: list[str]) -> dict[str, Any]:
     """What a job asks for, in the vocabulary of requests."""
     data: dict[str, Any] = {}
-    slurm: dict[str, Any] = {}
+    slurm: dict[str, Any] = {"shares": True}
     for name, value in _options(args):
         if name == "nodes":
             first, _, last = value.partition("-")

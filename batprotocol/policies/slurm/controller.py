@@ -19,7 +19,7 @@ from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.main_loop import Outcome, run_main
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
-from batprotocol.policies.slurm.selecting import Chance, Linear, Selection
+from batprotocol.policies.slurm.selecting import Chance, Consumable, Linear, Selection
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
 from batprotocol.requests import Dependencies, Request
 
@@ -95,7 +95,8 @@ class Controller:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
         self._is_quick = is_quick
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
-        self._selection: Selection = Linear(cluster, is_quick=is_quick)
+        self._selection: Selection
+        self._selection = Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster)
         self._queue = Queue(is_fifo=cluster.is_fifo)
         self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
         self._dependencies = Dependencies()
