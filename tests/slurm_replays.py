@@ -64,13 +64,20 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         period=period,
         full=full[0] - interval if full else -30.0,
         limits=limits,
-        backfill=cycles[0] if cycles else 15.0,
+        backfill=_first_cycle(run, cycles),
         cycles=tuple(cycles),
         priorities=(full[0] - interval if full else -30.0) + 1.2,  # all threads begin together
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
     )
+
+
+def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
+    """When the second loop looks for work first: some time after a run before the first submission, if there was one."""
+    first = min(_submitted(run).values(), default=math.inf)
+    before = [time for time in cycles if time < first]
+    return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
 
 
 def _on_grid(main: list[float], over: list[float]) -> Iterator[float]:

@@ -303,18 +303,19 @@ class Controller:
         self._gather()
         if not self._queue:
             return
-        started = run_main(self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._is_quick)
+        started, has_tried = run_main(self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._is_quick)
         self._idle_runs = 0 if started else self._idle_runs + is_full
-        self._clock.renew(self._now)
+        if has_tried:
+            self._clock.renew(self._now)
 
     def _backfill(self) -> None:
         self._gather()
         self.is_backfilling = True
-        started, planned = run_backfill(
+        started, has_moved = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._phases.epoch, is_quick=self._is_quick
         )
         self.is_backfilling = False
-        self._clock.ran_backfill(self._now, is_new=started + planned > 0)
+        self._clock.ran_backfill(self._now, is_new=started > 0 or has_moved)
 
     def _renew_priorities(self) -> None:
         if self._priorities.renew(self._now):
