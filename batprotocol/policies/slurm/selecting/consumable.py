@@ -19,7 +19,7 @@ from batprotocol.policies.slurm.values import Cluster, Partition
 __all__ = ["Consumable"]
 
 _WINDOW = 30
-"""Jobs that end within so many seconds are taken away together when a start is looked for, then within twice as many."""
+"""Jobs that end within so many seconds are taken away together when a start is looked for, then in twice as many."""
 
 
 class Consumable:
