@@ -47,6 +47,15 @@ class Consumable:
                 bits |= 1 << node
         return bits
 
+    @property
+    def open(self) -> int:
+        """The nodes that have something left for jobs."""
+        bits = 0
+        for node, cpus in enumerate(self._room.cpus):
+            if cpus > 0:
+                bits |= 1 << node
+        return bits
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
