@@ -114,6 +114,7 @@ class Controller:
         self._arrays: Counter[str] = Counter()
         self._now = 0.0
         self._is_closed = False
+        self._seen, self._others, self._has_moved = -1, 0, False
         self._idle_runs = 0  # how often all of the queue was tried in vain since something happened
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -215,6 +216,7 @@ class Controller:
 
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
+        self._others += 1
         assert job.placement is not None
         job.stage = Stage.COMPLETING
         self.completing |= job.placement.nodes
@@ -235,6 +237,7 @@ class Controller:
         now = self._now
         del self._running[job.id]
         self._selection.give_back(job)
+        self._others += 1
         if job.placement is not None:
             self.completing &= ~job.placement.nodes
         self._priorities.ended(job, now)
@@ -318,12 +321,32 @@ class Controller:
 
     def _backfill(self) -> None:
         self._gather()
+        if self._is_quick and self._is_as_before():
+            self._clock.ran_backfill(self._now, is_new=self._has_moved)
+            return
         self.is_backfilling = True
         started, has_moved = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._phases.epoch, is_quick=self._is_quick
         )
         self.is_backfilling = False
         self._clock.ran_backfill(self._now, is_new=started > 0 or has_moved)
+        self._seen, self._has_moved = (-1 if started else self._changes()), has_moved
+
+    def _changes(self) -> int:
+        """A number that is another one after each change that the second loop sees."""
+        return self._queue.changes + self._others
+
+    def _is_as_before(self) -> bool:
+        """Whether a run of the second loop would do what its last one did, which has started no job.
+
+        That is so while nothing has changed, and no limit has passed: a job that cannot start now cannot do so later.
+        """
+        return (
+            self._seen == self._changes()
+            and not self.reservations.names()
+            and not self.cluster.loops.bf_min_age_reserve
+            and self._selection.first_end() > self._now
+        )
 
     def _renew_priorities(self) -> None:
         if self._priorities.renew(self._now):
@@ -477,6 +500,7 @@ class Controller:
     def fail(self, nodes: int, now: float) -> None:
         """Nodes are down: the jobs on them are lost, or run again."""
         self.advance(now)
+        self._others += 1
         self.available &= ~nodes
         self._down |= nodes
         lost = [
@@ -493,12 +517,14 @@ class Controller:
     def drain(self, nodes: int, now: float) -> None:
         """No job starts on nodes any more."""
         self.advance(now)
+        self._others += 1
         self.available &= ~nodes
         self._clock.renew(now)
 
     def resume(self, nodes: int, now: float) -> None:
         """Nodes are back."""
         self.advance(now)
+        self._others += 1
         self.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
         self._down &= ~nodes
         self._ask(now)
@@ -506,12 +532,14 @@ class Controller:
     def reserve(self, reservation: Reservation, now: float) -> None:
         """A reservation is made."""
         self.advance(now)
+        self._others += 1
         self.reservations.add(reservation)
         self._ask(now)
 
     def unreserve(self, name: str, now: float) -> None:
         """A reservation is deleted."""
         self.advance(now)
+        self._others += 1
         reservation = self.reservations.get(name)
         if reservation is not None:
             self._drop(reservation)

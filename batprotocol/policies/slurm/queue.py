@@ -21,12 +21,16 @@ class Queue:
 
     Args:
         is_fifo: whether only the numbers count.
+
+    Attributes:
+        changes: how often it has changed.
     """
 
     def __init__(self, *, is_fifo: bool = False) -> None:
         self._entries: list[Entry] = []
         self._places: dict[int, list[Entry]] = {}
         self._is_fifo = is_fifo
+        self.changes = 0
 
     def __len__(self) -> int:
         return len(self._places)
@@ -41,17 +45,20 @@ class Queue:
         """A job can start in some partitions from now on."""
         entries = [self._entry(job, place, each) for place, each in enumerate(partitions)]
         self._places[id(job)] = entries
+        self.changes += 1
         for entry in entries:
             insort(self._entries, entry, key=_key)
 
     def remove(self, job: SlurmJob) -> None:
         """A job has started, or waits for something else."""
+        self.changes += 1
         for entry in self._places.pop(id(job), ()):
             place = bisect_left(self._entries, entry[0], key=_key)
             del self._entries[place]
 
     def sort(self) -> None:
         """The priorities have changed."""
+        self.changes += 1
         self._entries = []
         for key, old in self._places.items():
             entries = [self._entry(job, place, each) for place, (_, job, each) in enumerate(old)]

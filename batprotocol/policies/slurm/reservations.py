@@ -74,6 +74,10 @@ class Reservations:
         """The reservation of this name."""
         return self._known.get(name)
 
+    def names(self) -> list[str]:
+        """The names of those that are known."""
+        return list(self._known)
+
     def next_end(self) -> float:
         """When the next one ends; infinity: there is none."""
         return min((each.end for each in self._known.values()), default=math.inf)

@@ -40,6 +40,9 @@ class Selection(Protocol):
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
 
+    def first_end(self) -> float:
+        """When the limit of a running job ends first; infinity: none runs."""
+
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:
@@ -55,4 +58,4 @@ class Selection(Protocol):
     def earliest(
         self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
     ) -> Chance | None:
-        """When and where a job can start, if running jobs end at their limits; None: never."""
+        """When and where a job can start, if running jobs end at their limits; None: never. Its CPUs may be left out."""

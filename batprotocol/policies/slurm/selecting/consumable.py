@@ -78,6 +78,10 @@ class Consumable:
         """What a job gets of these nodes now; None if they are not enough."""
         return self._test(self._without(without), job, partition, nodes)
 
+    def first_end(self) -> float:
+        """When the limit of a running job ends first; infinity: none runs."""
+        return self._ends[0][0] if self._ends else math.inf
+
     def _without(self, jobs: Iterable[SlurmJob]) -> Room:
         gone = [job.placement for job in jobs if job.placement is not None]
         room = self._room.copy() if gone else self._room

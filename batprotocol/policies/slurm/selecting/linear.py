@@ -72,7 +72,7 @@ class Linear:
             if pool.bit_count() >= count:
                 found = self._choose(job, pool, count, partition)
                 if found is not None:
-                    return self._placement(found)
+                    return Placement(found, {node: self._cpus[node] for node in members(found)})
         return None
 
     def earliest(
@@ -84,7 +84,7 @@ class Linear:
         if (nodes & free).bit_count() >= count:
             found = self._choose(job, nodes & free, count, partition)
             if found is not None:
-                return Chance(now, self._placement(found))
+                return Chance(now, Placement(found, {}))
         freed = self._all_freed()
         for place in range(self._first(nodes, free, count) if self._is_quick else 0, len(freed)):
             room = nodes & (free | freed[place])
@@ -93,11 +93,12 @@ class Linear:
             found = self._choose(job, room, count, partition)
             if found is not None:
                 end = self._ends[place][0]
-                return Chance(now + 1 if end <= now else math.floor(end), self._placement(found))
+                return Chance(now + 1 if end <= now else math.floor(end), Placement(found, {}))
         return None
 
-    def _placement(self, nodes: int) -> Placement:
-        return Placement(nodes, {node: self._cpus[node] for node in members(nodes)})
+    def first_end(self) -> float:
+        """When the limit of a running job ends first; infinity: none runs."""
+        return self._ends[0][0] if self._ends else math.inf
 
     def _all_freed(self) -> list[int]:
         if self._freed is None:
