@@ -143,7 +143,8 @@ def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
 
 def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[str, Any]) -> None:
     """The nodes that the job may have, and those that it must have."""
-    numbers = {node.name: number for number, node in enumerate(cluster.nodes)}
+    named = "exclude" in options or "nodelist" in options
+    numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
     allowed = (1 << len(cluster.nodes)) - 1
     if request.constraint is not None:
         fitting = bits_of(

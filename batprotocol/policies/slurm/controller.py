@@ -114,7 +114,7 @@ class Controller:
         self._arrays: Counter[str] = Counter()
         self._now = 0.0
         self._is_closed = False
-        self._seen, self._others, self._has_moved = -1, 0, False
+        self._seen, self._tried, self._others, self._has_moved = -1, -1, 0, False
         self._idle_runs = 0  # how often all of the queue was tried in vain since something happened
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -139,15 +139,22 @@ class Controller:
         """Whether nothing can start or end any more, as far as is known."""
         if self._running or self._begins or self._look or self.reservations.next_end() < math.inf:
             return False
-        return self._idle_runs >= 2 or not self._queue
+        return self._idle_runs >= 2 or not self._queue or self.next_time() == math.inf
 
     def next_time(self) -> float:
-        """When the controller does something by itself next; infinity: nothing is left to do."""
+        """When the controller does something by itself next; infinity: nothing is left to do.
+
+        Runs of its loops that start nothing, as nothing has changed, are made up for later.
+        """
         times = [self._clock.limits(self._first_limit(), self._now)]
         if self._waits:
+            is_open = not self._is_quick or self._begins or self._look or self.reservations.names()
+            main, backfill = self._clock.main(self._now)[0], self._clock.backfill()
             times.append(self._priorities.next_time())
-            times.append(self._clock.main(self._now)[0])
-            times.append(self._clock.backfill())
+            if is_open or self._tried != self._changes():
+                times.append(main)
+            if is_open or not self._is_as_before(backfill):
+                times.append(backfill)
         times += [each[0] for each in self._cleanings[:1]]
         return min(times)
 
@@ -318,10 +325,12 @@ class Controller:
         self._idle_runs = 0 if started else self._idle_runs + is_full
         if has_tried:
             self._clock.renew(self._now)
+        if is_full:
+            self._tried = -1 if started else self._changes()
 
     def _backfill(self) -> None:
         self._gather()
-        if self._is_quick and self._is_as_before():
+        if self._is_quick and self._is_as_before(self._now):
             self._clock.ran_backfill(self._now, is_new=self._has_moved)
             return
         self.is_backfilling = True
@@ -336,8 +345,8 @@ class Controller:
         """A number that is another one after each change that the second loop sees."""
         return self._queue.changes + self._others
 
-    def _is_as_before(self) -> bool:
-        """Whether a run of the second loop would do what its last one did, which has started no job.
+    def _is_as_before(self, time: float) -> bool:
+        """Whether a run of the second loop at a time would do what its last one did, which has started no job.
 
         That is so while nothing has changed, and no limit has passed: a job that cannot start now cannot do so later.
         """
@@ -345,7 +354,7 @@ class Controller:
             self._seen == self._changes()
             and not self.reservations.names()
             and not self.cluster.loops.bf_min_age_reserve
-            and self._selection.first_end() > self._now
+            and self._selection.first_end() > time
         )
 
     def _renew_priorities(self) -> None:

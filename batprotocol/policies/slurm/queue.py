@@ -58,13 +58,15 @@ class Queue:
 
     def sort(self) -> None:
         """The priorities have changed."""
-        self.changes += 1
-        self._entries = []
+        before, self._entries = self._entries, []
         for key, old in self._places.items():
             entries = [self._entry(job, place, each) for place, (_, job, each) in enumerate(old)]
             self._places[key] = entries
             self._entries += entries
         self._entries.sort(key=_key)
+        self.changes += any(
+            one[1] is not other[1] or one[2] is not other[2] for one, other in zip(before, self._entries, strict=True)
+        )
 
     def jobs(self) -> list[SlurmJob]:
         """The jobs, in no order."""
