@@ -17,10 +17,11 @@ from batprotocol.policies.slurm.backfill import run_backfill
 from batprotocol.policies.slurm.clock import USUAL, Clock, Phases
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.main_loop import Outcome, run_main
+from batprotocol.policies.slurm.preempting import candidates_of, victims_of
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
 from batprotocol.policies.slurm.selecting import Chance, Consumable, Linear, Selection
-from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
+from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition, PreemptMode
 from batprotocol.requests import Dependencies, Request
 
 __all__ = ["Actions", "Controller", "Priorities"]
@@ -389,18 +390,50 @@ class Controller:
 
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
         """When and where a job can start on these nodes."""
-        return self._selection.earliest(job, partition, nodes, now)
+        found = self._selection.earliest(job, partition, nodes, now)
+        if not self.cluster.preempts or (found is not None and found.start <= now):
+            return found
+        gone = self._candidates(partition, nodes)
+        return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
+
+    def _candidates(self, partition: Partition, nodes: int) -> list[SlurmJob]:
+        youngest = self.cluster.preempt_youngest
+        return candidates_of(self._running.values(), partition, nodes, youngest_first=youngest)
 
     def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         placement = self._selection.now(job, partition, nodes)
         if placement is None:
+            if self.cluster.preempts:
+                self._preempt(job, partition, nodes)
             return Outcome.BUSY
         self._begin(job, partition, placement, minutes)
         return Outcome.STARTED
 
+    def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
+        """Have jobs of lower partitions give way, if that makes room for a job."""
+        found = victims_of(
+            self._candidates(partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
+        )
+        for victim in found[0] if found is not None else ():
+            assert victim.partition is not None
+            grace = victim.partition.grace
+            if grace and not victim.gives_way:
+                self._selection.give_back(victim)
+                victim.gives_way, victim.end = True, float(self.second + grace)
+                self._selection.take(victim)
+                self._note_limit(victim)
+            elif not grace or victim.end <= self.second:
+                self._give_way(victim)
+
+    def _give_way(self, job: SlurmJob) -> None:
+        assert job.partition is not None
+        if job.partition.preempt_mode == PreemptMode.REQUEUE and job.requeues:
+            self._requeue(job)
+        self._kill([job])
+
     def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
         job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition
-        job.started, job.killed = float(self.second), math.inf
+        job.started, job.killed, job.gives_way = float(self.second), math.inf, False
         job.end = job.started + 60 * min(minutes, FOREVER)
         self._queue.remove(job)
         self._running[job.id] = job
@@ -419,7 +452,8 @@ class Controller:
         """When the limit of a running job is over, or that of its reservation."""
         assert job.partition is not None
         own = self.reservations.get(job.reservation) if job.reservation else None
-        over = job.end + 60 * max(job.partition.overtime, self.cluster.overtime)
+        overtime = 0 if job.gives_way else 60 * max(job.partition.overtime, self.cluster.overtime)
+        over = job.end + overtime
         return over if own is None else min(over, own.end)
 
     def _note_limit(self, job: SlurmJob) -> None:
@@ -444,7 +478,10 @@ class Controller:
                 over.append(job)
         over.sort(key=lambda job: (job.started, job.number, job.task))
         gone = [job for job in over if job.is_over]
-        self._kill([job for job in over if not job.is_over])
+        for job in over:
+            if not job.is_over and job.gives_way:
+                self._give_way(job)
+        self._kill([job for job in over if not job.is_over and not job.gives_way])
         for job in gone:
             job.killed = self._now
             self._completes(job)

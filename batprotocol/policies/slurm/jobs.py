@@ -88,6 +88,7 @@ class SlurmJob:
             "tasks_per_node",
             "time_min",
             "user",
+            "gives_way",
             "is_held",
             "is_over",
             "killed",
@@ -124,7 +125,7 @@ class SlurmJob:
         self.planned_nodes = 0
         self.placement: Placement | None = None
         self.partition: Partition | None = None
-        self.waits_for_room = self.is_over = self.runs_again = False
+        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
         self.extra: Any = None
 
     @property
