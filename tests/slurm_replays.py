@@ -54,7 +54,11 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     main = [time for time, text in log if "Running job scheduler" in text]
     full = [time for time, text in log if "for full queue" in text]
     cycles = [time for time, text in log if text.endswith("_attempt_backfill: beginning")]
-    over = [time for time, text in log if text.startswith(("Time limit exhausted", "Reservation ended"))]
+    over = [
+        time
+        for time, text in log
+        if text.startswith(("Time limit exhausted", "Reservation ended")) or "JobId=Invalid" in text
+    ]
     kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
     period = _period(main)
     interval = int(_option(run, "sched_interval", 60))

@@ -227,6 +227,7 @@ class Controller:
         self._others += 1
         assert job.placement is not None
         job.stage = Stage.COMPLETING
+        self._clock.renew(self._now)
         self.completing |= job.placement.nodes
 
     def _clean(self) -> None:
