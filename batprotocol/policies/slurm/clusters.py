@@ -13,6 +13,9 @@ from batprotocol.slurm.configuration import Partition as PartitionLine
 
 __all__ = ["cluster_of"]
 
+_MESSAGE_TIMEOUT = 10
+"""Slurm's MessageTimeout, in seconds."""
+
 
 def cluster_of(configuration: Configuration) -> Cluster:
     """The cluster that a slurm.conf describes.
@@ -37,6 +40,7 @@ def cluster_of(configuration: Configuration) -> Cluster:
         and len({each.tier for each in partitions}) <= 1,
         preempts=configuration.preemption.plugin == "partition_prio",
         preempt_youngest=scheduler.preempt_youngest_first,
+        preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
         requeues=jobs.requeue,
         kills_invalid=jobs.kill_invalid_depend,
         overtime=jobs.over_time_limit / 60,

@@ -415,7 +415,11 @@ class Controller:
         found = victims_of(
             self._candidates(partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
         )
-        for victim in found[0] if found is not None else ():
+        if found is None or job.preempts_since > self.second - self.cluster.preempt_wait:
+            return  # jobs may be giving way to it already
+        if job.preempts_since == -math.inf:
+            job.preempts_since = float(self.second)
+        for victim in found[0]:
             assert victim.partition is not None
             grace = victim.partition.grace
             if grace and not victim.gives_way:
@@ -435,6 +439,7 @@ class Controller:
     def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
         job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition
         job.started, job.killed, job.gives_way = float(self.second), math.inf, False
+        job.preempts_since = -math.inf
         job.end = job.started + 60 * min(minutes, FOREVER)
         self._queue.remove(job)
         self._running[job.id] = job

@@ -93,6 +93,7 @@ class SlurmJob:
             "is_over",
             "killed",
             "planned_nodes",
+            "preempts_since",
             "runs_again",
             "waits_for_room",
         ),
@@ -126,6 +127,7 @@ class SlurmJob:
         self.placement: Placement | None = None
         self.partition: Partition | None = None
         self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
+        self.preempts_since = -math.inf
         self.extra: Any = None
 
     @property

@@ -127,6 +127,7 @@ class Cluster(msgspec.Struct, frozen=True):
         is_fifo: whether the first loop takes jobs as they came.
         preempts: whether jobs of higher partitions make those of lower ones give way.
         preempt_youngest: whether the jobs that started last give way first.
+        preempt_wait: seconds for which a job waits for those that give way to it, before others do.
         requeues: whether jobs may run again by default.
         kills_invalid: whether jobs whose dependency can never hold are cancelled.
         overtime: minutes that jobs may run longer than their limit.
@@ -142,6 +143,7 @@ class Cluster(msgspec.Struct, frozen=True):
     is_fifo: bool = False
     preempts: bool = False
     preempt_youngest: bool = False
+    preempt_wait: float = 40.0
     requeues: bool = True
     kills_invalid: bool = False
     overtime: float = 0.0
