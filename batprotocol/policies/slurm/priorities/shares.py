@@ -154,6 +154,14 @@ class Shares:
         shares = share.normalized_shares
         return 2.0 ** -((share.effective or 0.0) / shares / self._dampening) if shares > 0 else 0.0
 
+    def level(self, share: Share) -> float:
+        """The value by which Fair Tree orders siblings (LevelFS), as it was at the last calculation."""
+        if share.of_parent:
+            return math.inf
+        if not share.level_share:
+            return 0.0
+        return share.level_share / share.effective if share.effective else math.inf
+
     def _compute(self, share: Share) -> None:
         """Compute the effective usage by the classic algorithm."""
         total = self.root.usage
