@@ -190,7 +190,7 @@ class Shares:
         if not (shares and shares_above and above and share.normalized):
             return share.normalized
         ratio = above / shares_above
-        siblings = sum(each.normalized for each in self._counted(parent.members)) / shares_above
+        siblings = sum(each.usage for each in self._counted(parent.members)) / self.root.usage / shares_above
         among = share.normalized / shares / siblings if siblings else 0.0
         if not among or math.log(ratio) * math.log(among) >= 0:
             return ratio * among * shares
