@@ -133,10 +133,7 @@ class Controller:
 
     def next_time(self) -> float:
         """When the controller does something by itself next; infinity: nothing is left to do."""
-        times = [
-            self._clock.limits(self._first_limit(), self._now),
-            self._priorities.next_time() if self._waits else math.inf,
-        ]
+        times = [self._clock.limits(self._first_limit(), self._now), self._priorities.next_time() if self._waits else math.inf]
         if self._waits:
             times.append(self._clock.main(self._now)[0])
         times.append(self._clock.backfill() if self.jobs else math.inf)

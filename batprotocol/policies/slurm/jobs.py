@@ -84,17 +84,7 @@ class SlurmJob:
         *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
-        *(
-            "tasks_per_node",
-            "time_min",
-            "user",
-            "is_held",
-            "is_over",
-            "killed",
-            "planned_nodes",
-            "runs_again",
-            "waits_for_room",
-        ),
+        *("tasks_per_node", "time_min", "user", "is_held", "is_over", "killed", "planned_nodes", "runs_again", "waits_for_room"),
     )
 
     def __init__(self, id: str, number: int, submitted: float, partitions: tuple[Partition, ...], limit: float) -> None:

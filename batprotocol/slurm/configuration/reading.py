@@ -80,6 +80,10 @@ def configuration_of(text: str, *, file: str = "slurm.conf", folder: str | None 
     for record in doubled:
         reader.misses(record.line, f"PartitionName={record.name}", "is a second line, which Slurm ignores")
     fields = reader.fields
+    select = fields.get("select", {})  # without parameters, the other plugins have CR_Core_Memory
+    if select.get("plugin", "linear") != "linear" and "unit" not in select:
+        select["counts_memory"] = select.get("counts_memory", set(select) == {"plugin"})
+        select["unit"] = "core"
     switches: tuple[Any, ...] = ()
     if fields.get("topology") == "tree" and folder is not None:
         topology = os.path.join(folder, _TOPOLOGY)

@@ -52,10 +52,9 @@ def nodes_of(records: Iterable[Record], down: Iterable[Record], names: Names) ->
                 nodes[name] = msgspec.structs.replace(sample, name=name)
     for record in down:
         with _At(record, "DownNodes"):
-            for name in nodes if record.name.upper() == "ALL" else names.of(record.name):
-                nodes[_known(name, nodes, "DownNodes")] = msgspec.structs.replace(
-                    nodes[name], state=record.fields.get("state", "DOWN")
-                )
+            for name in list(nodes) if record.name.upper() == "ALL" else names.of(record.name):
+                node = nodes[_known(name, nodes, "DownNodes")]
+                nodes[name] = msgspec.structs.replace(node, state=record.fields.get("state", "DOWN"))
     return tuple(nodes.values())
 
 

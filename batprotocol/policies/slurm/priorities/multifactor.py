@@ -64,8 +64,8 @@ class Multifactor:
         shares: the tree of accounts and users.
 
     >>> from batprotocol.slurm.configuration import configuration_of
-    >>> conf = "PriorityType=priority/multifactor\\nPriorityWeightJobSize=1000\\nNodeName=n[0-7]\\nPartitionName=p Nodes=ALL"
-    >>> priorities = Multifactor(configuration_of(conf))
+    >>> lines = "PriorityType=priority/multifactor", "PriorityWeightJobSize=1000", "NodeName=n[0-7]", "PartitionName=p"
+    >>> priorities = Multifactor(configuration_of("\\n".join(lines)))
     >>> [priorities.submitted(JobFacts(number=n, nodes=n, cpus=n, partitions=("p",)), now=0.0)["p"] for n in (4, 2, 1)]
     [500, 250, 125]
     """

@@ -11,7 +11,7 @@ from typing import Any, Final
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.slurm.amounts import UNLIMITED, flag, listed, number_of, one_of, span, weights, whole
 from batprotocol.slurm.configuration.parameters.others import OTHERS
-from batprotocol.slurm.configuration.parameters.rows import Row, rows_of
+from batprotocol.slurm.configuration.parameters.rows import Row, hinted, rows_of
 
 __all__ = ["CLUSTER", "memory", "preempt_mode", "select_parameters"]
 
@@ -81,8 +81,7 @@ def _flags(table: Mapping[str, Mapping[str, Any]], text: str, prefix: str = "") 
     for part in listed(text)[:_MOST_FLAGS]:
         found = table.get(part.upper())
         if found is None:
-            near = hint(part, {name.lower(): name for name in table})
-            raise InputError(f"expected flags such as {next(iter(table))}, got {shown(part)}{near}")
+            raise InputError(f"expected flags such as {next(iter(table))}, got {shown(part)}{hinted(part, table)}")
         fields |= {prefix + name: value for name, value in found.items()}
     return fields
 

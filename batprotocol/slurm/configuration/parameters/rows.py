@@ -6,9 +6,9 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import InputError, hint, shown
+from batprotocol.errors import InputError, shown
 
-__all__ = ["Row", "Standing", "ignored", "known", "missed", "named", "rows_of", "says_nothing"]
+__all__ = ["Row", "Standing", "hinted", "ignored", "missed", "named", "rows_of", "says_nothing"]
 
 NOTHING: Final = frozenset({"", "(null)", "none", "n/a"})
 _LIKENESS: Final = 0.85
@@ -100,14 +100,10 @@ def named(name: str, rows: Mapping[str, Row]) -> Row | None:
     return None
 
 
-def known(name: str, rows: Mapping[str, Row], what: str) -> Row:
-    """The row of a name that must be known.
+def hinted(name: str, known: Iterable[str]) -> str:
+    """A question for the end of a sentence, as `hint` gives it, for names in any letters."""
+    from difflib import get_close_matches
 
-    Raises:
-        InputError: it is not.
-    """
-    found = rows.get(name.lower())
-    if found is None:
-        near = hint(name, rows)
-        raise InputError(f"there is no {what} {shown(name)}{near}")
-    return found
+    names = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), list(names), 1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
