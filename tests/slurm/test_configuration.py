@@ -337,3 +337,28 @@ def test_errors_name_the_file_and_the_line(text: str, error: str) -> None:
 )
 def test_parameters_of_other_versions_are_read_or_named(text: str, names: list[str]) -> None:
     assert [each.name for each in configuration_of(text).not_followed] == names
+
+
+# Partitions of a real Slurm
+
+PARTITIONS = (
+    "NodeName=n[0-8] CPUs=4\n"
+    "PartitionName=low Nodes=ALL MaxTime=INFINITE PriorityTier=1 DefMemPerCPU=500 State=UP PreemptMode=REQUEUE\n"
+    "PartitionName=all Nodes=ALL Default=YES MaxTime=2:00:00 DefaultTime=10 PriorityTier=10 PreemptMode=OFF "
+    "DefMemPerCPU=500 State=UP\n"
+)
+SUMS = ("TotalCPUs", "TotalNodes", "TRES", "SelectTypeParameters", "JobDefaults", "OverTimeLimit")
+"""What scontrol prints of partitions that no line of slurm.conf can say, or in another form."""
+
+
+def test_partitions_are_those_that_a_real_slurm_prints() -> None:
+    """The lines that `scontrol show partition` printed read as the lines of slurm.conf that made them."""
+    printed = [
+        " ".join(word for word in line.split() if word.partition("=")[0] not in SUMS)
+        for line in (DATA / "slurm_conf" / "show_partition.txt").read_text().splitlines()
+        if line.startswith("PartitionName=")
+    ]
+    assert len(printed) == 2
+    conf = configuration_of(PARTITIONS)
+    shown = configuration_of("\n".join(["NodeName=n[0-8] CPUs=4", *printed]))
+    assert shown.partitions == conf.partitions
