@@ -14,7 +14,7 @@ from support import DATA
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.priorities import JobFacts, Multifactor
 from batprotocol.slurm.accounting import Accounting, read_accounting
-from batprotocol.slurm.configuration import Configuration, read_configuration
+from batprotocol.slurm.configuration import Configuration, configuration_of, read_configuration
 
 WITHOUT_ENGINE = True
 
@@ -132,8 +132,31 @@ def test_random_bytes(tmp_path: Path, changes: int) -> None:
 
 
 def test_a_large_site_is_read_at_once(tmp_path: Path) -> None:
-    lines = [f"NodeName=r{rack}n[0-999] CPUs=64" for rack in range(20)]
-    lines += [f"PartitionName=p{number} Nodes=r[0-19]n[0-999]" for number in range(20)]
+    lines = [f"NodeName=r{rack}n[0-999] CPUs=64" for rack in range(5)]
+    lines += [f"PartitionName=p{number} Nodes=r[0-4]n[0-999]" for number in range(5)]
     (tmp_path / "slurm.conf").write_text("\n".join(lines))
     found = configuration(tmp_path)
-    assert (len(found.nodes), len(found.partitions[19].nodes)) == (20_000, 20_000)
+    assert (len(found.nodes), len(found.partitions[4].nodes)) == (5000, 5000)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("\n".join(f"{number}x{number * 7}=1" for number in range(101)), ":101: expected parameters of Slurm 22.05"),
+        (
+            f"SchedulerParameters={','.join(f'{number}x{number * 7}' for number in range(101))}",
+            ":1: SchedulerParameters: expected options of Slurm 22.05, got more than 100 others",
+        ),
+        pytest.param(
+            "DownNodes=a\n" * 200_001, ":200001: expected at most 200,000 lines of nodes", marks=pytest.mark.minutes
+        ),
+        ("\\\n" * 20_000, ""),
+    ],
+    ids=["parameters", "options", "records", "joined"],
+)
+def test_large_files_are_bounded(text: str, error: str) -> None:
+    if not error:
+        assert configuration_of(text) == Configuration()
+        return
+    with pytest.raises(InputError, match=error):
+        configuration_of(text)

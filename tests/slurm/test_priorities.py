@@ -297,3 +297,26 @@ def test_the_order_of_jobs_does_not_count_for_fair_tree(order: list[int]) -> Non
             priorities.renew(now)
         seen.append([priorities.priorities(number) for number in range(3)])
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("flags", ["FAIR_TREE", "NO_FAIR_TREE"])
+def test_calculations_are_made_up_for(flags: str) -> None:
+    """Whether calculations are made in time or later, before the next event: usage and priorities are the same."""
+    seen = []
+    for is_in_time in (True, False):
+        lines = "PriorityWeightFairshare=1000", "PriorityDecayHalfLife=1:00", f"PriorityFlags={flags}"
+        priorities = priorities_of("PriorityWeightAge=10", *lines)
+        for now, number in ((0.0, 1), (700.0, 1), (4000.0, 2), (9000.0, 2)):
+            for step in range(0, int(now) + 1, 60) if is_in_time else ():
+                priorities.advance(float(step))
+            priorities.advance(now)
+            if number in priorities:
+                priorities.ended(number, now)
+            else:
+                priorities.submitted(job(number, user="uv"[number % 2]), now)
+                priorities.started(number, now, "p", {"cpu": 4.0})
+        first = priorities.submitted(job(3), 9000.0)
+        seen.append((priorities.shares.root.usage, first))
+    assert seen[0][0] == pytest.approx(seen[1][0])
+    assert seen[0][0] > 0
+    assert seen[0][1] == seen[1][1]

@@ -13,7 +13,7 @@ from batprotocol.slurm.configuration.files import Line, Lines, text_of
 from batprotocol.slurm.configuration.parameters.cluster import CLUSTER
 from batprotocol.slurm.configuration.parameters.options import options_of
 from batprotocol.slurm.configuration.parameters.records import RECORDS
-from batprotocol.slurm.configuration.parameters.rows import Row, Standing, named, says_nothing
+from batprotocol.slurm.configuration.parameters.rows import MOST_UNKNOWN, Row, Standing, named, says_nothing
 from batprotocol.slurm.configuration.sites import Record, nodes_of, partitions_of
 from batprotocol.slurm.configuration.topology import switches_of
 from batprotocol.slurm.configuration.values import (
@@ -36,6 +36,7 @@ _PARTS: Final[Mapping[str, Callable[..., msgspec.Struct]]] = {
     "preemption": Preemption,
     "jobs": Jobs,
 }
+_MOST_RECORDS: Final = 200_000
 _TOPOLOGY: Final = "topology.conf"
 
 
@@ -113,6 +114,7 @@ class _Reader:
         self.fields: dict[str, Any] = {}
         self.records: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
         self.missed: list[NotFollowed] = []
+        self._unknown = self._records = 0
         self._defaults: dict[str, dict[str, Any]] = {kind: {} for kind in RECORDS}
 
     def misses(self, line: Line, name: str, reason: str = "is not followed") -> None:
@@ -152,12 +154,18 @@ class _Reader:
         elif name.upper() == "DEFAULT":
             self._defaults[kind] |= fields
         else:
+            self._records += 1
+            if self._records > _MOST_RECORDS:
+                raise InputError(f"expected at most {_MOST_RECORDS:,} lines of nodes and partitions")
             self.records[kind].append(Record(line, name, self._defaults[kind] | fields))
 
     def _fields(self, line: Line, rows: Mapping[str, Row], name: str, text: str) -> Mapping[str, Any]:
         """The fields that a parameter sets; none if it is not followed."""
         row = named(name, rows)
         if row is None:
+            self._unknown += 1
+            if self._unknown > MOST_UNKNOWN:
+                raise InputError(f"expected parameters of Slurm 22.05, got more than {MOST_UNKNOWN} others")
             self.misses(line, name, "is not a parameter of Slurm 22.05")
             return {}
         if row.standing is Standing.MISSED and not says_nothing(text):

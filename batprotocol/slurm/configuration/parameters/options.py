@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError
 from batprotocol.slurm.amounts import listed, number_of
-from batprotocol.slurm.configuration.parameters.rows import Row, Standing, named, rows_of
+from batprotocol.slurm.configuration.parameters.rows import MOST_UNKNOWN, Row, Standing, named, rows_of
 
 __all__ = ["OPTIONS", "Option", "options_of"]
 
@@ -171,6 +171,8 @@ def options_of(text: str) -> tuple[dict[str, object], list[tuple[str, str]]]:
         row = named(name, OPTIONS)
         if row is None:
             missing.append((name, "is not an option of Slurm 22.05"))
+            if len(missing) > MOST_UNKNOWN:
+                raise InputError(f"expected options of Slurm 22.05, got more than {MOST_UNKNOWN} others")
         elif row.standing is Standing.MISSED:
             missing.append((name, "is not followed"))
         elif row.field:

@@ -8,9 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["Row", "Standing", "hinted", "ignored", "missed", "named", "rows_of", "says_nothing"]
+__all__ = ["MOST_UNKNOWN", "Row", "Standing", "hinted", "ignored", "missed", "named", "rows_of", "says_nothing"]
 
 NOTHING: Final = frozenset({"", "(null)", "none", "n/a"})
+MOST_UNKNOWN: Final = 100
+"""The most names of a file that nobody knows: each is compared with all known ones."""
 _LIKENESS: Final = 0.85
 """How alike a name that nobody knows and a known one are, at least, if the first is misspelt."""
 
