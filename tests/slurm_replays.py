@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
-from slurm_recordings import configuration_of_run
+from slurm_recordings import accounting_of_run, configuration_of_run
 
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
@@ -64,11 +64,20 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         period=period,
         full=full[0] - interval if full else -30.0,
         limits=limits,
-        backfill=cycles[0] if cycles else 15.0,
+        backfill=_first_cycle(run, cycles),
+        cycles=tuple(cycles),
+        priorities=(full[0] - interval if full else -30.0) + 1.2,  # all threads begin together
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
     )
+
+
+def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
+    """When the second loop looks for work first: some time after a run before the first submission, if there was one."""
+    first = min(_submitted(run).values(), default=math.inf)
+    before = [time for time in cycles if time < first]
+    return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
 
 
 def _on_grid(main: list[float], over: list[float]) -> Iterator[float]:
@@ -150,7 +159,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
         asked = _asked(each["args"])
         time = submitted.get(str(each["id"]), each["t_returned"])
         tasks = asked.pop("array", None)
-        asked["user"] = each["user"]
+        asked["user"] = each.get("user", "root")
         numbers = [str(each["id"])] if tasks is None else [f"{each['id']}_{task}" for task in tasks[0]]
         runs = each.get("runs") or [each["run"]] * len(numbers)
         for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
@@ -162,7 +171,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
             data["slurm"] = {**asked.get("slurm", {}), "number": each["id"]}
             if tasks is not None:
                 data["array"] = f"{number}%{tasks[1]}" if tasks[1] else number
-            yield number, time + place * 1e-6, data, max(runtime, 0.01), each["exit"]
+            yield number, time + place * 1e-6, data, max(runtime, 0.01), each.get("exit", 0)
 
 
 def _seconds(text: str) -> float:
@@ -209,7 +218,7 @@ def _options(args: list[str]) -> Iterator[tuple[str, str]]:
 def _asked(args: list[str]) -> dict[str, Any]:
     """What a job asks for, in the vocabulary of requests."""
     data: dict[str, Any] = {}
-    slurm: dict[str, Any] = {}
+    slurm: dict[str, Any] = {"shares": True}
     for name, value in _options(args):
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -287,7 +296,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
 
 def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
     """The policy for a recorded run."""
-    return SlurmScheduler(configuration_of_run(run), phases_of(run), **options)
+    return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
 
 
 def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:

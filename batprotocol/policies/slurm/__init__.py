@@ -3,7 +3,8 @@
 The data take this way: `clusters` makes the `values` of a cluster of its configuration, with sets of nodes as numbers
 (`bits`). `asking` reads what jobs ask for, and `commands` what operators do. `controller` has the state: `jobs`, their
 `queue`, `reservations`, and the nodes as `selecting` gives them out; its `clock` calls the two loops, `main_loop` and
-`backfill`, which plans over `space`. `basic` has the simplest priorities. `scheduler` connects all that with Batsim.
+`backfill`, which plans over `space`. `ordering` asks `priorities` for
+the order of jobs. `scheduler` connects all that with Batsim.
 """
 
 from __future__ import annotations

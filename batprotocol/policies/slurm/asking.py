@@ -32,6 +32,7 @@ OPTIONS: Final[Mapping[str, str]] = {
     "gpus": "the GPUs of all nodes together (--gpus)",
     "nodelist": "the nodes that the job must have (--nodelist)",
     "exclude": "the nodes that it must not have (--exclude)",
+    "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
     "hold": "whether it is held (--hold)",
     "number": "the number of the job; by default, jobs are numbered as they come",
 }
@@ -137,7 +138,7 @@ def _sizes(made: SlurmJob, cluster: Cluster, job: Job, request: Request, options
 
 
 def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
-    return any(key in options for key in ("tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus"))
+    return any(key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus"))
 
 
 def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[str, Any]) -> None:

@@ -29,9 +29,6 @@ class Filler(Protocol):
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
 
-    def may_run_more(self, job: SlurmJob, planned: int) -> bool:
-        """Whether so many tasks of an array may be planned beside those that run."""
-
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
         """When and where a job can start on these nodes."""
 
@@ -41,7 +38,7 @@ class Filler(Protocol):
 
 def run_backfill(
     queue: Queue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
-) -> tuple[int, int]:
+) -> tuple[int, bool]:
     """Run the loop once.
 
     Args:
@@ -53,7 +50,7 @@ def run_backfill(
         is_quick: whether it ends as soon as no more job can start now.
 
     Returns:
-        How many jobs have started, and how many are planned.
+        How many jobs have started, and whether a planned start was moved behind another one.
     """
     return _Cycle(filler, loops, now, epoch).run(queue, is_quick)
 
@@ -67,11 +64,12 @@ class _Cycle:
         self.resolution = int(loops.bf_resolution)
         self.space = Space(now, self.window_end, filler.available, self.resolution)
         self.counts: Counter[object] = Counter()
-        self.tested = self.started = self.planned = 0
+        self.tested = self.started = 0
+        self.has_moved = False
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
 
-    def run(self, queue: Queue, is_quick: bool) -> tuple[int, int]:
+    def run(self, queue: Queue, is_quick: bool) -> tuple[int, bool]:
         loops, filler = self.loops, self.filler
         entries = queue.snapshot()
         for _, job, _ in entries:
@@ -91,15 +89,14 @@ class _Cycle:
             if not filler.may_start(job, partition) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
-        return self.started, self.planned
+        return self.started, self.has_moved
 
     def _array_may(self, job: SlurmJob, partition: Partition) -> bool:
-        """Whether one more task of the array is looked at."""
+        """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
         assert job.array is not None
         if (job.array, partition.name, job.reservation) in self.rejected:
             return False
-        planned = self.arrays[job.array, partition.name]
-        return planned < self.loops.bf_max_job_array_resv and self.filler.may_run_more(job, planned)
+        return self.arrays[job.array, partition.name] < self.loops.bf_max_job_array_resv
 
     def _is_over(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether enough jobs of its user or partition have been looked at."""
@@ -156,6 +153,7 @@ class _Cycle:
                     continue
                 break
             start, placement = max(begin, chance.start), chance.placement
+            self.has_moved |= begin > chance.start
             if start <= now and placement.nodes & filler.completing:
                 start, later = now + 1, 0
             if start <= now:
@@ -198,7 +196,6 @@ class _Cycle:
     ) -> None:
         if not (self.loops.bf_one_resv_per_job and earlier):
             self.space.reserve(first, last, placement.nodes)
-        self.planned += 1
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1

@@ -9,7 +9,7 @@ jobs.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 import msgspec
@@ -20,6 +20,8 @@ __all__ = ["USUAL", "Clock", "Phases"]
 
 _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
+_NAP: Final = 1.003
+"""The seconds for which the second loop sleeps while nothing has changed."""
 _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
 
@@ -33,6 +35,8 @@ class Phases(msgspec.Struct, frozen=True):
         full: the last run for the whole queue before the simulation began.
         limits: the last check of time limits before the simulation began.
         backfill: the first time that the second loop looks whether there is work.
+        cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
+        priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
         epilog: the time from the end of a job to the moment when its nodes are free.
         cleaning: the time from the kill of a job to the moment when its nodes are free.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
@@ -43,6 +47,8 @@ class Phases(msgspec.Struct, frozen=True):
     full: float = -30.0
     limits: float = -15.0
     backfill: float = 15.0
+    cycles: tuple[float, ...] = ()
+    priorities: float = 0.0
     epilog: float = 0.01
     cleaning: float = 0.03
     epoch: int = 0
@@ -68,6 +74,7 @@ class Clock:
         self._is_asked = self._is_new = False
         self._asked_at = 0.0
         self._backfill = phases.backfill
+        self._changed = -math.inf
 
     # The first loop
 
@@ -107,18 +114,27 @@ class Clock:
 
     def renew(self, now: float) -> None:
         """Something has changed, so the second loop has something to do."""
+        self._changed = now
         if not self._is_new:
             self._is_new = True
             if now > self._backfill:  # it has looked once a second since then
-                self._backfill += math.ceil((now - self._backfill) / self._phases.period - 1e-9) * self._phases.period
+                self._backfill += math.ceil((now - self._backfill) / _NAP - 1e-9) * _NAP
 
     def backfill(self) -> float:
         """When the second loop runs next; infinity: not before something changes."""
-        return self._backfill if self._is_new and self._backfills else math.inf
+        return self._known(self._backfill) if self._is_new and self._backfills else math.inf
+
+    def _known(self, due: float) -> float:
+        """The known run of the second loop near a time, if there is one."""
+        cycles = self._phases.cycles
+        place = bisect_left(cycles, due)
+        near = min(cycles[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
+        return near if abs(near - due) < _NAP and near >= self._changed else due
 
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""
-        self._is_new = is_new
+        # Slurm compares whole seconds, so what changed in the second of this run counts once more.
+        self._is_new = is_new or self._changed >= math.floor(now)
         self._backfill = now + self._loops.bf_interval + _CYCLE
 
     # Limits

@@ -19,7 +19,7 @@ from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.main_loop import Outcome, run_main
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
-from batprotocol.policies.slurm.selecting import Chance, Linear, Selection
+from batprotocol.policies.slurm.selecting import Chance, Consumable, Linear, Selection
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
 from batprotocol.requests import Dependencies, Request
 
@@ -60,12 +60,15 @@ class Priorities(Protocol):
         """A job starts."""
 
     def ended(self, job: SlurmJob, now: float) -> None:
-        """A job has left its nodes."""
+        """A job is over, or has left its nodes."""
 
     def next_time(self) -> float:
         """When the priorities are computed next; infinity: never."""
 
-    def renew(self, jobs: list[SlurmJob], now: float) -> bool:
+    def again(self, job: SlurmJob, now: float) -> None:
+        """A job is to run again."""
+
+    def renew(self, now: float) -> bool:
         """Compute the priorities of jobs; returns whether one has changed."""
 
 
@@ -92,7 +95,8 @@ class Controller:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
         self._is_quick = is_quick
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
-        self._selection: Selection = Linear(cluster, is_quick=is_quick)
+        self._selection: Selection
+        self._selection = Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster)
         self._queue = Queue(is_fifo=cluster.is_fifo)
         self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
         self._dependencies = Dependencies()
@@ -133,8 +137,9 @@ class Controller:
 
     def next_time(self) -> float:
         """When the controller does something by itself next; infinity: nothing is left to do."""
-        times = [self._clock.limits(self._first_limit(), self._now), self._priorities.next_time() if self._waits else math.inf]
+        times = [self._clock.limits(self._first_limit(), self._now)]
         if self._waits:
+            times.append(self._priorities.next_time())
             times.append(self._clock.main(self._now)[0])
         times.append(self._clock.backfill() if self.jobs else math.inf)
         times += [each[0] for each in self._cleanings[:1]]
@@ -237,12 +242,14 @@ class Controller:
         job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
         job.placement, job.eligible = None, math.inf
         self._actions.again(job)
+        self._priorities.again(job, self._now)
         self._waiting[job.id] = job
         heappush(self._begins, (job.begin, job.number, job.id))
 
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
-        self.jobs.pop(job.id, None)
+        if self.jobs.pop(job.id, None) is not None and job.stage is Stage.PENDING:
+            self._priorities.ended(job, self._now)
         self._waiting.pop(job.id, None)
         self._queue.remove(job)
         job.stage = Stage.DONE
@@ -278,10 +285,13 @@ class Controller:
             if since < math.inf:
                 heappush(self._begins, (since, job.number, job.id))
             return
+        open_to = [each for each in job.partitions if _is_open(job, each)]
+        if not open_to:
+            return
         del self._waiting[job.id]
         job.eligible = float(self.second) if verdict.since > job.submitted else max(job.begin, job.submitted)
         self._priorities.eligible(job, self._now)
-        self._queue.add(job)
+        self._queue.add(job, open_to)
 
     # The loops
 
@@ -293,34 +303,28 @@ class Controller:
         self._gather()
         if not self._queue:
             return
-        started = run_main(self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._is_quick)
+        started, has_tried = run_main(self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._is_quick)
         self._idle_runs = 0 if started else self._idle_runs + is_full
-        self._clock.renew(self._now)
+        if has_tried:
+            self._clock.renew(self._now)
 
     def _backfill(self) -> None:
         self._gather()
         self.is_backfilling = True
-        started, planned = run_backfill(
+        started, has_moved = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._phases.epoch, is_quick=self._is_quick
         )
         self.is_backfilling = False
-        self._clock.ran_backfill(self._now, is_new=started + planned > 0)
+        self._clock.ran_backfill(self._now, is_new=started > 0 or has_moved)
 
     def _renew_priorities(self) -> None:
-        pending = [*self._waiting.values(), *self._queue.jobs()]
-        if self._priorities.renew(pending, self._now):
+        if self._priorities.renew(self._now):
             self._queue.sort()
             self._clock.renew(self._now)
 
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
-        if not partition.is_up or job.min_nodes > partition.max_nodes or job.limit > partition.max_time:
-            return False
         return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
-
-    def may_run_more(self, job: SlurmJob, planned: int) -> bool:
-        """Whether so many tasks of an array may be planned beside those that run."""
-        return not job.array_limit or self._arrays[job.array or ""] + planned < job.array_limit
 
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""
@@ -328,8 +332,11 @@ class Controller:
         if left is None:
             return Outcome.SKIPPED
         room = nodes if not job.reservation else self.available
-        room &= left.nodes & partition.nodes & job.allowed & ~self.completing
-        return self._start(job, partition, room, job.limit)
+        room &= left.nodes & partition.nodes & job.allowed
+        outcome = self._start(job, partition, room & ~self.completing, job.limit)
+        if outcome == Outcome.BUSY and room.bit_count() < job.min_nodes and not room & self._selection.used:
+            return Outcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
+        return outcome
 
     def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns an `Outcome`."""
@@ -483,3 +490,8 @@ class Controller:
         if reservation is not None:
             self._drop(reservation)
             self._ask(now)
+
+
+def _is_open(job: SlurmJob, partition: Partition) -> bool:
+    """Whether a partition ever takes a job."""
+    return partition.is_up and job.min_nodes <= partition.max_nodes and job.limit <= partition.max_time

@@ -26,7 +26,7 @@ class Placement:
 
     Attributes:
         nodes: the set of nodes.
-        cpus: the CPUs on each node; None: the nodes are its own.
+        cpus: the CPUs that it has of each node.
         gres: what it has of generic resources on each node: the numbers of each kind.
         memory: the MiB that it has on each node.
     """
@@ -36,7 +36,7 @@ class Placement:
     def __init__(
         self,
         nodes: int,
-        cpus: dict[int, int] | None = None,
+        cpus: dict[int, int],
         gres: dict[int, tuple[int, ...]] | None = None,
         memory: dict[int, int] | None = None,
     ) -> None:
@@ -84,7 +84,17 @@ class SlurmJob:
         *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
-        *("tasks_per_node", "time_min", "user", "is_held", "is_over", "killed", "planned_nodes", "runs_again", "waits_for_room"),
+        *(
+            "tasks_per_node",
+            "time_min",
+            "user",
+            "is_held",
+            "is_over",
+            "killed",
+            "planned_nodes",
+            "runs_again",
+            "waits_for_room",
+        ),
     )
 
     def __init__(self, id: str, number: int, submitted: float, partitions: tuple[Partition, ...], limit: float) -> None:
@@ -121,3 +131,15 @@ class SlurmJob:
     def cpus(self) -> int:
         """The CPUs that it needs at least, all nodes together."""
         return max(self.tasks * self.cpus_per_task, self.min_nodes)
+
+    @property
+    def allocated_cpus(self) -> int:
+        """The CPUs that it has, all nodes together."""
+        assert self.placement is not None
+        return sum(self.placement.cpus.values())
+
+    @property
+    def allocated_memory(self) -> int:
+        """The MiB that it has, all nodes together."""
+        assert self.placement is not None
+        return sum(self.placement.memory.values())

@@ -35,8 +35,10 @@ class Starter(Protocol):
         """Whether limits allow a job to start."""
 
 
-def run_main(queue: Queue, starter: Starter, loops: Scheduler, *, is_full: bool, is_quick: bool = True) -> int:
-    """Run the loop once; returns how many jobs have started.
+def run_main(
+    queue: Queue, starter: Starter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
+) -> tuple[int, bool]:
+    """Run the loop once.
 
     Args:
         queue: the queue.
@@ -44,6 +46,9 @@ def run_main(queue: Queue, starter: Starter, loops: Scheduler, *, is_full: bool,
         loops: its parameters.
         is_full: whether it tries the whole queue.
         is_quick: whether it ends as soon as no more job can start.
+
+    Returns:
+        How many jobs have started, and whether it has looked at a job at all.
     """
     return _Run(starter, loops).run(queue, is_full, is_quick)
 
@@ -57,8 +62,9 @@ class _Run:
         self.failed: set[str] = set()
         self.failed_reservations: set[str] = set()
         self.started = 0
+        self.has_tried = False
 
-    def run(self, queue: Queue, is_full: bool, is_quick: bool) -> int:
+    def run(self, queue: Queue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
         loops = self.loops
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
@@ -82,10 +88,13 @@ class _Run:
             rejected = array if job.array is not None else rejected
             if self._try(job, partition) and rejected == array:
                 rejected = None
-        return self.started
+        return self.started, self.has_tried
 
     def _try(self, job: SlurmJob, partition: Partition) -> bool:
         starter = self.starter
+        if job.array is not None and not starter.may_start(job, partition):
+            return False
+        self.has_tried = True
         if job.reservation:
             if job.reservation in self.failed_reservations:
                 return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from batprotocol.policies.slurm.jobs import SlurmJob
@@ -37,9 +37,9 @@ class Queue:
     def __contains__(self, job: SlurmJob) -> bool:
         return id(job) in self._places
 
-    def add(self, job: SlurmJob) -> None:
-        """A job can start from now on."""
-        entries = [self._entry(job, place, each) for place, each in enumerate(job.partitions)]
+    def add(self, job: SlurmJob, partitions: Iterable[Partition]) -> None:
+        """A job can start in some partitions from now on."""
+        entries = [self._entry(job, place, each) for place, each in enumerate(partitions)]
         self._places[id(job)] = entries
         for entry in entries:
             insort(self._entries, entry, key=_key)
@@ -52,12 +52,10 @@ class Queue:
 
     def sort(self) -> None:
         """The priorities have changed."""
-        jobs = self.jobs()
-        self._places.clear()
         self._entries = []
-        for job in jobs:
-            entries = [self._entry(job, place, each) for place, each in enumerate(job.partitions)]
-            self._places[id(job)] = entries
+        for key, old in self._places.items():
+            entries = [self._entry(job, place, each) for place, (_, job, each) in enumerate(old)]
+            self._places[key] = entries
             self._entries += entries
         self._entries.sort(key=_key)
 

@@ -25,16 +25,17 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent, Window, read_host_event
 from batprotocol.outages.events import HostChange
 from batprotocol.policies.slurm.asking import job_of
-from batprotocol.policies.slurm.basic import Basic
 from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.clusters import cluster_of
 from batprotocol.policies.slurm.commands import obey, read_command
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.ordering import ordering_of
 from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.requests import read_request
 from batprotocol.requests.lives import life_id
+from batprotocol.slurm.accounting import Accounting
 from batprotocol.slurm.configuration import Configuration
 
 __all__ = ["SlurmScheduler", "Started"]
@@ -76,6 +77,7 @@ class SlurmScheduler(Scheduler):
 
     Args:
         configuration: the slurm.conf.
+        accounting: users, accounts and qualities of service, as sacctmgr prints them.
         phases: what is left to chance in a real Slurm: when its loops run.
         is_quick: whether it takes short cuts, which change no decision.
 
@@ -90,8 +92,16 @@ class SlurmScheduler(Scheduler):
     features = EDCRequestedSimulationFeatures(dynamic_registration=True, profile_reuse=True)
     shares_hosts = True
 
-    def __init__(self, configuration: Configuration, phases: Phases = USUAL, *, is_quick: bool = True) -> None:
-        self.configuration, self.phases, self._is_quick = configuration, phases, is_quick
+    def __init__(
+        self,
+        configuration: Configuration,
+        phases: Phases = USUAL,
+        *,
+        accounting: Accounting | None = None,
+        is_quick: bool = True,
+    ) -> None:
+        self.configuration, self.accounting = configuration, accounting or Accounting()
+        self.phases, self._is_quick = phases, is_quick
         self.starts: list[Started] = []
         """The starts of jobs, in order."""
         self._controller: Controller | None = None
@@ -120,7 +130,7 @@ class SlurmScheduler(Scheduler):
         self._arrivals: list[JobSubmittedEvent] = []
 
     def _priorities(self) -> Any:
-        return Basic()
+        return ordering_of(self.configuration, self.accounting, self.phases.priorities, self.phases.epoch)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)

@@ -26,6 +26,10 @@ class Chance(NamedTuple):
 class Selection(Protocol):
     """The nodes, with what running jobs have of them."""
 
+    @property
+    def used(self) -> int:
+        """The nodes that have jobs."""
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
 

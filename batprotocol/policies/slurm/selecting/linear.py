@@ -9,7 +9,7 @@ import math
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 
-from batprotocol.policies.slurm.bits import best_fit, runs
+from batprotocol.policies.slurm.bits import best_fit, members, runs
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.selecting.base import Chance
 from batprotocol.policies.slurm.values import Cluster, Partition
@@ -30,15 +30,14 @@ class Linear:
         self._is_even = len(set(self._cpus)) <= 1
         self._is_quick = is_quick
         self._weights = weight_groups(cluster)
-        self._all = (1 << len(self._cpus)) - 1
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
 
     @property
-    def idle(self) -> int:
-        """The nodes without a job."""
-        return self._all & ~self._busy
+    def used(self) -> int:
+        """The nodes that have jobs."""
+        return self._busy
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
@@ -68,7 +67,7 @@ class Linear:
             if pool.bit_count() >= count:
                 found = self._choose(job, pool, count, partition)
                 if found is not None:
-                    return Placement(found)
+                    return self._placement(found)
         return None
 
     def earliest(
@@ -80,7 +79,7 @@ class Linear:
         if (nodes & free).bit_count() >= count:
             found = self._choose(job, nodes & free, count, partition)
             if found is not None:
-                return Chance(now, Placement(found))
+                return Chance(now, self._placement(found))
         freed = self._all_freed()
         for place in range(self._first(nodes, free, count) if self._is_quick else 0, len(freed)):
             room = nodes & (free | freed[place])
@@ -89,8 +88,11 @@ class Linear:
             found = self._choose(job, room, count, partition)
             if found is not None:
                 end = self._ends[place][0]
-                return Chance(now + 1 if end <= now else math.floor(end), Placement(found))
+                return Chance(now + 1 if end <= now else math.floor(end), self._placement(found))
         return None
+
+    def _placement(self, nodes: int) -> Placement:
+        return Placement(nodes, {node: self._cpus[node] for node in members(nodes)})
 
     def _all_freed(self) -> list[int]:
         if self._freed is None:
