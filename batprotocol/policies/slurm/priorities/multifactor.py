@@ -105,7 +105,8 @@ class Multifactor:
             dampening=rules.dampening,
             depth_oblivious=rules.depth_oblivious,
         )
-        self._jobs: dict[int, _Job] = {}
+        self._jobs: dict[int, _Job] = {}  # in the order of their numbers
+        self._highest = -1
         self._epoch, self._next = epoch, since
         self._last: int | None = None
         self._reset = -math.inf if rules.reset == "now" else next_reset(rules.reset, epoch + since)
@@ -120,7 +121,12 @@ class Multifactor:
         """
         share = self.shares.of(facts.user, facts.account, facts.partitions[0] if facts.partitions else "")
         qos = facts.qos or (share.qos if share is not None else None) or "normal"
-        job = self._jobs[facts.number] = _Job(facts, share, qos, self._steady(facts, share, qos))
+        job = _Job(facts, share, qos, self._steady(facts, share, qos))
+        is_last = facts.number > self._highest
+        self._jobs[facts.number] = job
+        self._highest = max(self._highest, facts.number)
+        if not is_last:  # it ran before, and keeps its place
+            self._jobs = dict(sorted(self._jobs.items()))
         if self._rules.accrue_always:
             job.accrued = int(facts.submitted)
         self._set(job, int(now))

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError
 from batprotocol.slurm.amounts import listed, number_of
+from batprotocol.slurm.configuration.parameters.missed import missed_by
 from batprotocol.slurm.configuration.parameters.rows import MOST_UNKNOWN, Row, Standing, named, rows_of
 
 __all__ = ["OPTIONS", "Option", "options_of"]
@@ -81,7 +82,6 @@ _NUMBERS: Final = {
 _FLAGS: Final = (
     "allow_zero_lic",
     "assoc_limit_stop",
-    "bf_continue",
     "bf_licenses",
     "bf_one_resv_per_job",
     "bf_running_job_reserve",
@@ -91,7 +91,7 @@ _FLAGS: Final = (
     "preempt_youngest_first",
     "reduce_completing_frag",
 )
-_LOAD: Final = "It bounds the load of the controller, which a simulation does not have."
+_LOAD: Final = "It is about the load of the controller, which a simulation does not have: a cycle takes no time."
 _OF_LOAD: Final = ("bf_max_time", "bf_yield_interval", "bf_yield_sleep", "max_rpc_cnt", "max_sched_time")
 _IDLE: Final = (
     "bb_array_stage_cnt",
@@ -143,6 +143,7 @@ OPTIONS: Final[Mapping[str, Row]] = rows_of(
     [
         *(Row(name, field=name, read=option.read) for name, option in _NUMBERS.items() if name not in _OF_LOAD),
         *(Row(name, Standing.IDLE, name, _NUMBERS[name].read, _LOAD) for name in _OF_LOAD),
+        Row("bf_continue", Standing.IDLE, "bf_continue", lambda text: True, _LOAD),
         *(Row(name, field=name, read=lambda text: True) for name in _FLAGS),
         *(Row(name, Standing.IDLE) for name in _IDLE),
         *(Row(name, Standing.MISSED) for name in _MISSED),
@@ -177,7 +178,10 @@ def options_of(text: str) -> tuple[dict[str, object], list[tuple[str, str]]]:
             missing.append((name, "is not followed"))
         elif row.field:
             try:
-                fields.update(row.fields_of(value.strip()))
+                found = row.fields_of(value.strip())
+                fields.update(found)
+                of_scheduler = {f"scheduler.{field}": each for field, each in found.items()}
+                missing += [(each, "is not followed") for each in missed_by(row.name, of_scheduler)]
             except InputError as error:
                 missing.append((name, f"keeps its default: {error.reason}"))
     return fields, missing
