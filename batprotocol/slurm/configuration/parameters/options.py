@@ -91,7 +91,7 @@ _FLAGS: Final = (
     "preempt_youngest_first",
     "reduce_completing_frag",
 )
-_LOAD: Final = "It is about the load of the controller, which a simulation does not have: a cycle takes no time."
+_LOAD: Final = "It is about the load of the controller."
 _OF_LOAD: Final = ("bf_max_time", "bf_yield_interval", "bf_yield_sleep", "max_rpc_cnt", "max_sched_time")
 _IDLE: Final = (
     "bb_array_stage_cnt",

@@ -84,7 +84,7 @@ _NODE: Final = (
     Row("Boards", Standing.IDLE, "boards", whole(1, 65_533), _OF_CPUS),
     Row("CoreSpecCount", field="cores_reserved", read=_SMALL),
     Row("CoresPerSocket", Standing.IDLE, "cores_per_socket", whole(1, 65_533), _OF_CPUS),
-    Row("CPUs", field="cpus", read=whole(1, 65_533)),
+    Row("CPUs", field="cpus", read=whole(1, 65_533), note="Without it: the product of sockets, cores and threads."),
     Row("Features", field="features", read=words),
     Row("Feature", field="features", read=words),
     Row("Gres", field="gres", read=gres),
