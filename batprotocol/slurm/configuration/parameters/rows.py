@@ -93,11 +93,11 @@ def named(name: str, rows: Mapping[str, Row]) -> Row | None:
         return found
     from difflib import SequenceMatcher
 
-    low = name.lower()
+    matcher = SequenceMatcher(b=name.lower(), autojunk=False)
     for each in rows:
-        if SequenceMatcher(None, low, each).quick_ratio() >= _LIKENESS and (
-            SequenceMatcher(None, low, each).ratio() >= _LIKENESS
-        ):
+        matcher.set_seq1(each)
+        measures = matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio  # from the quickest one
+        if all(measure() >= _LIKENESS for measure in measures):
             raise InputError(f"there is no parameter {shown(name)}; did you mean {rows[each].name!r}?")
     return None
 
