@@ -5,7 +5,7 @@ for programs that load schedulers from files only. Each part is a class of a few
 makes reservations in a `profile`), `allocations` or `walltimes`. The parts read the state in `jobs` and `queue`.
 `switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
 share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and
-`filling` divides their cores between hosts.
+`filling` divides their cores between hosts. `slurm` is another scheduler: Slurm's own.
 """
 
 from __future__ import annotations

@@ -138,7 +138,9 @@ def _sizes(made: SlurmJob, cluster: Cluster, job: Job, request: Request, options
 
 
 def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
-    return any(key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus"))
+    return any(
+        key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus")
+    )
 
 
 def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[str, Any]) -> None:

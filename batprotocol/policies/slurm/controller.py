@@ -96,7 +96,9 @@ class Controller:
         self._is_quick = is_quick
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
         self._selection: Selection
-        self._selection = Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster)
+        self._selection = (
+            Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster, phases.epoch)
+        )
         self._queue = Queue(is_fifo=cluster.is_fifo)
         self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
         self._dependencies = Dependencies()

@@ -19,7 +19,7 @@ from batprotocol.policies.slurm.values import Cluster, Partition
 __all__ = ["Consumable"]
 
 _WINDOW = 30
-"""Jobs that end within so many seconds are taken away together when a start is looked for; twice as long each time."""
+"""Jobs that end within so many seconds are taken away together when a start is looked for, then within twice as many."""
 
 
 class Consumable:
@@ -27,10 +27,11 @@ class Consumable:
 
     Args:
         cluster: the cluster.
+        epoch: the seconds of the day at which the simulation began: ends are grouped on the clock.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, epoch: int = 0) -> None:
+        self._cluster, self._epoch = cluster, epoch
         self._room = Room(cluster.nodes)
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
@@ -83,21 +84,23 @@ class Consumable:
         found = self._test(self._without(gone), job, partition, nodes)
         if found is not None:
             return Chance(now, found)
-        room, window = self._room.copy(), _WINDOW
-        left = [(end, each) for end, _, key in self._ends if (each := self._jobs[key]).placement is not None]
-        left = [(end, each) for end, each in left if each.placement is not None and each.placement.nodes & nodes]
+        room, window = self._without(gone).copy(), _WINDOW
+        left = [(end, self._jobs[key]) for end, _, key in self._ends]
+        held = [(end, each.placement) for end, each in left if each.placement is not None and each not in gone]
+        held = [(end, placement) for end, placement in held if placement.nodes & nodes]
+        if not held:
+            return None
+        barrier = (int(held[0][0] + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
         place = 0
-        while place < len(left):
-            first = left[place][0]
-            last = first
-            while place < len(left) and left[place][0] <= first + window:
-                last, gives = left[place]
-                assert gives.placement is not None
-                room.take(gives.placement, -1)
+        while place < len(held):
+            while place < len(held) and held[place][0] <= barrier + window:
+                room.take(held[place][1], -1)
                 place += 1
-            window *= 2
+            while place < len(held) and held[place][0] > barrier + window:
+                window *= 2
             found = self._test(room, job, partition, nodes)
             if found is not None:
+                last = held[place - 1][0]
                 return Chance(now + 1 if last <= now else math.floor(last), found)
         return None
 
