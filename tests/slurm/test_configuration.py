@@ -145,7 +145,7 @@ def test_defaults_hold_for_the_lines_after_them() -> None:
         ("Sockets=2 CoresPerSocket=4 ThreadsPerCore=2", (16, 2, 4, 2)),
         ("CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2", (8, 2, 4, 2)),
         ("Boards=2 SocketsPerBoard=2 CoresPerSocket=3", (12, 4, 3, 1)),
-        ("Boards=2 Sockets=2 CoresPerSocket=3", (12, 4, 3, 1)),
+        ("Boards=2 Sockets=2 CoresPerSocket=3", (6, 2, 3, 1)),
         ("CPUs=16 CoresPerSocket=4 ThreadsPerCore=2", (16, 2, 4, 2)),
     ],
 )
@@ -193,7 +193,7 @@ def test_parameters_of_the_cluster() -> None:
     assert found.licenses == {"foo": 4, "bar": 1}
     assert (jobs.kill_wait, jobs.over_time_limit, jobs.requeue) == (61.0, math.inf, False)
     assert (jobs.enforce, jobs.kill_invalid_depend) == (("associations", "limits", "qos", "safe"), True)
-    assert (jobs.enforce_limits, jobs.memory_per_cpu, jobs.max_memory_per_node) == ("all", 100, None)
+    assert (jobs.enforce_limits, jobs.memory_per_cpu, jobs.max_memory_per_node) == ("any", 100, None)
 
 
 @pytest.mark.parametrize(

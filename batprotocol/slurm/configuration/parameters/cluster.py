@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.slurm.amounts import UNLIMITED, flag, listed, number_of, one_of, span, weights, whole
+from batprotocol.slurm.amounts import UNLIMITED, flag, listed, minutes, number_of, one_of, span, weights, whole
 from batprotocol.slurm.configuration.parameters.others import OTHERS
 from batprotocol.slurm.configuration.parameters.rows import Row, Standing, hinted, rows_of
 
@@ -34,14 +34,14 @@ def memory(text: str) -> int | None:
 
 
 def _period(text: str) -> float:
-    found = span(text)
+    found = minutes(text)
     if not found > 0:
         raise InputError(f"expected a time above 0, got {shown(text)}")
     return found
 
 
 def _exempt(text: str) -> float:
-    return 0.0 if text == "-1" else span(text)
+    return 0.0 if text.upper() in ("-1", "NONE") else span(text)
 
 
 _PRIORITY_FLAGS: Final[Mapping[str, Mapping[str, bool]]] = {
@@ -170,7 +170,7 @@ CLUSTER: Final[Mapping[str, Row]] = rows_of(
         Row("PriorityWeightTRES", field="priority.weight_tres", read=weights),
         Row("PriorityMaxAge", field="priority.max_age", read=_period),
         Row("PriorityCalcPeriod", field="priority.calc_period", read=_period),
-        Row("PriorityDecayHalfLife", field="priority.half_life", read=span),
+        Row("PriorityDecayHalfLife", field="priority.half_life", read=minutes),
         Row(
             "PriorityUsageResetPeriod",
             field="priority.reset",
@@ -193,7 +193,7 @@ CLUSTER: Final[Mapping[str, Row]] = rows_of(
         Row(
             "EnforcePartLimits",
             field="jobs.enforce_limits",
-            read=lambda text: {"yes": "all"}.get(text.lower()) or one_of("no", "any", "all")(text),
+            read=lambda text: {"yes": "any"}.get(text.lower()) or one_of("no", "any", "all")(text),
         ),
         Row("MaxJobCount", field="jobs.max_count", read=whole(1)),
         Row("MinJobAge", Standing.IDLE, "jobs.min_age", _seconds(2**32 - 3)),

@@ -77,7 +77,7 @@ def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
     >>> list(missed_by("PreemptMode", {"preemption.mode": "suspend", "preemption.gang": True}))
     ['PreemptMode/gang']
     """
-    found = [field for field, value in fields.items() if field in MISSED and value != _DEFAULTS[field]]
+    found = [field for field, value in fields.items() if field in MISSED and value != _DEFAULTS.get(field)]
     if len(found) == len(fields):
         yield from [name] if found else ()
     else:

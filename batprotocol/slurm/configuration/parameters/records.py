@@ -129,8 +129,8 @@ _PARTITION: Final = (
     Row("PreemptMode", read=_preempt),
     Row(
         "Priority",
-        read=lambda text: dict.fromkeys(("priority_tier", "priority_job_factor"), _SMALL(text)),
-        note="It is both PriorityTier and PriorityJobFactor.",
+        read=lambda text: {"priority": _SMALL(text)},
+        note="It takes the place of both PriorityTier and PriorityJobFactor.",
     ),
     Row("PriorityJobFactor", field="priority_job_factor", read=_SMALL),
     Row("PriorityTier", field="priority_tier", read=_SMALL),
