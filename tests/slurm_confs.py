@@ -46,7 +46,11 @@ CLUSTER: Mapping[str, tuple[str, ...]] = {
     "CompleteWait": ("0", "32"),
     "JobRequeue": ("0", "1"),
     "ResvOverRun": ("0", "15"),
-    "DependencyParameters": ("kill_invalid_depend", "disable_remote_singleton", "kill_invalid_depend,max_depend_depth=5"),
+    "DependencyParameters": (
+        "kill_invalid_depend",
+        "disable_remote_singleton",
+        "kill_invalid_depend,max_depend_depth=5",
+    ),
     "ReturnToService": ("0", "1", "2"),
     "EnforcePartLimits": ("ALL", "ANY", "NO", "yes", "no"),
     "MaxJobCount": ("500", "20000"),
@@ -81,7 +85,14 @@ NODES = (
 )
 OF_NODES = (
     *("RealMemory=64000", "RealMemory=1", "Weight=50", "Weight=0", "TmpDisk=1000", "Feature=ib", "Features=new,ib,gpu"),
-    *("State=UNKNOWN", "State=DRAIN", "State=DOWN", "State=idle", "RealMemory=8000 MemSpecLimit=500", "CoreSpecCount=1"),
+    *(
+        "State=UNKNOWN",
+        "State=DRAIN",
+        "State=DOWN",
+        "State=idle",
+        "RealMemory=8000 MemSpecLimit=500",
+        "CoreSpecCount=1",
+    ),
 )
 OF_PARTITIONS: Mapping[str, tuple[str, ...]] = {
     "Default": ("YES", "NO"),
@@ -150,7 +161,7 @@ def _nodes(draw: Random) -> list[str]:
             chosen = {key: each for key, each in chosen.items() if key != "RealMemory" or "MemSpecLimit" in each}
         lines.append(" ".join([f"NodeName={name} NodeAddr=127.0.0.1", draw.choice(NODES), *chosen.values()]))
     if draw.random() < 0.5:
-        lines.append(f"DownNodes=a[1-2] State={draw.choice(('DOWN', 'DRAIN', 'FAIL'))} Reason=\"to be repaired\"")
+        lines.append(f'DownNodes=a[1-2] State={draw.choice(("DOWN", "DRAIN", "FAIL"))} Reason="to be repaired"')
     return [*lines, "NodeSet=s Feature=ib", "NodeSet=t Nodes=a[0-1],d"]
 
 
@@ -158,8 +169,12 @@ def _partitions(draw: Random) -> list[str]:
     lines = ["PartitionName=other Nodes=ALL"]
     for name in ("p", "q", "r"):
         if draw.random() < 0.3:
-            lines.append(f"PartitionName=DEFAULT {draw.choice(('MaxTime=100', 'PriorityTier=3 LLN=YES', 'MaxNodes=4'))}")
-        chosen = [f"{key}={draw.choice(OF_PARTITIONS[key])}" for key in draw.sample(list(OF_PARTITIONS), draw.randrange(7))]
+            lines.append(
+                f"PartitionName=DEFAULT {draw.choice(('MaxTime=100', 'PriorityTier=3 LLN=YES', 'MaxNodes=4'))}"
+            )
+        chosen = [
+            f"{key}={draw.choice(OF_PARTITIONS[key])}" for key in draw.sample(list(OF_PARTITIONS), draw.randrange(7))
+        ]
         nodes = draw.choice(("ALL", "s", "t,b09", "a[2-3],c[1,3]", "d"))
         lines.append(" ".join([f"PartitionName={name} Nodes={nodes}", *chosen]))
     return lines

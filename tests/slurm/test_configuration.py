@@ -202,7 +202,6 @@ def test_parameters_of_the_cluster() -> None:
         ("", ("node", False)),
         ("SelectTypeParameters=CR_Memory", ("node", True)),
         ("SelectType=select/cons_res", ("core", True)),
-        ("SelectType=select/cons_tres\nSelectTypeParameters=CR_LLN", ("core", False)),
         ("SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU", ("cpu", False)),
     ],
 )
@@ -290,6 +289,10 @@ def test_files_that_cannot_be_included(tmp_path: Path, text: str, error: str) ->
         ("PriorityFlags=NO_FAIRTREE", "did you mean 'NO_FAIR_TREE'?"),
         ("SelectTypeParameters=CR_Cores", "expected flags such as CR_CPU, got 'CR_Cores'; did you mean 'CR_CORE'?"),
         ("PreemptMode=REQUE", "expected one of OFF, CANCEL, REQUEUE, SUSPEND, GANG, WITHIN, got 'REQUE'"),
+        (
+            "SelectType=select/cons_tres\nSelectTypeParameters=CR_LLN",
+            ":2: SelectTypeParameters: expected one of CR_CPU",
+        ),
         ("KillWait=30 sec", ":1: expected NAME=VALUE, got 'sec'"),
         ("KillWait", ":1: expected NAME=VALUE, got 'KillWait'"),
         ("KillWait=-3", ":1: KillWait: expected a whole number from 0 to 65,533, got '-3'"),

@@ -71,8 +71,10 @@ def configuration_of(text: str, *, file: str = "slurm.conf", folder: str | None 
     fields = reader.fields
     select = fields.get("select", {})  # without parameters, the other plugins have CR_Core_Memory
     if select.get("plugin", "linear") != "linear" and "unit" not in select:
-        select["counts_memory"] = select.get("counts_memory", set(select) == {"plugin"})
-        select["unit"] = "core"
+        if reader.select is not None:
+            reason = "expected one of CR_CPU, CR_Core and CR_Socket, or one of them with _Memory, with this SelectType"
+            raise InputError(reason, "SelectTypeParameters", file=reader.select.file, line=reader.select.number)
+        select |= {"unit": "core", "counts_memory": True}
     switches: tuple[Any, ...] = ()
     if fields.get("topology") == "tree" and folder is not None:
         topology = os.path.join(folder, _TOPOLOGY)
@@ -96,12 +98,14 @@ class _Reader:
         fields: the fields of the configuration, with those of its parts as dicts of their own.
         records: the lines that describe nodes and partitions, by kind.
         missed: the parameters that are not followed, each with its first line.
+        select: the line of SelectTypeParameters, if there is one.
     """
 
     def __init__(self) -> None:
         self.fields: dict[str, Any] = {}
         self.records: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
         self.missed: dict[tuple[str, str], NotFollowed] = {}
+        self.select: Line | None = None
         self._unknown = self._records = 0
         self._defaults: dict[str, dict[str, Any]] = {kind: {} for kind in RECORDS}
 
@@ -128,6 +132,8 @@ class _Reader:
                 for option, reason in missing:
                     self.misses(line, f"SchedulerParameters/{option}", reason)
                 continue
+            if name.lower() == "selecttypeparameters":
+                self.select = line
             for field, value in self._fields(line, CLUSTER, name, text).items():
                 part, _, inner = field.rpartition(".")
                 (self.fields.setdefault(part, {}) if part else self.fields)[inner] = value
