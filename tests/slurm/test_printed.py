@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from support import DATA
 from batprotocol.errors import InputError
 from batprotocol.slurm.configuration import Configuration, Node, Partition, configuration_of
 from batprotocol.slurm.configuration.parameters import CLUSTER
+from batprotocol.slurm.configuration.parameters.options import NUMBERS
 
 WITHOUT_ENGINE = True
 
@@ -136,3 +138,29 @@ def test_values_are_those_that_slurm_prints_now(tmp_path: Path, seed: int) -> No
     printed = printed_by_slurm(conf, tmp_path / "slurm", PORT + seed % 100 * 2)
     assert not printed.refused, printed.refused
     assert list(differences(conf, printed)) == []
+
+
+SIDES = ("below", "above", "least", "most")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", SIDES)
+def test_ranges_of_options_are_those_of_slurm(tmp_path: Path, side: str) -> None:
+    """Backfill complains about each of its options that is out of its range, and about no other."""
+    find("slurmctld")
+    own = {name: option for name, option in NUMBERS.items() if name.startswith("bf_") and name != "bf_window_linear"}
+    limited = {name: each for name, each in own.items() if side in ("below", "least") or each.most < 2**31 - 1}
+    values = {"below": -1, "above": 1, "least": 0, "most": 0}
+    number = {
+        name: (each.least if side in ("below", "least") else each.most) + values[side] for name, each in limited.items()
+    }
+    if side == "least":
+        number.pop("bf_min_prio_reserve")  # Slurm complains about 0, which is its default
+    text = ",".join(f"{name}={each}" for name, each in number.items())
+    conf = f"NodeName=n NodeAddr=127.0.0.1\nPartitionName=p Nodes=ALL\nSchedulerParameters={text}\n"
+    folder = tmp_path / "slurm"
+    assert not printed_by_slurm(conf, folder, PORT + 10 + 2 * SIDES.index(side)).refused
+    complaints = set(re.findall(r"Invalid .*(bf_[a-z_]+): -?[0-9]", (folder / "output").read_text()))
+    assert complaints == (set(number) if side in ("below", "above") else set())
+    named = {each.name.partition("/")[2] for each in configuration_of(conf).not_followed if "default" in each.reason}
+    assert named == complaints

@@ -11,7 +11,7 @@ from batprotocol.slurm.amounts import listed, number_of
 from batprotocol.slurm.configuration.parameters.missed import missed_by
 from batprotocol.slurm.configuration.parameters.rows import MOST_UNKNOWN, Row, Standing, named, rows_of
 
-__all__ = ["OPTIONS", "Option", "options_of"]
+__all__ = ["NUMBERS", "OPTIONS", "Option", "options_of"]
 
 _MOST: Final = 2**31 - 1
 
@@ -48,7 +48,7 @@ class Option(NamedTuple):
 
 
 _DAY: Final = 86400
-_NUMBERS: Final = {
+NUMBERS: Final = {
     "batch_sched_delay": Option(0, unit=1.0),
     "bf_interval": Option(1, 10_800, unit=1.0, minus_is_never=True),
     "bf_job_part_count_reserve": Option(0, 100_000, zero_is_none=True),
@@ -61,7 +61,7 @@ _NUMBERS: Final = {
     "bf_max_job_user_part": Option(0, zero_is_none=True),
     "bf_max_time": Option(1, 3600, unit=1.0),
     "bf_min_age_reserve": Option(0, 30 * _DAY, unit=1.0),
-    "bf_min_prio_reserve": Option(0, 2**63),
+    "bf_min_prio_reserve": Option(0, 2**63 - 1),
     "bf_node_space_size": Option(2, 2_000_000),
     "bf_resolution": Option(1, 3600, unit=1.0),
     "bf_window": Option(1, 43_200, unit=60.0),
@@ -79,6 +79,8 @@ _NUMBERS: Final = {
     "sched_max_job_start": Option(0, zero_is_none=True),
     "sched_min_interval": Option(0, unit=1e-6),
 }
+"""The options that are numbers, by name."""
+
 _FLAGS: Final = (
     "allow_zero_lic",
     "assoc_limit_stop",
@@ -141,8 +143,8 @@ _MOVED: Final = Row(
 
 OPTIONS: Final[Mapping[str, Row]] = rows_of(
     [
-        *(Row(name, field=name, read=option.read) for name, option in _NUMBERS.items() if name not in _OF_LOAD),
-        *(Row(name, Standing.IDLE, name, _NUMBERS[name].read, _LOAD) for name in _OF_LOAD),
+        *(Row(name, field=name, read=option.read) for name, option in NUMBERS.items() if name not in _OF_LOAD),
+        *(Row(name, Standing.IDLE, name, NUMBERS[name].read, _LOAD) for name in _OF_LOAD),
         Row("bf_continue", Standing.IDLE, "bf_continue", lambda text: True, _LOAD),
         *(Row(name, field=name, read=lambda text: True) for name in _FLAGS),
         *(Row(name, Standing.IDLE) for name in _IDLE),
