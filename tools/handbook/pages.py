@@ -41,6 +41,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "older-json": older.json_events,
     "older-text": older.text_events,
     "policies": catalogues.policies,
+    "power": catalogues.power,
     "published-logs": catalogues.published_logs,
     "python": api.python,
     "outages": catalogues.outages,
