@@ -74,7 +74,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
 
 
 def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
-    """When the second loop looks for work first: some time after a run before the first submission, if there was one."""
+    """When the second loop looks for work first: some time after a run before the first submission."""
     first = min(_submitted(run).values(), default=math.inf)
     before = [time for time in cycles if time < first]
     return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0

@@ -79,7 +79,7 @@ def job_of(
         workload, bang, _ = job_id.rpartition("!")
         made.array, made.task = f"{workload}{bang}{request.array.array}", request.array.task
         made.array_limit = request.array.limit or 0
-    _sizes(made, cluster, job, request, options)
+    _sizes(made, job, request, options)
     _allow(made, cluster, request, options)
     return made
 
@@ -109,7 +109,7 @@ def _partitions(cluster: Cluster, request: Request) -> tuple[Any, ...]:
     return tuple(known[name] for name in names)
 
 
-def _sizes(made: SlurmJob, cluster: Cluster, job: Job, request: Request, options: Mapping[str, Any]) -> None:
+def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any]) -> None:
     """The nodes, CPUs, memory and resources."""
     size = job.resource_request
     if size < 1:
@@ -133,8 +133,6 @@ def _sizes(made: SlurmJob, cluster: Cluster, job: Job, request: Request, options
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
     made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
     made.gpus = options.get("gpus", 0)
-    if made.min_nodes > len(cluster.nodes):
-        raise InputError(f"it asks for {made.min_nodes} nodes, and there are {len(cluster.nodes)}")
 
 
 def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
@@ -163,3 +161,7 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
             raise InputError(f"there is no node {shown(name)}")
         made.required |= 1 << numbers[name]
     made.allowed = allowed
+    most = max((each.nodes & allowed).bit_count() for each in made.partitions)
+    if most < made.min_nodes:
+        names = ", ".join(each.name for each in made.partitions)
+        raise InputError(f"it asks for {made.min_nodes} nodes of partition {names}, which has {most} that fit")

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.main_loop import Outcome
-from batprotocol.policies.slurm.queue import Queue
+from batprotocol.policies.slurm.queue import Entry, Queue
 from batprotocol.policies.slurm.reservations import Reservations
 from batprotocol.policies.slurm.selecting import Chance
 from batprotocol.policies.slurm.space import Space
@@ -25,6 +25,10 @@ class Filler(Protocol):
     completing: int
     """The nodes that jobs are leaving."""
     reservations: Reservations
+
+    @property
+    def open(self) -> int:
+        """The nodes on which a job can start now, as far as others use them."""
 
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
@@ -74,7 +78,10 @@ class _Cycle:
         entries = queue.snapshot()
         for _, job, _ in entries:
             job.planned, job.planned_nodes = 0, 0
-        for _, job, partition in entries:
+        least = _least_nodes(entries) if is_quick else []
+        for place, (_, job, partition) in enumerate(entries):
+            if is_quick and self.has_moved and filler.open.bit_count() < least[place]:
+                break  # what is left can only be planned, and nobody asks for the plan
             if job.stage is not Stage.PENDING or job.waits_for_room:
                 continue
             if self.tested >= loops.bf_max_job_test:
@@ -201,3 +208,13 @@ class _Cycle:
             self.arrays[job.array, partition.name] += 1
         if not earlier or start < earlier:
             job.planned, job.planned_nodes = start, placement.nodes
+
+
+def _least_nodes(entries: list[Entry]) -> list[int]:
+    """The fewest nodes that a job needs, of each entry and those behind it."""
+    least, found = 1 << 62, []
+    for _, job, _ in reversed(entries):
+        least = min(least, job.min_nodes)
+        found.append(least)
+    found.reverse()
+    return found

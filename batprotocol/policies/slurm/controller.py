@@ -108,9 +108,12 @@ class Controller:
         self._begins: list[tuple[float, int, str]] = []
         self._look: dict[str, None] = {}
         self._running: dict[str, SlurmJob] = {}
+        self._limits: list[tuple[float, int, SlurmJob, float]] = []  # when limits are over, also those of ended jobs
+        self._numbers = 0
         self._cleanings: list[tuple[float, int, int, SlurmJob, FinalJobState]] = []
         self._arrays: Counter[str] = Counter()
         self._now = 0.0
+        self._is_closed = False
         self._idle_runs = 0  # how often all of the queue was tried in vain since something happened
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -143,7 +146,7 @@ class Controller:
         if self._waits:
             times.append(self._priorities.next_time())
             times.append(self._clock.main(self._now)[0])
-        times.append(self._clock.backfill() if self.jobs else math.inf)
+            times.append(self._clock.backfill())
         times += [each[0] for each in self._cleanings[:1]]
         return min(times)
 
@@ -190,6 +193,9 @@ class Controller:
 
     def no_more(self) -> None:
         """All jobs are submitted."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._note(self._dependencies.no_more())
 
     def ended(self, job: SlurmJob, state: FinalJobState, now: float) -> None:
@@ -344,6 +350,11 @@ class Controller:
         """Start a job on some of these nodes; returns an `Outcome`."""
         return self._start(job, partition, nodes & ~self.completing, minutes)
 
+    @property
+    def open(self) -> int:
+        """The nodes on which a job can start now, as far as others use them."""
+        return self.available & self._selection.open
+
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
         """When and where a job can start on these nodes."""
         return self._selection.earliest(job, partition, nodes, now)
@@ -361,6 +372,7 @@ class Controller:
         job.end = job.started + 60 * min(minutes, FOREVER)
         self._queue.remove(job)
         self._running[job.id] = job
+        self._note_limit(job)
         self._selection.take(job)
         if job.array is not None:
             self._arrays[job.array] += 1
@@ -378,15 +390,27 @@ class Controller:
         over = job.end + 60 * max(job.partition.overtime, self.cluster.overtime)
         return over if own is None else min(over, own.end)
 
+    def _note_limit(self, job: SlurmJob) -> None:
+        self._numbers += 1
+        heappush(self._limits, (self._limit_of(job), self._numbers, job, job.started))
+
     def _first_limit(self) -> float:
-        running = (self._limit_of(job) for job in self._running.values() if job.stage is Stage.RUNNING)
-        return min(min(running, default=math.inf), self.reservations.next_end())
+        """When the first limit of a running job, or the first reservation, is over."""
+        limits = self._limits
+        while limits and (limits[0][2].stage is not Stage.RUNNING or limits[0][2].started != limits[0][3]):
+            heappop(limits)
+        return min(limits[0][0] if limits else math.inf, self.reservations.next_end())
 
     def _check_limits(self) -> None:
         self._clock.ran_limits(self._now)
-        over = [
-            job for job in self._running.values() if job.stage is Stage.RUNNING and self._limit_of(job) <= self.second
-        ]
+        over: list[SlurmJob] = []
+        while self._first_limit() <= self.second and self._limits and self._limits[0][0] <= self.second:
+            job = heappop(self._limits)[2]
+            if self._limit_of(job) > self.second:  # its reservation was deleted
+                self._note_limit(job)
+            else:
+                over.append(job)
+        over.sort(key=lambda job: (job.started, job.number, job.task))
         gone = [job for job in over if job.is_over]
         self._kill([job for job in over if not job.is_over])
         for job in gone:

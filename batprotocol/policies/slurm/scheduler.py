@@ -6,6 +6,8 @@ import logging
 import math
 from typing import Any, NamedTuple
 
+import msgspec
+
 from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
 from batprotocol.model import (
@@ -29,7 +31,7 @@ from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.clusters import cluster_of
 from batprotocol.policies.slurm.commands import obey, read_command
-from batprotocol.policies.slurm.controller import Controller
+from batprotocol.policies.slurm.controller import Controller, Priorities
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.ordering import ordering_of
 from batprotocol.policies.slurm.reservations import Reservation
@@ -116,10 +118,14 @@ class SlurmScheduler(Scheduler):
     # Batsim's events
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
-        cluster = cluster_of(self.configuration)
-        self._hosts = _hosts_of([node.name for node in cluster.nodes], event.computation_hosts)
+        self._hosts, names = _hosts_of([node.name for node in self.configuration.nodes], event.computation_hosts)
+        nodes = tuple(node for node in self.configuration.nodes if node.name in names)
+        configuration = msgspec.structs.replace(self.configuration, nodes=nodes)
+        cluster = cluster_of(configuration)
         self._nodes = {host: node for node, host in enumerate(self._hosts)}
-        self._controller = Controller(cluster, self._priorities(), self, self.phases, is_quick=self._is_quick)
+        self._controller = Controller(
+            cluster, self._priorities(configuration), self, self.phases, is_quick=self._is_quick
+        )
         self._lives: dict[str, _Life] = {}
         self._firsts: dict[str, SlurmJob] = {}
         self._number = self._calls = 0
@@ -129,8 +135,8 @@ class SlurmScheduler(Scheduler):
         self._is_finished = False
         self._arrivals: list[JobSubmittedEvent] = []
 
-    def _priorities(self) -> Any:
-        return ordering_of(self.configuration, self.accounting, self.phases.priorities, self.phases.epoch)
+    def _priorities(self, configuration: Configuration) -> Priorities:
+        return ordering_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -259,18 +265,20 @@ class SlurmScheduler(Scheduler):
         self.reply.add_reject_job(job_id)
 
 
-def _hosts_of(names: list[str], hosts: tuple[Host, ...]) -> list[int]:
-    """The hosts of the nodes of these names: by name, or else by number if there are as many."""
+def _hosts_of(names: list[str], hosts: tuple[Host, ...]) -> tuple[list[int], frozenset[str]]:
+    """The hosts of the nodes of these names, and the names of the nodes that have one: by name, or else by number."""
     by_name = {host.name: host.id for host in hosts}
-    if all(name in by_name for name in names):
-        return [by_name[name] for name in names]
-    if len(hosts) == len(names):
-        return [host.id for host in hosts]
-    missing = next(name for name in names if name not in by_name)
-    raise SchedulerError(
-        f"slurm.conf has {len(names)} nodes, and the platform {len(hosts)} hosts, none of which is named {missing}: "
-        "give the hosts the names of the nodes, or the platform as many hosts"
-    )
+    known = [name for name in names if name in by_name]
+    if known:
+        found, used = [by_name[name] for name in known], known
+    else:
+        found, used = [host.id for host in hosts][: len(names)], names[: len(hosts)]
+    if len(used) < len(names) or len(found) < len(hosts):
+        logger.warning(
+            "slurm.conf has %d nodes, and the platform %d hosts: %d are used; give hosts the names of nodes",
+            *(len(names), len(hosts), len(used)),
+        )
+    return found, frozenset(used)
 
 
 def _natural(text: str) -> tuple[int, str]:

@@ -1,6 +1,7 @@
 """The nodes that jobs get: `linear` gives whole nodes, `consumable` cores, memory and generic resources.
 
-`offers` has what each node can give. Both are a `Selection` of `base`: what a job gets now, and when it gets something at the earliest.
+`offers` has what each node can give. Both are a `Selection` of `base`: what a job gets now, and when it gets something
+at the earliest.
 """
 
 from __future__ import annotations

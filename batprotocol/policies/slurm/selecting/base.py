@@ -30,6 +30,10 @@ class Selection(Protocol):
     def used(self) -> int:
         """The nodes that have jobs."""
 
+    @property
+    def open(self) -> int:
+        """The nodes that have something left for jobs."""
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
 

@@ -19,7 +19,7 @@ from batprotocol.policies.slurm.values import Cluster, Partition
 __all__ = ["Consumable"]
 
 _WINDOW = 30
-"""Jobs that end within so many seconds are taken away together when a start is looked for, then within twice as many."""
+"""Jobs that end within so many seconds are taken away together when a start is looked for, then in twice as many."""
 
 
 class Consumable:
@@ -44,6 +44,15 @@ class Consumable:
         bits = 0
         for node, jobs in enumerate(self._room.jobs):
             if jobs:
+                bits |= 1 << node
+        return bits
+
+    @property
+    def open(self) -> int:
+        """The nodes that have something left for jobs."""
+        bits = 0
+        for node, cpus in enumerate(self._room.cpus):
+            if cpus > 0:
                 bits |= 1 << node
         return bits
 

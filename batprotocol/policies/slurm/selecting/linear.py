@@ -39,6 +39,11 @@ class Linear:
         """The nodes that have jobs."""
         return self._busy
 
+    @property
+    def open(self) -> int:
+        """The nodes that have something left for jobs."""
+        return ~self._busy
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
