@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Final
 
+from batprotocol.clocks import Clock, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.history.anonymous import Anonymizer
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.slurm.times import Clock, zone_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["Chosen", "moment"]

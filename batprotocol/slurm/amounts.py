@@ -37,7 +37,7 @@ NOTHING: Final = frozenset({"", "(null)", "N/A", "n/a", "None"})
 
 _TIME: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?", re.ASCII)
 _WEIGHT: Final = re.compile(r"(-?(?:[0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}))([KMGTP])?", re.ASCII | re.IGNORECASE)
-_WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_WHOLE: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _REAL: Final = re.compile(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})", re.ASCII)
 _RESOURCE: Final = re.compile(r"[A-Za-z][\w.-]{0,60}(?:/[\w.-]{1,60}(?::[\w.-]{1,60})?)?", re.ASCII)
 _SOCKETS: Final = re.compile(r"\([^()]*\)")

@@ -33,17 +33,20 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
     >>> list(lines_of("# nodes\nNodeName=n0 \\\n  CPUs=4\n"))
     [(2, 'NodeName=n0    CPUs=4')]
     """
-    joined, begin = "", 0
+    parts: list[str] = []
+    begin = 0
     for number, line in enumerate(text.splitlines(), 1):
         begin = begin or number
         plain = _COMMENT.split(line, maxsplit=1)[0].rstrip().replace("\\#", "#")
         if plain.endswith("\\"):
-            joined += plain[:-1] + " "
+            parts.append(plain[:-1] + " ")
             continue
-        joined += plain
+        parts.append(plain)
+        joined = "".join(parts)
         if joined.strip():
             yield begin, joined
-        joined, begin = "", 0
+        parts, begin = [], 0
+    joined = "".join(parts)
     if joined.strip():
         yield begin, joined
 

@@ -105,6 +105,7 @@ INNER = {
     "fb",
     "generated",
     "importing",
+    "clocks",
     "left_out",
     "sockets",
     "steps",

@@ -9,16 +9,19 @@ from typing import Final
 from batprotocol.history.columns.ready import READY, ready_mapping
 from batprotocol.outages.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 from batprotocol.policies.names import KINDS, PARTS
+from batprotocol.power import FORMATS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
 from batprotocol.simulator import METRICS, OF_WORKFLOWS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.simulator.inputs.outages import FAILURE_PRESETS
+from batprotocol.simulator.inputs.power_traces import DAILY_WORDS, TRACE_WORDS
+from batprotocol.simulator.inputs.watts import WATT_KEYS
 from batprotocol.simulator.results.catalogue import Metric
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.outcomes import KINDS as FAILURES
 from handbook.markdown import capitalised, code, prose, table, target
 
-__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "published_logs", "words"]
+__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "power", "published_logs", "words"]
 
 _KEY_KINDS: Final[Mapping[str, str]] = {
     "input": "Inputs",
@@ -80,6 +83,20 @@ def outages(page: str, which: str) -> str:
     return table(
         ("key", "meaning", "in Slurm"),
         [(code(name), prose(key.meaning), code(key.slurm)) for name, key in keys.items()],
+    )
+
+
+def power(page: str, which: str) -> str:
+    """Electricity: the `formats` of tables, the options of `files` and `daily` curves, the keys of `watts`."""
+    if which == "formats":
+        rows = [(prose(name), code(header), prose(taken)) for name, header, taken in FORMATS]
+        return table(("publisher", "columns", "taken"), rows)
+    if which == "watts":
+        return table(("key", "meaning"), [(code(key), prose(meaning)) for key, meaning in WATT_KEYS.items()])
+    words = {"files": TRACE_WORDS, "daily": DAILY_WORDS}[which]
+    return table(
+        ("behind the `?`", "meaning"),
+        [(code(f"{name}={word.values}"), prose(word.meaning)) for name, word in words.items()],
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules
+from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules, slurm
 from handbook.markers import replaced
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "older-json": older.json_events,
     "older-text": older.text_events,
     "policies": catalogues.policies,
+    "power": catalogues.power,
     "published-logs": catalogues.published_logs,
     "python": api.python,
     "outages": catalogues.outages,
     "requests": catalogues.requests,
     "rules": rules.rules,
+    "slurm-conf": slurm.parameters,
     "study-failures": catalogues.failures,
     "study-keys": catalogues.keys,
     "subcommands": commands.subcommands,

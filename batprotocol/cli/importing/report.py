@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from batprotocol.cli.terminal.text import Piece, number_of
+from batprotocol.clocks import zone_of
 from batprotocol.history.formats import FORMATS
 from batprotocol.history.imports import Import
-from batprotocol.history.slurm.times import zone_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["Report", "as_json", "lines"]

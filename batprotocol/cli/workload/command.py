@@ -24,12 +24,15 @@ _OVERVIEW = {
         "windows": "Write maintenance and reservations, repeated or from a table.",
         "outages": "Make events of hosts of a published trace of failures.",
     },
+    "Electricity": {
+        "trace": "Describe carbon intensities or prices, or write them as events.",
+    },
 }
 
 
 @click.group(cls=Family, overview=_OVERVIEW)
 def workload() -> None:
-    """Describe workloads, make workloads of other formats, measure workflows, and let hosts fail."""
+    """Describe workloads, make them of other formats, measure workflows, let hosts fail, read traces."""
 
 
 @workload.command("info")
@@ -282,5 +285,28 @@ def outages(**options: Any) -> None:
           --hosts 512 --from 2003-01-01 --to 2004-01-01 -o failures.jsonl
     """
     from batprotocol.cli.workload import outages as work
+
+    work.show(**options)
+
+
+@workload.command("trace")
+@click.argument("name", metavar="TRACE")
+@click.option("--price", is_flag=True, help="The values are prices. By default, they are carbon intensities.")
+@click.option("--until", metavar="DURATION", type=_DURATION, help="Write the events of this time, from the begin on.")
+@_written
+def trace(**options: Any) -> None:
+    """Describe a trace of carbon intensities or prices. With --until, write it as external events.
+
+    TRACE is a table in CSV, as Electricity Maps, WattTime, National Grid, ENTSO-E or Ember write it, or
+    daily:MEAN, a curve that repeats each day. Options follow a question mark: begin, repeat, step, column, unit, region
+    and zone of a table, and swing, peak, step and unit of a curve.
+
+    \b
+    Examples:
+      batproto workload trace gb.csv
+      batproto workload trace "prices.csv?begin=2026-01-05&zone=Europe/Paris" --price --until 7d -o prices.jsonl
+      batproto workload trace "daily:300?swing=100&peak=19h" --until 1d
+    """
+    from batprotocol.cli.workload import trace as work
 
     work.show(**options)

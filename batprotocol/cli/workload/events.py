@@ -10,6 +10,7 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.errors import InputError
 from batprotocol.outages import HostEvent, Window
+from batprotocol.power import PowerEvent
 from batprotocol.simulator import Platform, described_platform, read_platform
 from batprotocol.simulator.inputs.outages import write_host_events
 from batprotocol.writing import whole
@@ -65,7 +66,7 @@ def _opened(path: str | None) -> Iterator[BinaryIO | None]:
         yield file
 
 
-def write_events(events: Iterable[tuple[float, HostEvent | Window]], path: str | None) -> None:
+def write_events(events: Iterable[tuple[float, HostEvent | Window | PowerEvent]], path: str | None) -> None:
     """Write events into a file, and print their number; or print the events."""
     output = Output()
     with _opened(path) as file:

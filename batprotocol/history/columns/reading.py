@@ -8,13 +8,13 @@ from collections.abc import Mapping as Values
 from datetime import tzinfo
 from typing import Any, Final
 
+from batprotocol.clocks import zone_of
 from batprotocol.errors import InputError
 from batprotocol.history.columns.mapping import ATTEMPT_KINDS, JOB_KINDS, Mapping
 from batprotocol.history.columns.places import getter
 from batprotocol.history.columns.values import Read, reader
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.lines import Source, opened
-from batprotocol.history.slurm.times import zone_of
 from batprotocol.history.tables.rows import rows_in
 from batprotocol.left_out import LeftOut
 

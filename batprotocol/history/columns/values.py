@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
+from batprotocol.clocks import Clock
 from batprotocol.errors import InputError, shown
 from batprotocol.history.columns.mapping import UNITS, Column
 from batprotocol.history.columns.places import getter
 from batprotocol.history.jobs import JobState
-from batprotocol.history.slurm.times import Clock
+from batprotocol.history.slurm.times import NOTHING as NO_TIME
 from batprotocol.history.tables.rows import UNREADABLE
 from batprotocol.requests import expanded_names
 
@@ -61,7 +62,7 @@ def reader(column: Column, kind: str, zone: tzinfo) -> Read:
 
 def _time(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
     factor = UNITS["time"][column.unit or "s"]
-    clock = Clock(zone)
+    clock = Clock(zone, NO_TIME)
     added = reader(Column(column.plus, column.plus_unit), "duration", zone) if column.plus else None
 
     def convert(value: Any, row: Mapping[str, Any]) -> float | None:

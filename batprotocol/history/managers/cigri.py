@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from batprotocol.clocks import Clock, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import JobState, LoggedJob
 from batprotocol.history.lines import opened
 from batprotocol.history.managers.making import Refused, Row, number_of, text_of
-from batprotocol.history.slurm.times import Clock, zone_of
+from batprotocol.history.slurm.times import NOTHING
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_gridstat"]
@@ -46,7 +47,7 @@ def read_gridstat(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str 
         InputError: the first job does not begin with a line `id: `.
         OSError: the file cannot be read.
     """
-    clock = Clock(zone_of(zone))
+    clock = Clock(zone_of(zone), NOTHING)
     with opened(path) as source:
         first = next((line for _, line in source.lines() if line.strip() and not line.startswith(_OTHERS)), "")
         if not first.startswith("id: "):

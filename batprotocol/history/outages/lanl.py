@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from typing import Final
 
+from batprotocol.clocks import zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.history.lines import opened
 from batprotocol.history.outages.values import Outage
-from batprotocol.history.slurm.times import zone_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_lanl"]

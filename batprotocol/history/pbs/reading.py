@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from batprotocol.clocks import Clock, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.lines import Source, opened
@@ -20,7 +21,7 @@ from batprotocol.history.pbs.jobs import job_of
 from batprotocol.history.pbs.records import PASSED, Record, pairs_of, record_of
 from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.ids import Repeated
-from batprotocol.history.slurm.times import Clock, zone_of
+from batprotocol.history.slurm.times import NOTHING
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_pbs"]
@@ -127,7 +128,7 @@ class _Jobs:
 
     def __init__(self, left_out: LeftOut, zone: tzinfo, file: str) -> None:
         self._left_out = left_out
-        self._clock = Clock(zone)
+        self._clock = Clock(zone, NOTHING)
         self._file = file
         self._open: dict[str, _Open] = {}
         self._server: str | None = None

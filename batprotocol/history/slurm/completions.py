@@ -9,13 +9,14 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
+from batprotocol.clocks import zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
-from batprotocol.history.slurm.times import NOTHING, zone_of
+from batprotocol.history.slurm.times import NOTHING
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_jobcomp"]

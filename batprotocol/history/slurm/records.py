@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from batprotocol.clocks import zone_of
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.lines import Source, opened
@@ -19,7 +20,6 @@ from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.elements import elements_of
 from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
-from batprotocol.history.slurm.times import zone_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_sacct_json"]

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from batprotocol.clocks import Clock
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.slurm.amounts import (
@@ -31,7 +32,6 @@ from batprotocol.history.slurm.times import (
     NO_LIMITS,
     NOTHING,
     OF_PARTITION,
-    Clock,
     minutes_of,
     seconds_of,
     settled,
@@ -104,7 +104,7 @@ class Rows:
 
     def __init__(self, names: Sequence[str], left_out: LeftOut, zone: tzinfo, file: str = "") -> None:
         self._left_out = left_out
-        self._clock = Clock(zone)
+        self._clock = Clock(zone, NOTHING)
         self._host_names = HostNames()
         self._latest: float | None = 0.0  # submission so far; None: the log is not sorted
         self._cluster = ""

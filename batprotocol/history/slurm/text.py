@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from batprotocol.clocks import zone_of
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.columns import Layout, layout_of, whole_rows
 from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
-from batprotocol.history.slurm.times import zone_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_sacct"]

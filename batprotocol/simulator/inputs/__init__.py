@@ -7,7 +7,7 @@ before the simulation, with the place of the mistake:
 - `read_platform`: `platform_xml` creates hosts and zones. It uses `xml`, `elements` and `units` to read the file,
   `topologies` for clusters, and a `configuration` for the settings. `machines` then selects the master, the computation
   hosts and the storage hosts, and numbers them.
-- `described_platform`, in `described`: a platform from a few lines.
+- `described_platform`, in `described`: a platform from a few lines. `watts` adds typical watts to a platform.
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`. `workload_json` uses `json_stream`, `profiles_json`
   (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
   does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
@@ -15,7 +15,7 @@ before the simulation, with the place of the mistake:
   `workflows` makes jobs that wait for one another. `info` describes workloads, and `advice` warns of properties of a
   workload that affect its results.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected. `outages` has those of hosts that
-  fail or are promised: drawn, planned, checked.
+  fail or are promised: drawn, planned, checked. `power_traces` reads carbon intensities and prices over time.
 - `workload_json`, `platform_xml`: `writing` writes workloads and platforms to files.
 """
 
@@ -60,9 +60,11 @@ from batprotocol.simulator.inputs.outages import (
 )
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
+from batprotocol.simulator.inputs.power_traces import trace_named
 from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
 from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.traces import read_traces
+from batprotocol.simulator.inputs.watts import TypicalWatts, parse_watts, with_watts
 from batprotocol.simulator.inputs.windows import window, window_with_margins
 from batprotocol.simulator.inputs.workflows import Workflow, WorkflowTask, read_workflow, workflow_workload
 from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
@@ -91,6 +93,7 @@ __all__ = [
     "StaticJob",
     "Submission",
     "TimedEvent",
+    "TypicalWatts",
     "Usage",
     "Watts",
     "Weibull",
@@ -113,6 +116,7 @@ __all__ = [
     "named_workload",
     "offered_load",
     "parse_law",
+    "parse_watts",
     "planned_windows",
     "platform_for",
     "platform_xml",
@@ -129,10 +133,12 @@ __all__ = [
     "scaled_arrivals",
     "scaled_walltimes",
     "shuffled_weeks",
+    "trace_named",
     "window",
     "window_with_margins",
     "with_offered_load",
     "with_recordings",
+    "with_watts",
     "workflow_workload",
     "workload_info",
     "workload_json",

@@ -128,6 +128,14 @@ class Platform:
         ]
         return cls(hosts, Host(id=-1, name="master_host", speeds=states, role=Role.MASTER), members)
 
+    def replaced(self, hosts: Iterable[Host]) -> Platform:
+        """The platform with other hosts at the same places of the network: they have the same names and numbers."""
+        changed = Platform.__new__(Platform)
+        changed.__dict__.update(self.__getstate__())
+        changed.hosts = tuple(hosts)
+        assert [host.name for host in changed.hosts] == [host.name for host in self.hosts]
+        return changed
+
     @property
     def computation_hosts(self) -> tuple[Host, ...]:
         """The hosts that execute jobs. They are first in `hosts`."""

@@ -105,7 +105,7 @@ IGNORED: Final = frozenset(
         *("wckeys", "lineage", "comment"),
     }
 )
-"""The columns and options that are no limits: names, and what has no effect in a simulation."""
+"""The columns and options that set no field: names, and those without effect in a simulation."""
 
 
 def limits_of(

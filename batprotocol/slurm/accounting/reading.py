@@ -14,8 +14,9 @@ from batprotocol.slurm.amounts import one_word
 
 __all__ = ["accounting_of", "read_accounting"]
 
-_LARGEST: Final = 1 << 26
+_LARGEST: Final = 1 << 24
 _MOST_DEPTH: Final = 100
+_UNLIMITED: Final = Limits()
 _LINE: Final = re.compile(r"(Cluster|Parent|Account|User) - '([^']*)'(?::(.*))?", re.IGNORECASE)
 _OPTION: Final = re.compile(r"([A-Za-z]+)\+?=(?:'([^']*)'|([^:']*))(?::|$)")
 
@@ -103,7 +104,9 @@ class _Reader:
                     found = Association(account=account, parent="root")
                 if len(above) > _MOST_DEPTH or found in above:
                     _, file, line = self._parents[account]
-                    raise InputError(f"the account {shown(account)} is below itself", "Parent", file=file, line=line)
+                    raise InputError(
+                        f"the account {shown(account)} is below itself, or too deep", "Parent", file=file, line=line
+                    )
                 above.append(found)
                 account = found.parent or "root"
             for found in reversed(above):
@@ -145,7 +148,7 @@ class _Reader:
             account=one_word(account),
             user=user and one_word(user),
             parent=parent if user is None and account != "root" else None,
-            limits=Limits(**limits),
+            limits=Limits(**limits) if limits else _UNLIMITED,
             **fields,
         )
         self._associations[found.account, found.user, found.partition] = found

@@ -15,7 +15,7 @@ from batprotocol.slurm.lines import lines_of
 
 __all__ = ["MOST_BYTES", "Line", "Lines", "text_of"]
 
-MOST_BYTES: Final = 1 << 26
+MOST_BYTES: Final = 1 << 24
 """The most bytes that all files may have together."""
 _MOST_DEPTH: Final = 10
 _MOST_FILES: Final = 1000

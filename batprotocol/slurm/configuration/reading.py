@@ -6,36 +6,25 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from batprotocol.errors import InputError
 from batprotocol.slurm.configuration.files import Line, Lines, text_of
 from batprotocol.slurm.configuration.parameters.cluster import CLUSTER
+from batprotocol.slurm.configuration.parameters.missed import PARTS, missed_by
 from batprotocol.slurm.configuration.parameters.options import options_of
 from batprotocol.slurm.configuration.parameters.records import RECORDS
-from batprotocol.slurm.configuration.parameters.rows import Row, Standing, named, says_nothing
+from batprotocol.slurm.configuration.parameters.rows import MOST_UNKNOWN, Row, Standing, named, says_nothing
 from batprotocol.slurm.configuration.sites import Record, nodes_of, partitions_of
 from batprotocol.slurm.configuration.topology import switches_of
 from batprotocol.slurm.configuration.values import (
     Configuration,
-    Jobs,
     NotFollowed,
-    Preemption,
-    Priority,
-    Scheduler,
-    Select,
 )
 from batprotocol.slurm.lines import Names, pairs_of
 
 __all__ = ["configuration_of", "read_configuration"]
 
-_PARTS: Final[Mapping[str, Callable[..., msgspec.Struct]]] = {
-    "select": Select,
-    "priority": Priority,
-    "scheduler": Scheduler,
-    "preemption": Preemption,
-    "jobs": Jobs,
-}
+_PARTS: Final = ("select", "priority", "scheduler", "preemption", "jobs")
+_MOST_RECORDS: Final = 200_000
 _TOPOLOGY: Final = "topology.conf"
 
 
@@ -80,17 +69,23 @@ def configuration_of(text: str, *, file: str = "slurm.conf", folder: str | None 
     for record in doubled:
         reader.misses(record.line, f"PartitionName={record.name}", "is a second line, which Slurm ignores")
     fields = reader.fields
+    select = fields.get("select", {})  # without parameters, the other plugins have CR_Core_Memory
+    if select.get("plugin", "linear") != "linear" and "unit" not in select:
+        if reader.select is not None:
+            reason = "expected one of CR_CPU, CR_Core and CR_Socket, or one of them with _Memory, with this SelectType"
+            raise InputError(reason, "SelectTypeParameters", file=reader.select.file, line=reader.select.number)
+        select |= {"unit": "core", "counts_memory": True}
     switches: tuple[Any, ...] = ()
     if fields.get("topology") == "tree" and folder is not None:
         topology = os.path.join(folder, _TOPOLOGY)
         if os.path.isfile(topology):
             switches = switches_of(text_of(topology), [node.name for node in nodes], file=topology)
-    parts: dict[str, Any] = {part: make(**fields.pop(part, {})) for part, make in _PARTS.items()}
+    parts: dict[str, Any] = {part: PARTS[part](**fields.pop(part, {})) for part in _PARTS}
     return Configuration(
         nodes=nodes,
         partitions=partitions,
         switches=switches,
-        not_followed=tuple(reader.missed),
+        not_followed=tuple(reader.missed.values()),
         **parts,
         **fields,
     )
@@ -102,18 +97,22 @@ class _Reader:
     Attributes:
         fields: the fields of the configuration, with those of its parts as dicts of their own.
         records: the lines that describe nodes and partitions, by kind.
-        missed: the parameters that are not followed.
+        missed: the parameters that are not followed, each with its first line.
+        select: the line of SelectTypeParameters, if there is one.
     """
 
     def __init__(self) -> None:
         self.fields: dict[str, Any] = {}
         self.records: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
-        self.missed: list[NotFollowed] = []
+        self.missed: dict[tuple[str, str], NotFollowed] = {}
+        self.select: Line | None = None
+        self._unknown = self._records = 0
         self._defaults: dict[str, dict[str, Any]] = {kind: {} for kind in RECORDS}
 
     def misses(self, line: Line, name: str, reason: str = "is not followed") -> None:
         """Report a parameter that is not followed."""
-        self.missed.append(NotFollowed(file=line.file, line=line.number, name=name, reason=reason))
+        found = NotFollowed(file=line.file, line=line.number, name=name, reason=reason)
+        self.missed.setdefault((name, reason), found)
 
     def line(self, line: Line) -> None:
         """Read a line.
@@ -133,6 +132,8 @@ class _Reader:
                 for option, reason in missing:
                     self.misses(line, f"SchedulerParameters/{option}", reason)
                 continue
+            if name.lower() == "selecttypeparameters":
+                self.select = line
             for field, value in self._fields(line, CLUSTER, name, text).items():
                 part, _, inner = field.rpartition(".")
                 (self.fields.setdefault(part, {}) if part else self.fields)[inner] = value
@@ -142,25 +143,31 @@ class _Reader:
         fields: dict[str, Any] = {}
         for key, text in pairs:
             if key.lower() != kind:
-                fields |= self._fields(line, RECORDS[kind], key, text)
+                fields |= self._fields(line, RECORDS[kind], key, text, kind.removesuffix("name"))
         if kind == "frontendname":
             self.misses(line, "FrontendName")
         elif name.upper() == "DEFAULT":
             self._defaults[kind] |= fields
         else:
+            self._records += 1
+            if self._records > _MOST_RECORDS:
+                raise InputError(f"expected at most {_MOST_RECORDS:,} lines of nodes and partitions")
             self.records[kind].append(Record(line, name, self._defaults[kind] | fields))
 
-    def _fields(self, line: Line, rows: Mapping[str, Row], name: str, text: str) -> Mapping[str, Any]:
-        """The fields that a parameter sets; none if it is not followed."""
+    def _fields(self, line: Line, rows: Mapping[str, Row], name: str, text: str, part: str = "") -> Mapping[str, Any]:
+        """The fields that a parameter sets, all of the same part if it is given."""
         row = named(name, rows)
         if row is None:
+            self._unknown += 1
+            if self._unknown > MOST_UNKNOWN:
+                raise InputError(f"expected parameters of Slurm 22.05, got more than {MOST_UNKNOWN} others")
             self.misses(line, name, "is not a parameter of Slurm 22.05")
             return {}
         if row.standing is Standing.MISSED and not says_nothing(text):
             self.misses(line, row.name)
-        if row.standing is not Standing.FOLLOWED:
-            return {}
         found: Mapping[str, Any] = _within(row.name, text, row.fields_of) if row.field or row.read is not str else {}
+        for each in missed_by(row.name, {f"{part}.{field}" if part else field: found[field] for field in found}):
+            self.misses(line, each)
         return found
 
 

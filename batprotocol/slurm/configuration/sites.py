@@ -52,10 +52,9 @@ def nodes_of(records: Iterable[Record], down: Iterable[Record], names: Names) ->
                 nodes[name] = msgspec.structs.replace(sample, name=name)
     for record in down:
         with _At(record, "DownNodes"):
-            for name in nodes if record.name.upper() == "ALL" else names.of(record.name):
-                nodes[_known(name, nodes, "DownNodes")] = msgspec.structs.replace(
-                    nodes[name], state=record.fields.get("state", "DOWN")
-                )
+            for name in list(nodes) if record.name.upper() == "ALL" else names.of(record.name):
+                node = nodes[_known(name, nodes, "DownNodes")]
+                nodes[name] = msgspec.structs.replace(node, state=record.fields.get("state", "DOWN"))
     return tuple(nodes.values())
 
 
@@ -67,9 +66,7 @@ def _node(given: Mapping[str, Any]) -> Node:
     per_board = fields.pop("sockets_per_board", None)
     if per_board is not None:
         fields["sockets"] = boards * per_board
-    elif "sockets" in fields:
-        fields["sockets"] *= boards
-    else:
+    elif "sockets" not in fields:
         fields["sockets"] = max(fields.get("cpus", 1) // inner, 1)
     fields.setdefault("cpus", fields["sockets"] * inner)
     return Node(name="", **fields)
@@ -108,6 +105,9 @@ def partitions_of(
             one_word(record.name)
         with _At(record, "Nodes"):
             found[record.name] = _partition(record, places, by_set, names)
+    defaults = [name for name, partition in found.items() if partition.default]
+    for name in defaults[:-1]:  # the last one counts
+        found[name] = msgspec.structs.replace(found[name], default=False)
     return tuple(found.values()), doubled
 
 
@@ -124,6 +124,12 @@ def _partition(record: Record, places: Mapping[str, int], sets: Mapping[str, lis
             members.update(sets[name])
         else:
             members.add(_known(name, places, "Nodes", sets))
+    if "priority" in fields:
+        fields["priority_tier"] = fields["priority_job_factor"] = fields.pop("priority")
+    if fields.get("allow_accounts") is not None:
+        fields.pop("deny_accounts", None)
+    if fields.get("allow_qos") is not None:
+        fields.pop("deny_qos", None)
     if "select" in fields:
         fields["select"] = Select(**fields["select"])
     return Partition(name=record.name, nodes=tuple(sorted(members, key=places.__getitem__)), **fields)

@@ -30,7 +30,7 @@ def switches_of(text: str, nodes: Collection[str] = (), *, file: str = "topology
     Raises:
         InputError: a line is not right, or the switches form no tree; with file and line.
     """
-    names, known = Names(), frozenset(nodes)
+    names, known = Names(), dict.fromkeys(nodes)
     switches: dict[str, Switch] = {}
     lines: dict[str, int] = {}
     for number, line in lines_of(text):

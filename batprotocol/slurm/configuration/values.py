@@ -239,10 +239,7 @@ class Scheduler(_Value, frozen=True, kw_only=True):
     allow_zero_lic: bool = False
     assoc_limit_stop: bool = False
     batch_sched_delay: float = 3.0
-    bf_busy_nodes: bool = False
     bf_continue: bool = False
-    bf_hetjob_immediate: bool = False
-    bf_hetjob_prio: str | None = None
     bf_interval: float = 30.0
     bf_job_part_count_reserve: int | None = None
     bf_licenses: bool = False

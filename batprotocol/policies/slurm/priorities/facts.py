@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["HIGHEST", "JobFacts", "Parts"]
+__all__ = ["HIGHEST", "JobFacts", "Parts", "total"]
 
 HIGHEST: Final = 2**32 - 1
 """The highest priority that a job can have."""
@@ -70,10 +70,21 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def total(self) -> int:
-        """The priority: the sum without its fraction, at least 1, as 0 is the priority of jobs that are held.
+        """The priority that they make.
 
         >>> Parts(age=10.75, size=2.5, nice=3).total, Parts(nice=3).total
         (10, 1)
         """
-        found = self.age + self.assoc + self.fairshare + self.size + self.partition + self.qos + self.tres - self.nice
-        return min(int(max(found, 1.0)), HIGHEST)
+        parts = self.age, self.assoc, self.fairshare, self.size, self.partition, self.qos, self.tres
+        return total(*parts, self.nice)
+
+
+def total(
+    age: float, assoc: float, fairshare: float, size: float, partition: float, qos: float, tres: float, nice: int
+) -> int:
+    """The priority of these parts: their sum without its fraction, at least 1, as 0 is the priority of held jobs.
+
+    They are added in this order, which decides about the last digit of a sum.
+    """
+    found = age + assoc + fairshare + size + partition + qos + tres - nice
+    return int(found) if 1.0 <= found < HIGHEST else 1 if found < 1.0 else HIGHEST

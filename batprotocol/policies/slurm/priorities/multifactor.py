@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from batprotocol.policies.orders.fair_share import age_factor, billing, relative_factor, size_factor
-from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts
+from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts, total
 from batprotocol.policies.slurm.priorities.machine import Machine
 from batprotocol.policies.slurm.priorities.shares import Share, Shares
 from batprotocol.policies.slurm.priorities.usage import decay_of, next_reset
@@ -24,6 +25,17 @@ from batprotocol.slurm.configuration import Configuration
 __all__ = ["Multifactor"]
 
 
+class _Steady(NamedTuple):
+    """The parts of a job's priority in a partition that never change."""
+
+    name: str
+    assoc: float
+    size: float
+    partition: float
+    qos: float
+    tres: float
+
+
 class _Job:
     """A job that waits or runs.
 
@@ -31,23 +43,26 @@ class _Job:
         facts: its facts.
         share: the association that it is charged to.
         qos: the name of its quality of service.
+        steady: the parts of its priority that never change, in each of its partitions.
         accrued: since when it ages; None: it does not age.
         started: when it started; None: it waits.
         rate: the usage that it is charged for each second.
         held: whether it is held.
-        parts: the parts of its priority in each of its partitions.
+        age: the part of its age, when its priority was computed.
+        fairshare: the part of its fair share, when its priority was computed.
         priorities: its priority in each of its partitions.
     """
 
-    __slots__ = ("accrued", "facts", "held", "parts", "priorities", "qos", "rate", "share", "started")
+    __slots__ = (
+        *("accrued", "age", "facts", "fairshare", "held", "priorities", "qos", "rate", "share", "started", "steady"),
+    )
 
-    def __init__(self, facts: JobFacts, share: Share | None, qos: str) -> None:
-        self.facts, self.share, self.qos = facts, share, qos
+    def __init__(self, facts: JobFacts, share: Share | None, qos: str, steady: tuple[_Steady, ...]) -> None:
+        self.facts, self.share, self.qos, self.steady = facts, share, qos, steady
         self.accrued: int | None = None
         self.started: int | None = None
-        self.rate = 0.0
+        self.rate = self.age = self.fairshare = 0.0
         self.held = facts.fixed == 0
-        self.parts: dict[str, Parts] = {}
         self.priorities: dict[str, int] = {}
 
 
@@ -64,8 +79,8 @@ class Multifactor:
         shares: the tree of accounts and users.
 
     >>> from batprotocol.slurm.configuration import configuration_of
-    >>> conf = "PriorityType=priority/multifactor\\nPriorityWeightJobSize=1000\\nNodeName=n[0-7]\\nPartitionName=p Nodes=ALL"
-    >>> priorities = Multifactor(configuration_of(conf))
+    >>> lines = "PriorityType=priority/multifactor", "PriorityWeightJobSize=1000", "NodeName=n[0-7]", "PartitionName=p"
+    >>> priorities = Multifactor(configuration_of("\\n".join(lines)))
     >>> [priorities.submitted(JobFacts(number=n, nodes=n, cpus=n, partitions=("p",)), now=0.0)["p"] for n in (4, 2, 1)]
     [500, 250, 125]
     """
@@ -90,7 +105,8 @@ class Multifactor:
             dampening=rules.dampening,
             depth_oblivious=rules.depth_oblivious,
         )
-        self._jobs: dict[int, _Job] = {}
+        self._jobs: dict[int, _Job] = {}  # in the order of their numbers
+        self._highest = -1
         self._epoch, self._next = epoch, since
         self._last: int | None = None
         self._reset = -math.inf if rules.reset == "now" else next_reset(rules.reset, epoch + since)
@@ -105,11 +121,20 @@ class Multifactor:
         """
         share = self.shares.of(facts.user, facts.account, facts.partitions[0] if facts.partitions else "")
         qos = facts.qos or (share.qos if share is not None else None) or "normal"
-        job = self._jobs[facts.number] = _Job(facts, share, qos)
+        job = _Job(facts, share, qos, self._steady(facts, share, qos))
+        is_last = facts.number > self._highest
+        self._jobs[facts.number] = job
+        self._highest = max(self._highest, facts.number)
+        if not is_last:  # it ran before, and keeps its place
+            self._jobs = dict(sorted(self._jobs.items()))
         if self._rules.accrue_always:
             job.accrued = int(facts.submitted)
         self._set(job, int(now))
         return job.priorities
+
+    def __contains__(self, number: object) -> bool:
+        """Whether a job waits or runs."""
+        return number in self._jobs
 
     def eligible(self, number: int, now: float) -> None:
         """A job could start from now on, so it ages."""
@@ -157,8 +182,21 @@ class Multifactor:
         """The time of the next calculation; infinite without a database."""
         return self._next if self._calculates else math.inf
 
+    def advance(self, now: float) -> list[int]:
+        """Do all calculations that are due, each at its time. Without jobs, usage decays in one step.
+
+        Returns:
+            the numbers of the jobs whose priorities have changed.
+        """
+        changed: dict[int, None] = {}
+        while self.next_time() <= now:
+            if not self._jobs:
+                self._next += (now - self._next) // self._rules.calc_period * self._rules.calc_period
+            changed |= dict.fromkeys(self.renew(self._next))
+        return list(changed)
+
     def renew(self, now: float) -> list[int]:
-        """Calculate usage and priorities.
+        """Calculate usage and priorities now, whether it is time or not.
 
         Returns:
             the numbers of the jobs whose priorities have changed.
@@ -216,55 +254,58 @@ class Multifactor:
         return self._jobs[number].priorities
 
     def parts(self, number: int) -> Mapping[str, Parts]:
-        """The parts of the priority of a job in each of its partitions; none if an administrator set its priority."""
-        return self._jobs[number].parts
+        """The parts of the priority of a job in each of its partitions."""
+        job = self._jobs[number]
+        return {
+            each.name: Parts(
+                age=job.age,
+                assoc=each.assoc,
+                fairshare=job.fairshare,
+                size=each.size,
+                partition=each.partition,
+                qos=each.qos,
+                tres=each.tres,
+                nice=job.facts.nice,
+            )
+            for each in job.steady
+        }
 
     def _set(self, job: _Job, now: int) -> None:
-        facts, before = job.facts, job.priorities
+        """Compute the priority of a job."""
+        facts, rules, before = job.facts, self._rules, job.priorities
         if facts.fixed is not None or job.held:
             job.priorities = dict.fromkeys(facts.partitions, 0 if job.held else facts.fixed or 0)
             return
-        common = self._common(job, now)
-        job.parts = {name: self._with(common, name) for name in facts.partitions}
-        job.priorities = {name: parts.total for name, parts in job.parts.items()}
-        if self._rules.increase_only:
-            job.priorities = {name: max(each, before.get(name, 0)) for name, each in job.priorities.items()}
+        if job.accrued is not None and rules.weight_age:
+            job.age = rules.weight_age * age_factor(now - job.accrued, rules.max_age)
+        if job.share is not None and rules.weight_fairshare and self._calculates:
+            job.fairshare = rules.weight_fairshare * self.shares.factor(job.share)
+        found: dict[str, int] = {}
+        for name, assoc, size, partition, qos, tres in job.steady:
+            found[name] = total(job.age, assoc, job.fairshare, size, partition, qos, tres, facts.nice)
+        if rules.increase_only:
+            found = {name: max(each, before.get(name, 0)) for name, each in found.items()}
+        job.priorities = found
 
-    def _common(self, job: _Job, now: int) -> Parts:
-        """The parts of a priority that are the same in all partitions."""
-        rules, facts, share = self._rules, job.facts, job.share
-        age = age_factor(now - job.accrued, rules.max_age) if job.accrued is not None and rules.weight_age else 0.0
-        fair = self.shares.factor(share) if share is not None and rules.weight_fairshare and self._calculates else 0.0
+    def _steady(self, facts: JobFacts, share: Share | None, qos: str) -> tuple[_Steady, ...]:
+        """The parts of a priority that never change, in each of the partitions of a job."""
+        rules, machine, found = self._rules, self._machine, self._qos.get(qos)
         assoc = float(share.priority) if share is not None else 0.0
         if rules.normal_assoc:
             assoc = relative_factor(assoc, self.shares.most_priority)
-        qos = self._qos.get(job.qos)
-        quality = float(qos.priority) if qos is not None else 0.0
-        return Parts(
-            age=rules.weight_age * age,
-            assoc=rules.weight_assoc * assoc,
-            fairshare=rules.weight_fairshare * fair,
-            size=rules.weight_job_size * self._size(facts) if rules.weight_job_size else 0.0,
-            qos=rules.weight_qos * (relative_factor(quality, self._most_qos) if rules.normal_qos else quality),
-            tres=self._tres(facts) if rules.weight_tres else 0.0,
-            nice=facts.nice,
-        )
-
-    def _with(self, common: Parts, partition: str) -> Parts:
-        """The parts of a priority in a partition."""
-        factor = float(self._machine.factor(partition))
-        if self._rules.normal_part:
-            factor = relative_factor(factor, self._machine.most_factor)
-        return Parts(
-            age=common.age,
-            assoc=common.assoc,
-            fairshare=common.fairshare,
-            size=common.size,
-            partition=self._rules.weight_partition * factor,
-            qos=common.qos,
-            tres=common.tres,
-            nice=common.nice,
-        )
+        quality = float(found.priority) if found is not None else 0.0
+        if rules.normal_qos:
+            quality = relative_factor(quality, self._most_qos)
+        size = rules.weight_job_size * self._size(facts) if rules.weight_job_size else 0.0
+        tres = self._tres(facts) if rules.weight_tres else 0.0
+        steady = []
+        for name in facts.partitions:
+            factor = float(machine.factor(name))
+            if rules.normal_part:
+                factor = relative_factor(factor, machine.most_factor)
+            parts = rules.weight_assoc * assoc, size, rules.weight_partition * factor, rules.weight_qos * quality, tres
+            steady.append(_Steady(name, *parts))
+        return tuple(steady)
 
     def _size(self, facts: JobFacts) -> float:
         rules, machine = self._rules, self._machine

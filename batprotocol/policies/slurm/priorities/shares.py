@@ -76,6 +76,7 @@ class Shares:
         for line in others:
             self._add(line)
         self.all: list[Share] = [each for each in self.root.walk() if isinstance(each, Share)]
+        self._normalized = {each: each.normalized_shares for each in self.all}
         self.most_priority = max((each.priority for each in self.all), default=0)
 
     def _add(self, line: Line) -> None:
@@ -151,8 +152,16 @@ class Shares:
             share = share.parent
         if share.effective is None:
             self._compute(share)
-        shares = share.normalized_shares
+        shares = self._normalized[share]
         return 2.0 ** -((share.effective or 0.0) / shares / self._dampening) if shares > 0 else 0.0
+
+    def level(self, share: Share) -> float:
+        """The value by which Fair Tree orders siblings (LevelFS), as it was at the last calculation."""
+        if share.of_parent:
+            return math.inf
+        if not share.level_share:
+            return 0.0
+        return share.level_share / share.effective if share.effective else math.inf
 
     def _compute(self, share: Share) -> None:
         """Compute the effective usage by the classic algorithm."""
@@ -178,11 +187,11 @@ class Shares:
         The ratio of usage to share is that of the parent, multiplied with the one among the siblings to the power k. k
         is 1 if both ratios are on the same side of 1, else it is the smaller, the farther the parent's ratio is from 1.
         """
-        shares, shares_above = share.normalized_shares, parent.normalized_shares
+        shares, shares_above = self._normalized[share], self._normalized[parent]
         if not (shares and shares_above and above and share.normalized):
             return share.normalized
         ratio = above / shares_above
-        siblings = sum(each.normalized for each in self._counted(parent.members)) / shares_above
+        siblings = sum(each.usage for each in self._counted(parent.members)) / self.root.usage / shares_above
         among = share.normalized / shares / siblings if siblings else 0.0
         if not among or math.log(ratio) * math.log(among) >= 0:
             return ratio * among * shares

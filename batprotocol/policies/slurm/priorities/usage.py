@@ -26,7 +26,7 @@ def decay_of(seconds: float, half_life: float) -> float:
         half_life: after how many seconds usage counts half, h; 0 or infinite: it always counts the same.
 
     >>> round(decay_of(300.0, 300.0), 6)
-    0.499674
+    0.499673
     """
     if not 0 < half_life < math.inf:
         return 1.0

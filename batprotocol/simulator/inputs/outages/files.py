@@ -13,6 +13,7 @@ from typing import IO, Final
 from batprotocol.errors import InputError
 from batprotocol.left_out import LeftOut
 from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
+from batprotocol.power import PowerEvent
 from batprotocol.simulator.inputs.event_lists import event_of_line, lines_of_events, written_event
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 
@@ -33,8 +34,8 @@ _UNFIT: Final = {
 """The reasons for which an event is left out, by the path of its error: it cannot be read, or does not fit."""
 
 
-def write_host_events(events: Iterable[tuple[float, HostEvent | Window]], file: IO[str]) -> int:
-    """Write events of hosts as Batsim's file of external events.
+def write_host_events(events: Iterable[tuple[float, HostEvent | Window | PowerEvent]], file: IO[str]) -> int:
+    """Write events of hosts, or of electricity, as Batsim's file of external events.
 
     Args:
         events: the events with their times, in seconds, by their times.

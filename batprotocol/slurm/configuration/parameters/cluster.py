@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.slurm.amounts import UNLIMITED, flag, listed, number_of, one_of, span, weights, whole
+from batprotocol.slurm.amounts import UNLIMITED, flag, listed, minutes, number_of, one_of, span, weights, whole
 from batprotocol.slurm.configuration.parameters.others import OTHERS
-from batprotocol.slurm.configuration.parameters.rows import Row, rows_of
+from batprotocol.slurm.configuration.parameters.rows import Row, Standing, hinted, rows_of
 
 __all__ = ["CLUSTER", "memory", "preempt_mode", "select_parameters"]
 
@@ -34,14 +34,14 @@ def memory(text: str) -> int | None:
 
 
 def _period(text: str) -> float:
-    found = span(text)
+    found = minutes(text)
     if not found > 0:
         raise InputError(f"expected a time above 0, got {shown(text)}")
     return found
 
 
 def _exempt(text: str) -> float:
-    return 0.0 if text == "-1" else span(text)
+    return 0.0 if text.upper() in ("-1", "NONE") else span(text)
 
 
 _PRIORITY_FLAGS: Final[Mapping[str, Mapping[str, bool]]] = {
@@ -81,8 +81,7 @@ def _flags(table: Mapping[str, Mapping[str, Any]], text: str, prefix: str = "") 
     for part in listed(text)[:_MOST_FLAGS]:
         found = table.get(part.upper())
         if found is None:
-            near = hint(part, {name.lower(): name for name in table})
-            raise InputError(f"expected flags such as {next(iter(table))}, got {shown(part)}{near}")
+            raise InputError(f"expected flags such as {next(iter(table))}, got {shown(part)}{hinted(part, table)}")
         fields |= {prefix + name: value for name, value in found.items()}
     return fields
 
@@ -152,7 +151,7 @@ def _enforced(text: str) -> tuple[str, ...]:
 CLUSTER: Final[Mapping[str, Row]] = rows_of(
     [
         Row("ClusterName", field="cluster"),
-        Row("GresTypes", field="gres_types", read=listed),
+        Row("GresTypes", Standing.IDLE, "gres_types", listed, "The lines of nodes have their resources."),
         Row("Licenses", field="licenses", read=_licenses),
         Row(
             "TopologyPlugin",
@@ -171,7 +170,7 @@ CLUSTER: Final[Mapping[str, Row]] = rows_of(
         Row("PriorityWeightTRES", field="priority.weight_tres", read=weights),
         Row("PriorityMaxAge", field="priority.max_age", read=_period),
         Row("PriorityCalcPeriod", field="priority.calc_period", read=_period),
-        Row("PriorityDecayHalfLife", field="priority.half_life", read=span),
+        Row("PriorityDecayHalfLife", field="priority.half_life", read=minutes),
         Row(
             "PriorityUsageResetPeriod",
             field="priority.reset",
@@ -185,7 +184,7 @@ CLUSTER: Final[Mapping[str, Row]] = rows_of(
         Row("PreemptMode", read=lambda text: {f"preemption.{key}": each for key, each in preempt_mode(text).items()}),
         Row("PreemptExemptTime", field="preemption.exempt_time", read=_exempt),
         Row("OverTimeLimit", field="jobs.over_time_limit", read=_minutes),
-        Row("KillWait", field="jobs.kill_wait", read=_seconds()),
+        Row("KillWait", Standing.IDLE, "jobs.kill_wait", _seconds(), "Jobs of a simulation end at once when killed."),
         Row("CompleteWait", field="jobs.complete_wait", read=_seconds()),
         Row("JobRequeue", field="jobs.requeue", read=flag),
         Row("ResvOverRun", field="jobs.reservation_overrun", read=_minutes),
@@ -194,10 +193,10 @@ CLUSTER: Final[Mapping[str, Row]] = rows_of(
         Row(
             "EnforcePartLimits",
             field="jobs.enforce_limits",
-            read=lambda text: {"yes": "all"}.get(text.lower()) or one_of("no", "any", "all")(text),
+            read=lambda text: {"yes": "any"}.get(text.lower()) or one_of("no", "any", "all")(text),
         ),
         Row("MaxJobCount", field="jobs.max_count", read=whole(1)),
-        Row("MinJobAge", field="jobs.min_age", read=_seconds(2**32 - 3)),
+        Row("MinJobAge", Standing.IDLE, "jobs.min_age", _seconds(2**32 - 3)),
         Row("MaxArraySize", field="jobs.max_array_size", read=whole(0, 4_000_001)),
         Row("DefMemPerCPU", field="jobs.memory_per_cpu", read=memory),
         Row("DefMemPerGPU", field="jobs.memory_per_gpu", read=memory),
@@ -211,7 +210,7 @@ CLUSTER: Final[Mapping[str, Row]] = rows_of(
             field="jobs.has_database",
             read=lambda text: text.lower() in ("accounting_storage/slurmdbd", "slurmdbd"),
         ),
-        Row("FirstJobId", field="jobs.first_id", read=whole(1)),
+        Row("FirstJobId", Standing.IDLE, "jobs.first_id", whole(1)),
         Row("SchedulerParameters", note="Its options are in the table below."),
         *OTHERS,
     ]

@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError
 from batprotocol.slurm.amounts import listed, number_of
-from batprotocol.slurm.configuration.parameters.rows import Row, Standing, named, rows_of
+from batprotocol.slurm.configuration.parameters.missed import missed_by
+from batprotocol.slurm.configuration.parameters.rows import MOST_UNKNOWN, Row, Standing, named, rows_of
 
-__all__ = ["OPTIONS", "Option", "options_of"]
+__all__ = ["NUMBERS", "OPTIONS", "Option", "options_of"]
 
 _MOST: Final = 2**31 - 1
 
@@ -47,7 +48,7 @@ class Option(NamedTuple):
 
 
 _DAY: Final = 86400
-_NUMBERS: Final = {
+NUMBERS: Final = {
     "batch_sched_delay": Option(0, unit=1.0),
     "bf_interval": Option(1, 10_800, unit=1.0, minus_is_never=True),
     "bf_job_part_count_reserve": Option(0, 100_000, zero_is_none=True),
@@ -60,7 +61,7 @@ _NUMBERS: Final = {
     "bf_max_job_user_part": Option(0, zero_is_none=True),
     "bf_max_time": Option(1, 3600, unit=1.0),
     "bf_min_age_reserve": Option(0, 30 * _DAY, unit=1.0),
-    "bf_min_prio_reserve": Option(0, 2**63),
+    "bf_min_prio_reserve": Option(0, 2**63 - 1),
     "bf_node_space_size": Option(2, 2_000_000),
     "bf_resolution": Option(1, 3600, unit=1.0),
     "bf_window": Option(1, 43_200, unit=60.0),
@@ -78,10 +79,11 @@ _NUMBERS: Final = {
     "sched_max_job_start": Option(0, zero_is_none=True),
     "sched_min_interval": Option(0, unit=1e-6),
 }
+"""The options that are numbers, by name."""
+
 _FLAGS: Final = (
     "allow_zero_lic",
     "assoc_limit_stop",
-    "bf_continue",
     "bf_licenses",
     "bf_one_resv_per_job",
     "bf_running_job_reserve",
@@ -91,7 +93,7 @@ _FLAGS: Final = (
     "preempt_youngest_first",
     "reduce_completing_frag",
 )
-_LOAD: Final = "It bounds the load of the controller, which a simulation does not have."
+_LOAD: Final = "It is about the load of the controller."
 _OF_LOAD: Final = ("bf_max_time", "bf_yield_interval", "bf_yield_sleep", "max_rpc_cnt", "max_sched_time")
 _IDLE: Final = (
     "bb_array_stage_cnt",
@@ -141,8 +143,9 @@ _MOVED: Final = Row(
 
 OPTIONS: Final[Mapping[str, Row]] = rows_of(
     [
-        *(Row(name, field=name, read=option.read) for name, option in _NUMBERS.items() if name not in _OF_LOAD),
-        *(Row(name, Standing.IDLE, name, _NUMBERS[name].read, _LOAD) for name in _OF_LOAD),
+        *(Row(name, field=name, read=option.read) for name, option in NUMBERS.items() if name not in _OF_LOAD),
+        *(Row(name, Standing.IDLE, name, NUMBERS[name].read, _LOAD) for name in _OF_LOAD),
+        Row("bf_continue", Standing.IDLE, "bf_continue", lambda text: True, _LOAD),
         *(Row(name, field=name, read=lambda text: True) for name in _FLAGS),
         *(Row(name, Standing.IDLE) for name in _IDLE),
         *(Row(name, Standing.MISSED) for name in _MISSED),
@@ -171,11 +174,16 @@ def options_of(text: str) -> tuple[dict[str, object], list[tuple[str, str]]]:
         row = named(name, OPTIONS)
         if row is None:
             missing.append((name, "is not an option of Slurm 22.05"))
+            if len(missing) > MOST_UNKNOWN:
+                raise InputError(f"expected options of Slurm 22.05, got more than {MOST_UNKNOWN} others")
         elif row.standing is Standing.MISSED:
             missing.append((name, "is not followed"))
         elif row.field:
             try:
-                fields.update(row.fields_of(value.strip()))
+                found = row.fields_of(value.strip())
+                fields.update(found)
+                of_scheduler = {f"scheduler.{field}": each for field, each in found.items()}
+                missing += [(each, "is not followed") for each in missed_by(row.name, of_scheduler)]
             except InputError as error:
                 missing.append((name, f"keeps its default: {error.reason}"))
     return fields, missing

@@ -20,7 +20,7 @@ from batprotocol.slurm.amounts import (
     words,
 )
 from batprotocol.slurm.configuration.parameters.cluster import memory, preempt_mode, select_parameters
-from batprotocol.slurm.configuration.parameters.rows import Row, ignored, missed, rows_of
+from batprotocol.slurm.configuration.parameters.rows import Row, Standing, ignored, missed, rows_of
 
 __all__ = ["RECORDS", "STATES"]
 
@@ -77,12 +77,14 @@ def _preempt(text: str) -> dict[str, Any]:
 _SMALL = whole(0, 65_533)
 _ADDRESSES: Final = ("BcastAddr", "CpuBind", "NodeAddr", "NodeHostname", "Port", "Reason")
 
+_OF_CPUS: Final = "The number of CPUs and of sockets is made of it."
+
 _NODE: Final = (
     Row("NodeName"),
-    Row("Boards", field="boards", read=whole(1, 65_533)),
+    Row("Boards", Standing.IDLE, "boards", whole(1, 65_533), _OF_CPUS),
     Row("CoreSpecCount", field="cores_reserved", read=_SMALL),
-    Row("CoresPerSocket", field="cores_per_socket", read=whole(1, 65_533)),
-    Row("CPUs", field="cpus", read=whole(1, 65_533)),
+    Row("CoresPerSocket", Standing.IDLE, "cores_per_socket", whole(1, 65_533), _OF_CPUS),
+    Row("CPUs", field="cpus", read=whole(1, 65_533), note="Without it: the product of sockets, cores and threads."),
     Row("Features", field="features", read=words),
     Row("Feature", field="features", read=words),
     Row("Gres", field="gres", read=gres),
@@ -127,8 +129,8 @@ _PARTITION: Final = (
     Row("PreemptMode", read=_preempt),
     Row(
         "Priority",
-        read=lambda text: dict.fromkeys(("priority_tier", "priority_job_factor"), _SMALL(text)),
-        note="It is both PriorityTier and PriorityJobFactor.",
+        read=lambda text: {"priority": _SMALL(text)},
+        note="It takes the place of both PriorityTier and PriorityJobFactor.",
     ),
     Row("PriorityJobFactor", field="priority_job_factor", read=_SMALL),
     Row("PriorityTier", field="priority_tier", read=_SMALL),

@@ -6,11 +6,13 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import InputError, hint, shown
+from batprotocol.errors import InputError, shown
 
-__all__ = ["Row", "Standing", "ignored", "known", "missed", "named", "rows_of", "says_nothing"]
+__all__ = ["MOST_UNKNOWN", "Row", "Standing", "hinted", "ignored", "missed", "named", "rows_of", "says_nothing"]
 
 NOTHING: Final = frozenset({"", "(null)", "none", "n/a"})
+MOST_UNKNOWN: Final = 100
+"""The most names of a file that nobody knows: each is compared with all known ones."""
 _LIKENESS: Final = 0.85
 """How alike a name that nobody knows and a known one are, at least, if the first is misspelt."""
 
@@ -91,23 +93,19 @@ def named(name: str, rows: Mapping[str, Row]) -> Row | None:
         return found
     from difflib import SequenceMatcher
 
-    low = name.lower()
+    matcher = SequenceMatcher(b=name.lower(), autojunk=False)
     for each in rows:
-        if SequenceMatcher(None, low, each).quick_ratio() >= _LIKENESS and (
-            SequenceMatcher(None, low, each).ratio() >= _LIKENESS
-        ):
+        matcher.set_seq1(each)
+        measures = matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio  # from the quickest one
+        if all(measure() >= _LIKENESS for measure in measures):
             raise InputError(f"there is no parameter {shown(name)}; did you mean {rows[each].name!r}?")
     return None
 
 
-def known(name: str, rows: Mapping[str, Row], what: str) -> Row:
-    """The row of a name that must be known.
+def hinted(name: str, known: Iterable[str]) -> str:
+    """A question for the end of a sentence, as `hint` gives it, for names in any letters."""
+    from difflib import get_close_matches
 
-    Raises:
-        InputError: it is not.
-    """
-    found = rows.get(name.lower())
-    if found is None:
-        near = hint(name, rows)
-        raise InputError(f"there is no {what} {shown(name)}{near}")
-    return found
+    names = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), list(names), 1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""

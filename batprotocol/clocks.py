@@ -1,0 +1,121 @@
+"""Moments of logs and of tables, with or without a zone, as seconds since 1970.
+
+This module must not know any one format.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from batprotocol.errors import InputError, hint, shown
+
+__all__ = ["Clock", "zone_of"]
+
+_MOST_HOURS: Final = 50_000
+_HOUR: Final = len("2026-11-23T22")
+_IN_HOUR: Final = {f":{second // 60:02}:{second % 60:02}": float(second) for second in range(3600)}
+_EPOCH: Final = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?", re.ASCII)
+_MOMENT: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?"
+    r"(?:(Z)|([+-])([0-9]{2})(?::?([0-9]{2}))?)?",
+    re.ASCII,
+)
+_FIRST_YEAR: Final = 1971
+_LAST_YEAR: Final = 9000
+
+
+def zone_of(name: str | None) -> tzinfo:
+    """The zone of a name such as `Europe/Paris`; None: UTC.
+
+    Raises:
+        InputError: there is no such zone.
+    """
+    if name is None or name.upper() in ("UTC", "Z"):
+        return timezone.utc
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        import zoneinfo
+
+        question = hint(name, zoneinfo.available_timezones())
+        raise InputError(f"expected a zone such as 'Europe/Paris', got {shown(name)}{question}") from None
+
+
+class Clock:
+    """Reads moments. Hours that it has seen are kept, as the times of a log are near to one another.
+
+    Args:
+        zone: the zone of times that have none.
+        nothing: the texts that say that there is no time.
+
+    Attributes:
+        doubtful: whether a time was read that comes twice, as clocks were set back. The caller sets it to False.
+
+    >>> clock = Clock(timezone.utc, frozenset({"Unknown"}))
+    >>> clock.at("2026-11-23T22:33:19"), clock.at("Unknown")
+    (1795473199.0, None)
+    """
+
+    def __init__(self, zone: tzinfo, nothing: frozenset[str] = frozenset()) -> None:
+        self.doubtful = False
+        self._zone, self._nothing = zone, nothing
+        self._hours: dict[str, float] = {}
+
+    def at(self, text: str) -> float | None:
+        """A moment in seconds since 1970 (UTC), or None if the text says that there is none.
+
+        Raises:
+            ValueError: the text is no moment.
+        """
+        try:
+            return self._hours[text[:_HOUR]] + _IN_HOUR[text[_HOUR:]]
+        except KeyError:
+            return self._new(text)
+
+    def _new(self, text: str) -> float | None:
+        if text in self._nothing:
+            return None
+        if _EPOCH.fullmatch(text):
+            return float(text)
+        found = _MOMENT.fullmatch(text)
+        if found is None or not _FIRST_YEAR <= int(found[1]) <= _LAST_YEAR:
+            raise ValueError(text)
+        year, month, day, hour, minute = map(int, found.group(1, 2, 3, 4, 5))
+        local = datetime(year, month, day, hour, minute)
+        seconds = int(found[6]) + float(found[7] or 0)
+        if int(found[6]) >= 60:
+            raise ValueError(text)
+        if found[8] or found[9]:
+            offset = timedelta(hours=int(found[10] or 0), minutes=int(found[11] or 0))
+            return (local - (-offset if found[9] == "-" else offset)).replace(tzinfo=timezone.utc).timestamp() + seconds
+        first, second = self._moments(local)
+        if second > first:
+            self.doubtful = True
+        elif not found[7] and text[_HOUR - 3] == "T":
+            self._keep(text[:_HOUR], local)
+        return first + seconds
+
+    def _moments(self, local: datetime) -> tuple[float, float]:
+        moment = local.replace(tzinfo=self._zone)
+        return moment.timestamp(), moment.replace(fold=1).timestamp()
+
+    def _keep(self, hour: str, local: datetime) -> None:
+        """Keep an hour in which clocks are not changed."""
+        begin, end = self._moments(local.replace(minute=0)), self._moments(local.replace(minute=59))
+        if begin[0] == begin[1] == end[0] - 59 * 60 == end[1] - 59 * 60:
+            if len(self._hours) >= _MOST_HOURS:
+                self._hours.clear()
+            self._hours[hour] = begin[0]
+
+    def both(self, text: str) -> tuple[float | None, ...]:
+        """The moments that a text can stand for: two if it comes twice."""
+        moment = self.at(text)
+        found = _MOMENT.fullmatch(text)
+        if moment is None or found is None or found[8] or found[9]:
+            return (moment,)
+        local = datetime.fromtimestamp(moment, self._zone)
+        later = local.replace(fold=1).timestamp()
+        return (moment, later) if later > moment else (moment,)

@@ -1,0 +1,83 @@
+"""The units of carbon intensities and prices, as tables write them, and the units that this library computes with.
+
+Carbon intensities are in `g/kWh`: grams of CO2 equivalent for each kilowatt hour. Prices are in a currency for each
+kilowatt hour, such as `EUR/kWh`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from batprotocol.errors import InputError, shown
+
+__all__ = ["CARBON", "PRICE", "Kind", "Unit", "parse_unit", "unit_in"]
+
+Kind: TypeAlias = Literal["carbon", "price"]
+"""The kinds of values."""
+CARBON: Final[Kind] = "carbon"
+"""Carbon intensities, in g/kWh."""
+PRICE: Final[Kind] = "price"
+"""Prices, in a currency for each kWh."""
+
+_POUND: Final = 0.45359237  # kilograms; exact by definition
+_MASSES: Final = {"g": 1.0, "kg": 1000.0, "t": 1e6, "lb": 1000 * _POUND, "lbs": 1000 * _POUND}
+_ENERGIES: Final = {"kwh": 1.0, "mwh": 1000.0, "gwh": 1e6}
+_CENTS: Final = {"ct": "EUR", "cent": "EUR", "c": "EUR", "p": "GBP", "pence": "GBP"}
+_SIGNS: Final = {"€": "EUR", "£": "GBP", "$": "USD"}
+
+_TEXT: Final = re.compile(
+    r"(?<![a-z0-9])(kg|g|t|lbs?|[a-z]{3}|ct|cent|c|pence|p|[€£$])"
+    r"(?:[ _]?(co2(?:eq|e)?(?:q)?))?"
+    r"(?:/| per |_per_)([kmg]wh)e?(?![a-z0-9])"
+)
+
+
+class Unit(NamedTuple):
+    """A unit of a table.
+
+    Attributes:
+        kind: the kind of the values.
+        name: the unit that the library computes with: `g/kWh`, or a currency for each kilowatt hour.
+        factor: what a value is multiplied by to have that unit.
+    """
+
+    kind: Kind
+    name: str
+    factor: float
+
+
+def unit_in(text: str) -> Unit | None:
+    """The unit that a text, such as the header of a column, names; None if it names none.
+
+    >>> unit_in("Carbon intensity gCO₂eq/kWh (direct)")
+    Unit(kind='carbon', name='g/kWh', factor=1.0)
+    >>> unit_in("Day-ahead Price (EUR/MWh)")
+    Unit(kind='price', name='EUR/kWh', factor=0.001)
+    """
+    found = _TEXT.search(text[:1000].lower().replace("₂", "2"))
+    if found is None:
+        return None
+    first, carbon, energy = found.groups()
+    if first in _MASSES:
+        return Unit(CARBON, "g/kWh", _MASSES[first] / _ENERGIES[energy])
+    if carbon:
+        return None
+    if first in _CENTS:
+        return Unit(PRICE, f"{_CENTS[first]}/kWh", 0.01 / _ENERGIES[energy])
+    return Unit(PRICE, f"{_SIGNS.get(first, first.upper())}/kWh", 1 / _ENERGIES[energy])
+
+
+def parse_unit(text: str) -> Unit:
+    """The unit of a text.
+
+    Raises:
+        InputError: it is no unit.
+
+    >>> parse_unit("lbs/MWh").factor
+    0.45359237
+    """
+    unit = unit_in(text)
+    if unit is None:
+        raise InputError(f"expected a unit such as g/kWh, lb/MWh, EUR/MWh or ct/kWh, got {shown(text)}")
+    return unit

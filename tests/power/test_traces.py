@@ -1,0 +1,166 @@
+"""Traces of values over time, against numpy and against trying all times."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol.errors import InputError
+from batprotocol.power import JOULES_PER_KWH, Trace, consumption_of, daily_trace
+from batprotocol.power.events import PowerEvent, power_events, read_power_event
+
+WITHOUT_ENGINE = True
+
+values = st.floats(0, 1000)
+
+
+@st.composite
+def traces(draw: st.DrawFn, repeats: bool | None = None) -> Trace:
+    """Traces whose times are whole seconds, so that sums can be computed in another way."""
+    gaps = draw(st.lists(st.integers(1, 50), min_size=1, max_size=12))
+    begin = draw(st.integers(-100, 100))
+    times = [begin]
+    for gap in gaps[:-1]:
+        times.append(times[-1] + gap)
+    again = draw(st.booleans()) if repeats is None else repeats
+    levels = draw(st.lists(values, min_size=len(times), max_size=len(times)))
+    return Trace(map(float, times), levels, float(times[-1] + gaps[-1]), "g/kWh", repeats=again)
+
+
+def each_second(trace: Trace, begin: int, end: int) -> np.ndarray:
+    """The value in each second, found by numpy."""
+    seconds = np.arange(begin, end, dtype=float)
+    if trace.repeats:
+        seconds = trace.begin + (seconds - trace.begin) % trace.period
+    return np.asarray(trace.values)[np.searchsorted(np.asarray(trace.times), seconds, side="right") - 1]
+
+
+@st.composite
+def times_in(draw: st.DrawFn) -> tuple[Trace, int, int]:
+    """A trace, and two times that it reaches over."""
+    trace = draw(traces())
+    lowest, highest = (-500, 800) if trace.repeats else (int(trace.begin), int(trace.end))
+    one, two = sorted((draw(st.integers(lowest, highest)), draw(st.integers(lowest, highest))))
+    return trace, one, two
+
+
+@given(times_in())
+def test_integrals_are_those_of_numpy(case: tuple[Trace, int, int]) -> None:
+    trace, begin, end = case
+    expected = float(each_second(trace, begin, end).sum())
+    assert trace.integral(begin, end) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+    assert sum((s.end - s.begin) * s.value for s in trace.steps(begin, end)) == pytest.approx(expected, abs=1e-9)
+    if begin < end:
+        assert trace.at(begin) == each_second(trace, begin, end)[0]
+        assert trace.mean(begin, end) == pytest.approx(expected / (end - begin), abs=1e-9)
+
+
+@given(times_in(), st.integers(1, 30))
+def test_the_best_start_is_the_best_of_all_whole_seconds(case: tuple[Trace, int, int], seconds: int) -> None:
+    trace, earliest, latest = case
+    if not trace.repeats and latest + seconds > trace.end:
+        with pytest.raises(InputError, match="the trace ends"):
+            trace.best_start(earliest, latest, seconds)
+        return
+    sums = [float(each_second(trace, each, each + seconds).sum()) for each in range(earliest, latest + 1)]
+    found = trace.best_start(earliest, latest, seconds)
+    assert earliest <= found <= latest
+    assert trace.integral(found, found + seconds) == pytest.approx(min(sums), rel=1e-9, abs=1e-9)
+
+
+@given(times_in(), st.data())
+def test_amounts_are_weighted_as_by_numpy(case: tuple[Trace, int, int], data: st.DataObject) -> None:
+    trace, begin, end = case
+    inner = data.draw(st.lists(st.integers(begin, end), max_size=6).map(sorted))
+    places = sorted({begin, *inner, end})
+    amounts = np.cumsum([0, *data.draw(st.lists(values, min_size=len(places) - 1, max_size=len(places) - 1))])
+    points = [(float(time), float(amount)) for time, amount in zip(places, amounts, strict=True)]
+    rates = np.repeat(np.diff(amounts) / np.maximum(np.diff(places), 1), np.diff(places))
+    expected = float((rates * each_second(trace, begin, end)).sum())
+    assert trace.weighted(points) == pytest.approx(expected, rel=1e-9, abs=1e-6)
+    used = consumption_of(points, begin, end, carbon=trace, price=trace, cap=500.0)
+    assert used.grams == used.cost == pytest.approx(expected / JOULES_PER_KWH, rel=1e-9, abs=1e-9)
+    assert used.joules == pytest.approx(float(amounts[-1]), abs=1e-9)
+    assert used.seconds_above == pytest.approx(float((rates > 500.0 + 1e-5).sum()))
+    assert used.joules_above == pytest.approx(float(np.maximum(rates - 500.0, 0).sum()), abs=1e-3)
+    assert used.peak_watts == pytest.approx(float(rates.max(initial=0.0)), rel=1e-9)
+
+
+@given(traces(repeats=False))
+def test_a_trace_does_not_answer_beyond_its_end(trace: Trace) -> None:
+    for time in (trace.begin - 1, trace.end, trace.end + 1):
+        with pytest.raises(InputError, match=r"the trace (begins|ends) at"):
+            trace.at(time)
+    with pytest.raises(InputError, match="the trace ends at"):
+        trace.integral(trace.begin, trace.end + 0.5)
+    again = trace.moved(0.0, repeats=True)
+    assert again.at(trace.end) == trace.at(trace.begin)
+
+
+@given(traces(), st.integers(-1000, 1000))
+def test_a_moved_trace_has_the_same_values_later(trace: Trace, seconds: int) -> None:
+    moved = trace.moved(float(seconds))
+    for place, time in enumerate(trace.times):
+        assert moved.at(time + seconds) == trace.values[place]
+
+
+def test_a_day_has_the_mean_of_its_curve() -> None:
+    trace = daily_trace(300.0, 100.0, 19 * 3600.0, unit="g/kWh")
+    assert trace.mean(0.0, 86400.0) == pytest.approx(300.0)
+    assert max(trace.values) == trace.at(18.5 * 3600) == trace.at(19.4 * 3600 + 5 * 86400)
+    with pytest.raises(InputError, match="a step that divides a day"):
+        daily_trace(300.0, 100.0, step=7.0e3, unit="g/kWh")
+    with pytest.raises(InputError, match="a mean of at least the swing"):
+        daily_trace(300.0, 400.0, unit="g/kWh")
+
+
+@given(traces(repeats=True), st.sampled_from(["carbon", "price"]))
+def test_events_have_all_changes(trace: Trace, kind: str) -> None:
+    unit = "g/kWh" if kind == "carbon" else "EUR/kWh"
+    named = Trace(trace.times, trace.values, trace.end, unit, repeats=True)
+    events = list(power_events(named, kind, 300.0))  # type: ignore[arg-type]
+    assert all(read_power_event(event.to_data()) == event for _, event in events)
+    heard = dict(events)
+    now = math.nan
+    for second in range(300):
+        now = heard[second].value if second in heard else now
+        assert now == named.at(second)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ("the price rises", None),
+        ('{"hosts": "0", "state": "down"}', None),
+        ('{"note": "carbon"}', None),
+        ('{"carbon": 300}', PowerEvent("carbon", 300.0, "g/kWh")),
+        ('{"price": -5, "unit": "GBP/MWh"}', PowerEvent("price", -0.005, "GBP/kWh")),
+    ],
+)
+def test_data_of_events(data: str, expected: PowerEvent | None) -> None:
+    assert read_power_event(data) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ('{"carbon": -1}', "expected a carbon intensity >= 0, got -1"),
+        ('{"carbon": "much"}', "expected a number, got 'much'"),
+        ('{"price": 5}', "expected a unit such as EUR/MWh, got None"),
+        ('{"carbon": 5, "unit": "EUR/MWh"}', "expected a unit such as g/kWh, got 'EUR/MWh'"),
+    ],
+)
+def test_bad_data_of_events(data: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_power_event(data)
+
+
+def test_readings_that_do_not_reach() -> None:
+    with pytest.raises(InputError, match="do not reach to 20 s: the last one is at 10 s"):
+        consumption_of([(0.0, 0.0), (10.0, 5.0)], 0.0, 20.0)
+    with pytest.raises(InputError, match="begin at 5 s, later than 0 s"):
+        consumption_of([(5.0, 0.0), (10.0, 5.0)], 0.0, 10.0)
