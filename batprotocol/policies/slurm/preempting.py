@@ -51,7 +51,7 @@ def victims_of(
 ) -> tuple[list[SlurmJob], Placement] | None:
     """The jobs that give way, and where the job starts then; None if not even all of them suffice.
 
-    Slurm takes jobs away one after the other until there is room. Then it does so once more, with the last one first,
+    Slurm takes jobs away one after the other until there is space. Then it does so once more, with the last one first,
     and the others by the number of nodes that the job can use.
 
     Args:

@@ -1,4 +1,4 @@
-"""What a Slurm decides by, as plain values: nodes, partitions, and the parameters of its loops.
+"""The values that a Slurm decides by: nodes, partitions, and the parameters of its loops.
 
 This module must not know where the values come from, nor what happens by them.
 """
