@@ -18,10 +18,10 @@ from batprotocol.policies.slurm.clock import USUAL, Clock, Phases
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.limits import Limits
 from batprotocol.policies.slurm.main_loop import Outcome, run_main
-from batprotocol.policies.slurm.preempting import candidates_of, victims_of
+from batprotocol.policies.slurm.preempting import candidates_of, grace_end, may_preempt, victims_of
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
-from batprotocol.policies.slurm.selecting import Chance, Consumable, Linear, Selection
+from batprotocol.policies.slurm.selecting import Chance, selection_of
 from batprotocol.policies.slurm.sides import Actions, Priorities
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition, PreemptMode
 from batprotocol.policies.slurm.waiting import Waiting
@@ -58,10 +58,7 @@ class Controller:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
         self._is_quick = is_quick
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
-        self._selection: Selection
-        self._selection = (
-            Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster, phases.epoch)
-        )
+        self._selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self._queue = Queue(is_fifo=cluster.is_fifo)
         self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
         self._waiting = Waiting()
@@ -77,10 +74,8 @@ class Controller:
         self._idle_runs = 0  # how often all of the queue was tried in vain since something happened
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
-        self.available = 0
-        for number, node in enumerate(cluster.nodes):
-            self.available |= node.is_up << number
-        self._down = self.completing = 0
+        self.available = cluster.up
+        self.completing = 0
 
     # The clock
 
@@ -106,7 +101,7 @@ class Controller:
         Runs of its loops that start nothing, as nothing has changed, are made up for later.
         """
         times = [self._clock.limits(self._first_limit(), self._now)]
-        if self._waits:
+        if self._queue or self._waiting.jobs:  # time alone may bring something for them
             is_open = not self._is_quick or self._waiting.is_due or self.reservations.names()
             main, backfill = self._clock.main(self._now)[0], self._clock.backfill()
             times.append(self._priorities.next_time())
@@ -116,11 +111,6 @@ class Controller:
                 times.append(backfill)
         times += [each[0] for each in self._cleanings[:1]]
         return min(times)
-
-    @property
-    def _waits(self) -> bool:
-        """Whether a job waits for something that time alone may bring."""
-        return len(self._queue) > 0 or bool(self._waiting.jobs)
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
@@ -181,9 +171,9 @@ class Controller:
 
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
-        self._others += 1
         assert job.placement is not None
         job.stage = Stage.COMPLETING
+        self._others += 1
         self._clock.renew(self._now)
         self.completing |= job.placement.nodes
 
@@ -234,7 +224,7 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._now):
-            open_to = [each for each in job.partitions if _is_open(job, each)]
+            open_to = [each for each in job.partitions if each.takes(job.min_nodes, job.limit)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._priorities.eligible(job, self._now)
@@ -345,20 +335,17 @@ class Controller:
         found = victims_of(
             self._candidates(partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
         )
-        if found is None or job.preempts_since > self.second - self.cluster.preempt_wait:
-            return  # jobs may be giving way to it already
-        if job.preempts_since == -math.inf:
-            job.preempts_since = float(self.second)
+        if found is None or not may_preempt(job, self.second, self.cluster.preempt_wait):
+            return
         for victim in found[0]:
-            assert victim.partition is not None
-            grace = victim.partition.grace
-            if grace and not victim.gives_way:
+            end = grace_end(victim, self.second)
+            if end <= self.second:
+                self._give_way(victim)
+            elif not victim.gives_way:
                 self._selection.give_back(victim)
-                victim.gives_way, victim.end = True, float(self.second + grace)
+                victim.gives_way, victim.end = True, end
                 self._selection.take(victim)
                 self._limits.note(victim, self._limit_of(victim))
-            elif not grace or victim.end <= self.second:
-                self._give_way(victim)
 
     def _give_way(self, job: SlurmJob) -> None:
         assert job.partition is not None
@@ -474,15 +461,9 @@ class Controller:
         self.advance(now)
         self._others += 1
         self.available &= ~nodes
-        self._down |= nodes
-        lost = [
-            job
-            for job in self._running.values()
-            if job.stage is Stage.RUNNING and job.placement is not None and job.placement.nodes & nodes
-        ]
-        for job in lost:
-            if job.requeues:
-                self._requeue(job)
+        lost = [job for job in self._running.values() if job.stage is Stage.RUNNING and job.is_on(nodes)]
+        for job in filter(lambda job: job.requeues, lost):
+            self._requeue(job)
         self._kill(lost)
         self._ask(now)
 
@@ -498,7 +479,6 @@ class Controller:
         self.advance(now)
         self._others += 1
         self.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
-        self._down &= ~nodes
         self._ask(now)
 
     def reserve(self, reservation: Reservation, now: float) -> None:
@@ -516,8 +496,3 @@ class Controller:
         if reservation is not None:
             self._drop(reservation)
             self._ask(now)
-
-
-def _is_open(job: SlurmJob, partition: Partition) -> bool:
-    """Whether a partition ever takes a job."""
-    return partition.is_up and job.min_nodes <= partition.max_nodes and job.limit <= partition.max_time
