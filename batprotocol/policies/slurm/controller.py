@@ -309,9 +309,9 @@ class Controller:
         """The nodes on which a job can start now, as far as others use them."""
         return self.available & self._selection.open
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
-        """When and where a job can start on these nodes."""
-        found = self._selection.earliest(job, partition, nodes, now)
+    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        found = self._selection.earliest(job, partition, nodes, now, late=late)
         if not self.cluster.preempts or (found is not None and found.start <= now):
             return found
         gone = self._candidates(partition, nodes)

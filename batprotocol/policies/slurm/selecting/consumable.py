@@ -90,7 +90,13 @@ class Consumable:
         return room
 
     def earliest(
-        self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
+        self,
+        job: SlurmJob,
+        partition: Partition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
     ) -> Chance | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         gone = list(without)
