@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from commands import run_here
+from commands import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,13 +134,14 @@ def test_names(tmp_path: Path) -> None:
             scheduler_named(name, str(tmp_path))
 
 
-CONF = "NodeName=n[0-31]\nPartitionName=p Nodes=ALL Default=YES\nPowerPlugin=power/none\n"
+CONF = "NodeName=n[0-31]\nPartitionName=p Nodes=ALL Default=YES\nPowerPlugin=power/x\n"
 
 
+@pytest.mark.slow
 def test_commands_take_it(tmp_path: Path) -> None:
     path = tmp_path / "slurm.conf"
     path.write_text(CONF)
-    done = run_here("simulate", "--hosts", "n[0-31]", f"slurm:{path}")
+    done = run("simulate", "--hosts", "n[0-31]", f"slurm:{path}")
     assert done.status == 0
     assert "succeeded" in done.out
     assert getattr(by_name, f"slurm={path}")().configuration.nodes[3].name == "n3"
