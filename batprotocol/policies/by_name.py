@@ -1,15 +1,18 @@
-"""Policies as members of a file: `by_name.py:easy-sjf`, for programs that take a scheduler as FILE:CLASS only."""
+"""Policies as members of a file: `by_name.py:easy-sjf`, for programs that take a scheduler as FILE:CLASS only.
+
+A Slurm is `by_name.py:slurm=slurm.conf`, as its usual name has a colon.
+"""
 
 from __future__ import annotations
 
-from batprotocol.policies.names import PolicyNameError, named
-from batprotocol.policies.scheduler import Policy
+from batprotocol.edc import Scheduler
+from batprotocol.policies.names import PolicyNameError, scheduler_named
 
 __all__: list[str] = []
 
 
-def __getattr__(name: str) -> type[Policy]:
+def __getattr__(name: str) -> type[Scheduler]:
     try:
-        return named(name)
+        return scheduler_named(name)
     except PolicyNameError as error:
         raise AttributeError(str(error)) from None

@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from batprotocol.durations import parse_duration
+from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, SchedulerError, hint, shown
 from batprotocol.policies import allocations, backfilling, failures, orders, walltimes
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.site import SiteRules, read_site
+from batprotocol.policies.slurm.naming import SlurmNameError, is_slurm, slurm_named
 
 __all__ = [
     "KINDS",
@@ -26,6 +28,7 @@ __all__ = [
     "is_name",
     "named",
     "parts_of",
+    "scheduler_named",
     "site_file",
     "with_options",
 ]
@@ -122,6 +125,27 @@ def named(text: str, folder: str = "") -> type[Policy]:
     return NamedPolicy
 
 
+def scheduler_named(text: str, folder: str = "") -> type[Scheduler]:
+    """The class of the policy of this name, also of a Slurm: a scheduler class that takes no arguments.
+
+    Args:
+        text: its name, as for `named`, or `slurm:slurm.conf`.
+        folder: the folder of the files that it names; the current folder by default.
+
+    Raises:
+        PolicyNameError: the text is not the name of a policy. The message names the part that is wrong.
+
+    >>> scheduler_named("easy").__name__
+    'easy'
+    """
+    if not is_slurm(text):
+        return named(text, folder)
+    try:
+        return slurm_named(text, folder)
+    except SlurmNameError as error:
+        raise PolicyNameError(str(error)) from None
+
+
 def parts_of(text: str) -> list[Part] | None:
     """The parts of a name, in its order; None if one of its words is not a part."""
     parts = [PARTS.get(word.partition("=")[0]) for word in _words(text)]
@@ -142,7 +166,7 @@ def is_compatible(part: Part, other: str) -> bool:
 def is_name(text: str) -> bool:
     """Whether a text begins with the name of a part. The name of a file does not."""
     words = _words(text)
-    return bool(words) and words[0].partition("=")[0] in PARTS
+    return is_slurm(text) or (bool(words) and words[0].partition("=")[0] in PARTS)
 
 
 def site_file(text: str) -> str | None:

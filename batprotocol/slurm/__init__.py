@@ -1,4 +1,5 @@
-"""Slurm: a client of a real one, which calls its commands or slurmrestd.
+"""Slurm: the files of a site as values, and a client of a real one, which calls its commands or slurmrestd.
 
-This package must not know schedulers, simulations, logs and campaigns.
+`configuration` reads slurm.conf and topology.conf, `accounting` the tables of sacctmgr. This package must not know
+schedulers, simulations, logs and campaigns.
 """

@@ -19,7 +19,8 @@ import msgspec
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import StudyError, shown
-from batprotocol.policies.names import PolicyNameError, named, site_file, with_options
+from batprotocol.policies.names import PolicyNameError, scheduler_named, site_file, with_options
+from batprotocol.policies.slurm.naming import is_slurm, slurm_files, with_slurm_files
 from batprotocol.studies.files import Files
 from batprotocol.studies.sources import imported_from_beside
 
@@ -105,7 +106,7 @@ def _chosen(table: Mapping[str, Any], folder: str, place: str) -> list[Chosen]:
     fixed = {key: value for key, value in arguments.items() if key not in axes}
     choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     path, colon, member = target.rpartition(":")
-    if site_file(target) or (not colon and not target.endswith(".py") and os.sep not in target):
+    if is_slurm(target) or site_file(target) or (not colon and not target.endswith(".py") and os.sep not in target):
         if extra:
             raise StudyError(f"{shown(target)} is a policy, which has no files: remove files", place)
         return _policies(name, target, fixed, choices, folder, place)
@@ -144,12 +145,25 @@ def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) 
     Raises:
         PolicyNameError: it is not a policy, or its file cannot be used.
     """
-    named(target, folder)
+    scheduler_named(target, folder)
+    if is_slurm(target):
+        return _slurm(name, target, folder)
     path = site_file(target)
     if path is None:
         return Chosen(name, target, parameters=parameters)
     beside, own = os.path.split(os.path.abspath(os.path.join(folder, path)))
     return Chosen(name, with_options(target, {"site": own}), files=Files.read(beside, [own]), parameters=parameters)
+
+
+def _slurm(name: str, target: str, folder: str) -> Chosen:
+    """A Slurm, with its files. They are in one folder, and its slurm.conf includes no others."""
+    paths = [os.path.abspath(os.path.join(folder, each)) for each in slurm_files(target)]
+    beside = os.path.dirname(paths[0])
+    if any(os.path.dirname(path) != beside for path in paths):
+        raise PolicyNameError(f"the files of {shown(target)} are in several folders: put them in one")
+    own = [os.path.basename(path) for path in paths]
+    extra = [each for each in ("topology.conf",) if os.path.isfile(os.path.join(beside, each))]
+    return Chosen(name, with_slurm_files(target, own), files=Files.read(beside, [*own, *extra]))
 
 
 def _target_of(found: type, place: str) -> str:
@@ -197,8 +211,8 @@ class Shelf:
             SchedulerError: there is no such scheduler, or it does not take these arguments.
             Exception: its file raises an exception.
         """
-        if not root or site_file(target) is not None:
-            return named(target, root)
+        if not root or is_slurm(target) or site_file(target) is not None:
+            return scheduler_named(target, root)
         self._turn_to(root)
         name = root, target, repr(sorted(arguments.items()))
         found = self._classes.get(name)

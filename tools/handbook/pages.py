@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules
+from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules, slurm
 from handbook.markers import replaced
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "outages": catalogues.outages,
     "requests": catalogues.requests,
     "rules": rules.rules,
+    "slurm-conf": slurm.parameters,
     "study-failures": catalogues.failures,
     "study-keys": catalogues.keys,
     "subcommands": commands.subcommands,

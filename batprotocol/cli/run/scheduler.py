@@ -39,16 +39,18 @@ def load(target: str) -> type[Scheduler]:
 
 def _policy(name: str) -> type[Scheduler]:
     """The policy of this name. The package with all policies is imported only here."""
-    from batprotocol.policies.names import PolicyNameError, named
+    from batprotocol.policies.names import PolicyNameError, scheduler_named
 
     try:
-        return named(name)
+        return scheduler_named(name)
     except PolicyNameError as error:
         raise click.UsageError(str(error)) from None
 
 
 def is_policy(target: str) -> bool:
     """Whether the user means a policy, misspelt or not: the text looks like neither a file nor a class in one."""
+    if target.startswith(("slurm:", "slurm=")):
+        return True
     parts, site, _ = target.partition("site=")  # the file of the part `site` may be in any folder
     if ".py:" in target or any(each in parts for each in (":", "/", os.sep, ".py")):
         return False
@@ -76,7 +78,8 @@ def as_file(target: str) -> str:
     from batprotocol.policies import by_name
 
     _policy(target)
-    return f"{by_name.__file__}:{target}"
+    name = target.replace(":", "=", 1) if target.startswith("slurm:") else target
+    return f"{by_name.__file__}:{name}"
 
 
 @contextmanager

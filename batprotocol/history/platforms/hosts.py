@@ -16,12 +16,13 @@ from batprotocol.errors import InputError, shown
 from batprotocol.requests import folded_names
 from batprotocol.requests.amounts import memory_text
 
-__all__ = ["MOST_HOSTS", "SiteHost", "check_words", "checked", "is_name", "is_word", "platform_lines"]
+__all__ = ["MOST_GRES", "MOST_HOSTS", "SiteHost", "check_words", "checked", "is_name", "is_word", "platform_lines"]
 
 _NAME: Final = re.compile(r"[^\s\[\],;#=]{1,255}")
 _WORD: Final = re.compile(r"[^\s;#=,]{1,255}")
 _LARGEST: Final = 2**53
-_MOST_GRES: Final = 999_999_999
+MOST_GRES: Final = 999_999_999
+"""The most generic resources of a kind that a host can have."""
 MOST_HOSTS: Final = 1_000_000
 """The most hosts of a machine."""
 _MOST_IN_A_LINE: Final = 5_000
@@ -89,7 +90,7 @@ def checked(host: SiteHost) -> SiteHost:
     check_words("features", host.features)
     check_words("partitions", host.partitions)
     amounts = (("cores", host.cores), ("memory", host.memory), ("weight", host.weight))
-    for place, amount, most in (*((*each, _LARGEST) for each in amounts), *((*each, _MOST_GRES) for each in host.gres)):
+    for place, amount, most in (*((*each, _LARGEST) for each in amounts), *((*each, MOST_GRES) for each in host.gres)):
         if amount > most:
             raise InputError(f"expected at most {most:,}, got {shown(amount)}", place)
     return host

@@ -18,7 +18,7 @@ from batprotocol.simulator.inputs.machines import natural_order
 __all__ = ["read_hosts"]
 
 _LARGEST: Final = 1 << 28
-_CONF: Final = re.compile(r"(?mi)^[ \t]*NodeName[ \t]*=")
+_CONF: Final = re.compile(r"(?mi)^[ \t]*(?:NodeName[ \t]*=|include[ \t]+\S)")
 _ONLY_SCONTROL: Final = "CPUTot="
 _EXPECTED: Final = "the output of scontrol show node, slurm.conf, or the output of pbsnodes -F json"
 
@@ -46,22 +46,21 @@ def read_hosts(path: str | os.PathLike[str]) -> list[SiteHost]:
         raise InputError(f"expected at most {_LARGEST >> 20} MiB", file=name)
     text = data.decode("utf-8-sig", "replace")
     try:
-        hosts = _hosts(text)
+        hosts = _hosts(text, name)
     except InputError as error:
-        raise InputError(error.reason, error.path, file=name, line=error.line) from None
+        raise InputError(error.reason, error.path, file=error.file or name, line=error.line) from None
     if not hosts:
         raise InputError("there are no nodes in it", file=name)
     return sorted({host.name: host for host in hosts}.values(), key=lambda host: natural_order(host.name))
 
 
-def _hosts(text: str) -> list[SiteHost]:
+def _hosts(text: str, name: str) -> list[SiteHost]:
     if text.lstrip()[:1] in ("{", "["):
         return _of_json(text)
     if _CONF.search(text):
-        return list(hosts_of_text(text)) if _ONLY_SCONTROL in text else hosts_of_conf(text)
-    included = re.search(r"(?mi)^[ \t]*include[ \t]+(\S+)", text)
-    if included is not None:
-        raise InputError(f"there are no nodes in it; use the file that it includes, {included[1]!r}")
+        if _ONLY_SCONTROL in text:
+            return list(hosts_of_text(text))
+        return hosts_of_conf(text, file=name, folder=os.path.dirname(name))
     raise InputError(f"expected {_EXPECTED}")
 
 

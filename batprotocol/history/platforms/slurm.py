@@ -8,15 +8,12 @@ from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.history.platforms.hosts import SiteHost, checked
-from batprotocol.requests.amounts import parse_count, parse_gres
+from batprotocol.requests.amounts import parse_count
+from batprotocol.slurm.amounts import NOTHING, gres
 
-__all__ = ["NOTHING", "count_of", "gres_of", "host_of_text", "hosts_of_json", "hosts_of_text", "words_of"]
-
-NOTHING: Final = frozenset({"", "(null)", "N/A", "n/a", "None"})
-"""The texts that Slurm writes for an absent value."""
+__all__ = ["host_of_text", "hosts_of_json", "hosts_of_text"]
 
 _KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_SOCKETS: Final = re.compile(r"\([^()]*\)")
 _MEBI: Final = 2**20
 
 
@@ -32,7 +29,7 @@ def hosts_of_text(text: str) -> Iterator[SiteHost]:
     values: dict[str, str] = {}
     begin = 1
     for number, line in enumerate(text.splitlines(), 1):
-        for key, value in words_of(line):
+        for key, value in _words_of(line):
             if key == "nodename":
                 if values:
                     yield host_of_text(values, begin)
@@ -42,12 +39,8 @@ def hosts_of_text(text: str) -> Iterator[SiteHost]:
         yield host_of_text(values, begin)
 
 
-def words_of(line: str) -> Iterator[tuple[str, str]]:
-    """The keys of a line, in small letters, with their values. A value goes on to the next key, with its spaces.
-
-    >>> list(words_of("NodeName=n0 OS=Linux 6.1 #1 SMP Weight=3"))
-    [('nodename', 'n0'), ('os', 'Linux 6.1 #1 SMP'), ('weight', '3')]
-    """
+def _words_of(line: str) -> Iterator[tuple[str, str]]:
+    """The keys of a line, in small letters, with their values. A value goes on to the next key, with its spaces."""
     key, parts = "", list[str]()
     for word in line.split():
         found = _KEY.fullmatch(word)
@@ -65,25 +58,25 @@ def host_of_text(values: Mapping[str, str], line: int) -> SiteHost:
     """A node, by its keys in small letters."""
     name = values.get("nodename", "")
     try:
-        cores = count_of(values, "cpuefctv") or count_of(values, "cputot") or 1
-        memory = max(count_of(values, "realmemory") - count_of(values, "memspeclimit"), 0)
+        cores = _count_of(values, "cpuefctv") or _count_of(values, "cputot") or 1
+        memory = max(_count_of(values, "realmemory") - _count_of(values, "memspeclimit"), 0)
         features = values.get("activefeatures", values.get("availablefeatures", ""))
         return checked(
             SiteHost(
                 name=name,
                 cores=cores,
                 memory=memory * _MEBI,
-                gres=gres_of(values.get("gres", "")),
+                gres=_gres_of(values.get("gres", "")),
                 features=_names(features),
                 partitions=_names(values.get("partitions", "")),
-                weight=count_of(values, "weight", 1),
+                weight=_count_of(values, "weight", 1),
             )
         )
     except InputError as error:
         raise InputError(error.reason, f"node {name}: {error.path}", line=line) from None
 
 
-def count_of(values: Mapping[str, str], key: str, default: int = 0) -> int:
+def _count_of(values: Mapping[str, str], key: str, default: int = 0) -> int:
     """A whole number, or the default if there is none."""
     text = values.get(key, "")
     if text in NOTHING:
@@ -98,16 +91,12 @@ def _names(text: str) -> tuple[str, ...]:
     return () if text in NOTHING else tuple(filter(None, (each.strip() for each in text.split(","))))
 
 
-def gres_of(text: str) -> tuple[tuple[str, int], ...]:
+def _gres_of(text: str) -> tuple[tuple[str, int], ...]:
     """Generic resources as a node has them, `gpu:a100:4(S:0-1),fpga:1`."""
-    plain = _SOCKETS.sub("", text)
-    if plain in NOTHING:
-        return ()
     try:
-        found = parse_gres(plain.replace(":no_consume", ""))
+        return gres(text)
     except InputError as error:
         raise InputError(error.reason, "gres") from None
-    return tuple((each.name if each.type is None else f"{each.name}:{each.type}", each.amount) for each in found)
 
 
 def hosts_of_json(nodes: list[Any]) -> Iterator[SiteHost]:
@@ -136,7 +125,7 @@ def _host(node: Any) -> SiteHost:
             name=name,
             cores=cores,
             memory=memory * _MEBI,
-            gres=gres_of(gres) if isinstance(gres, str) else (),
+            gres=_gres_of(gres) if isinstance(gres, str) else (),
             features=features,
             partitions=_listed(node, "partitions"),
             weight=_number(node, "weight", 1),

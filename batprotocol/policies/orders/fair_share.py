@@ -279,12 +279,15 @@ def billing(amounts: Mapping[str, float], weights: Mapping[str, float], *, takes
         amounts: what the job takes, such as `{"cpu": 4, "mem": 2048, "gres/gpu": 1, "node": 1}`.
         weights: the weight of a unit of each (TRESBillingWeights). Without any, a job is charged its cores, `cpu`.
         takes_max: whether only the largest product of amount and weight counts, not their sum
-            (PriorityFlags=MAX_TRES).
+            (PriorityFlags=MAX_TRES). Licences, `license/...`, are of no node, and are added in any case.
 
     >>> billing({"cpu": 4, "gres/gpu": 1}, {"cpu": 1.0, "gres/gpu": 10.0})
     14.0
     """
     if not weights:
         return amounts.get("cpu", 0.0)
-    products = [amounts.get(name, 0.0) * weight for name, weight in weights.items()]
-    return max(products) if takes_max else sum(products)
+    products = {name: amounts.get(name, 0.0) * weight for name, weight in weights.items()}
+    if not takes_max:
+        return sum(products.values())
+    of_nodes = [product for name, product in products.items() if not name.startswith("license/")]
+    return max(of_nodes, default=0.0) + sum(products.values()) - sum(of_nodes)

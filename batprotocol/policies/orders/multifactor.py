@@ -29,6 +29,10 @@ class Multifactor(Order):
         half_life: usage that is this many seconds old counts half, > 0. A job counts when it has ended.
         shares: the share of each user, in any unit; 1 for each user who is not in it.
 
+    It leaves out most of Slurm's plugin: accounts and Fair Tree, factors of partitions, qualities of service,
+    associations and resources, `nice`, the usage of running jobs, and the moments of Slurm's calculations. Ages count
+    from the submission, not from the moment at which the job could start. The policy `slurm` has all these.
+
     On a site whose rules have a section `priority`, that section takes the place of these arguments.
 
     A job belongs to the user in its extra data, `{"user": 12}`. All jobs without a user belong to one more user.

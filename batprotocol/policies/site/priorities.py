@@ -2,6 +2,8 @@
 
 Usage is kept for each user and account, with the rate at which running jobs add to it. So a job costs something when
 it starts and ends only, and time passes for all at once. The formulas are in `batprotocol.policies.orders.fair_share`.
+`batprotocol.policies.slurm.priorities` has the same factors as numbers that Slurm would print: computed every
+PriorityCalcPeriod only, in whole seconds, and with the priority of associations, which this module leaves out.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ import msgspec
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.requests.amounts import parse_memory
+from batprotocol.slurm.amounts import span
 
 __all__ = ["converted", "seconds_of", "weights_of"]
 
 Made = TypeVar("Made", bound=msgspec.Struct)
 
-_TIME: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?", re.ASCII)
 _WEIGHT: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})([KMGT])?", re.ASCII | re.IGNORECASE)
 _TIMES: Final = frozenset({"max_time", "default_time", "grace", "max_age", "decay_half_life", "calc_period"})
 _WEIGHTS: Final = frozenset({"tres_billing_weights", "weight_tres"})
@@ -76,18 +76,11 @@ def seconds_of(text: str, path: str = "") -> float:
     >>> seconds_of("1-12:00:00"), seconds_of("30"), seconds_of("1:30:00")
     (129600.0, 1800.0, 5400.0)
     """
-    if text.upper() in ("UNLIMITED", "INFINITE"):
-        return math.inf
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise InputError(f"expected seconds as a number, or a time such as '1-12:00:00', got {shown(text)}", path)
-    days, first, second, third = found.groups()
-    parts = [int(part or 0) for part in (first, second, third)]
-    if days is not None:
-        return int(days) * 86400.0 + parts[0] * 3600 + parts[1] * 60 + parts[2]
-    if third is not None:
-        return parts[0] * 3600.0 + parts[1] * 60 + parts[2]
-    return parts[0] * 60.0 + parts[1]
+    try:
+        return span(text)
+    except InputError:
+        expected = "expected seconds as a number, or a time such as '1-12:00:00'"
+        raise InputError(f"{expected}, got {shown(text)}", path) from None
 
 
 def weights_of(value: Any, path: str = "") -> dict[str, float]:

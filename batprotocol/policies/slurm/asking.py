@@ -1,0 +1,168 @@
+"""The requests of jobs to Slurm: the vocabulary of requests, and the few options of sbatch that it does not have.
+
+These stand in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.model import Job
+from batprotocol.policies.slurm.bits import bits_of
+from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.values import Cluster
+from batprotocol.requests import Request, expanded_names
+from batprotocol.requests.features import matches
+
+__all__ = ["OPTIONS", "job_of"]
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "time": "the time limit in seconds, for jobs without a walltime (--time)",
+    "time_min": "the least time limit in seconds (--time-min)",
+    "nodes": "the least number of nodes, and the most (--nodes)",
+    "tasks": "the tasks on all nodes together, on as many nodes as they need (--ntasks)",
+    "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
+    "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
+    "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
+    "gpus": "the GPUs of all nodes together (--gpus)",
+    "nodelist": "the nodes that the job must have (--nodelist)",
+    "exclude": "the nodes that it must not have (--exclude)",
+    "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
+    "hold": "whether it is held (--hold)",
+    "number": "the number of the job; by default, jobs are numbered as they come",
+}
+"""The keys of `slurm` in the extra data of jobs, with their meanings."""
+
+_MEBIBYTE: Final = 2**20
+
+
+def job_of(
+    cluster: Cluster, job_id: str, job: Job, request: Request, number: int, submitted: float, extra_data: str | None
+) -> SlurmJob:
+    """A job as Slurm sees it.
+
+    Args:
+        cluster: the cluster.
+        job_id: its id.
+        job: its number of hosts and its walltime.
+        request: what it asks for otherwise.
+        number: its number.
+        submitted: when it was submitted.
+        extra_data: its extra data.
+
+    Raises:
+        InputError: it can never run, with the reason.
+    """
+    options = _options(extra_data)
+    partitions = _partitions(cluster, request)
+    limit = options.get("time", job.walltime)
+    if limit is None or limit == math.inf:
+        minutes = min(partitions[0].default_time, partitions[0].max_time)
+    else:
+        minutes = math.ceil(limit / 60)
+    submitted = float(math.floor(submitted + 1e-6))  # Slurm counts whole seconds
+    made = SlurmJob(job_id, int(options.get("number", number)), submitted, partitions, minutes)
+    made.time_min = math.ceil(options.get("time_min", 0) / 60)
+    made.user = "" if request.user is None else str(request.user)
+    made.account, made.qos = request.account or "", request.qos or ""
+    made.nice, made.reservation = request.nice, request.reservation or ""
+    made.requeues = cluster.requeues if request.requeue is None else request.requeue
+    made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
+    if request.begin is not None:
+        made.begin = max(submitted, request.begin.of(submitted))
+    if request.array is not None:
+        workload, bang, _ = job_id.rpartition("!")
+        made.array, made.task = f"{workload}{bang}{request.array.array}", request.array.task
+        made.array_limit = request.array.limit or 0
+    _sizes(made, job, request, options)
+    _allow(made, cluster, request, options)
+    return made
+
+
+def _options(extra_data: str | None) -> dict[str, Any]:
+    try:
+        data = msgspec.json.decode(extra_data) if extra_data and '"slurm"' in extra_data else {}
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+    options = data.get("slurm", {}) if isinstance(data, dict) else {}
+    if not isinstance(options, dict):
+        raise InputError(f"expected an object with options of sbatch, got {shown(options)}", "slurm")
+    for key in options:
+        if key not in OPTIONS:
+            raise InputError(f"expected {', '.join(OPTIONS)}, got {shown(key)}{hint(key, OPTIONS)}", "slurm")
+    return options
+
+
+def _partitions(cluster: Cluster, request: Request) -> tuple[Any, ...]:
+    known = {each.name: each for each in cluster.partitions}
+    names = request.partition or ((cluster.default,) if cluster.default else ())
+    if not names:
+        raise InputError("it names no partition, and slurm.conf has none with Default=YES: give it a partition")
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no partition {shown(name)}{hint(name, known)}")
+    return tuple(known[name] for name in names)
+
+
+def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any]) -> None:
+    """The nodes, CPUs, memory and resources."""
+    size = job.resource_request
+    if size < 1:
+        raise InputError(f"it asks for {size} hosts, and needs one at least")
+    made.min_nodes, made.max_nodes = options.get("nodes", (size, size))
+    cores, is_each = request.cores or 0, request.per == "task"
+    made.tasks = request.tasks or made.min_nodes
+    if cores:
+        made.cpus_per_task = cores if is_each or not request.tasks else max(cores * size // made.tasks, 1)
+    made.tasks_per_node = options.get("tasks_per_node", math.ceil(made.tasks / size) if request.tasks else 0)
+    if "tasks" in options:
+        made.tasks, made.tasks_per_node = options["tasks"], options.get("tasks_per_node", 0)
+        if "nodes" not in options:
+            made.min_nodes, made.max_nodes = 1, math.inf
+    elif "tasks_per_node" in options:
+        made.tasks = made.tasks_per_node * made.min_nodes
+    made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
+    made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
+    times = math.ceil(made.tasks / size) if is_each else 1
+    made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
+    made.memory_per_cpu = options.get("memory_per_cpu", 0)
+    made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
+    made.gpus = options.get("gpus", 0)
+
+
+def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
+    return any(
+        key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus")
+    )
+
+
+def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[str, Any]) -> None:
+    """The nodes that the job may have, and those that it must have."""
+    named = "exclude" in options or "nodelist" in options
+    numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
+    allowed = (1 << len(cluster.nodes)) - 1
+    if request.constraint is not None:
+        fitting = bits_of(
+            number for number, node in enumerate(cluster.nodes) if matches(request.constraint.each, node.features)
+        )
+        if fitting.bit_count() < made.min_nodes:
+            raise InputError(
+                f"{fitting.bit_count()} nodes have {request.constraint.text!r}, and it asks for {made.min_nodes}"
+            )
+        allowed &= fitting
+    for name in expanded_names(options.get("exclude", "")) if options.get("exclude") else ():
+        allowed &= ~(1 << numbers[name]) if name in numbers else -1
+    for name in expanded_names(options.get("nodelist", "")) if options.get("nodelist") else ():
+        if name not in numbers:
+            raise InputError(f"there is no node {shown(name)}")
+        made.required |= 1 << numbers[name]
+    made.allowed = allowed
+    most = max((each.nodes & allowed).bit_count() for each in made.partitions)
+    if most < made.min_nodes:
+        names = ", ".join(each.name for each in made.partitions)
+        raise InputError(f"it asks for {made.min_nodes} nodes of partition {names}, which has {most} that fit")

@@ -1,0 +1,165 @@
+"""When the two loops and the check of time limits run, on a clock of whole seconds.
+
+The controller of a real Slurm wakes once a second. Its first loop runs at such a tick: `batch_sched_delay` seconds
+after its last run at the earliest, if something has asked for it, and for the whole queue after `sched_interval`. The
+second loop sleeps for `bf_interval`, then looks once a second whether something has changed. This module must not know
+jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+import msgspec
+
+from batprotocol.slurm.configuration import Scheduler
+
+__all__ = ["USUAL", "Clock", "Phases"]
+
+_CHECKS: Final = 30
+"""The seconds between two checks of time limits."""
+_NAP: Final = 1.003
+"""The seconds for which the second loop sleeps while nothing has changed."""
+_CYCLE: Final = 0.01
+"""The seconds that a run of the second loop counts as."""
+
+
+class Phases(msgspec.Struct, frozen=True):
+    """The times that are left to chance in a real Slurm, in seconds of the simulation. Replays set them as they were.
+
+    Args:
+        ticks: ticks of the controller that are known, in order; at least one.
+        period: the time between two ticks.
+        full: the last run for the whole queue before the simulation began.
+        limits: the last check of time limits before the simulation began.
+        backfill: the first time that the second loop looks whether there is work.
+        cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
+        priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
+        epilog: the time from the end of a job to the moment when its nodes are free.
+        cleaning: the time from the kill of a job to the moment when its nodes are free.
+        epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
+    """
+
+    ticks: tuple[float, ...] = (0.5,)
+    period: float = 1.0
+    full: float = -30.0
+    limits: float = -15.0
+    backfill: float = 15.0
+    cycles: tuple[float, ...] = ()
+    priorities: float = 0.0
+    epilog: float = 0.01
+    cleaning: float = 0.03
+    epoch: int = 0
+
+
+USUAL: Final = Phases()
+"""The phases of simulations that repeat no real run."""
+
+
+class Clock:
+    """The next runs.
+
+    Args:
+        loops: the parameters of the loops.
+        phases: what is left to chance.
+        backfills: whether there is the second loop.
+    """
+
+    def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
+        self._loops, self._phases, self._backfills = loops, phases, backfills
+        self._last = -math.inf  # the last run of the first loop
+        self._full, self._limits = phases.full, phases.limits
+        self._is_asked = self._is_new = False
+        self._asked_at = 0.0
+        self._backfill = phases.backfill
+        self._changed = -math.inf
+
+    # The first loop
+
+    def ask(self, now: float) -> None:
+        """Something has happened, so both loops have something to do."""
+        if not self._is_asked:
+            self._is_asked, self._asked_at = True, now
+        self.renew(now)
+
+    def _tick(self, time: float) -> float:
+        """The first tick that is not before a time."""
+        ticks, period = self._phases.ticks, self._phases.period
+        place = bisect_right(ticks, time + 1e-9)
+        known = ticks[max(place - 1, 0)]
+        if 0 < place < len(ticks):  # the ticks between two known ones
+            gap = ticks[place] - known
+            period = gap / max(round(gap / period), 1)
+        return known + math.ceil((time - known) / period - 1e-9) * period
+
+    def main(self, now: float) -> tuple[float, bool]:
+        """When the first loop runs next, and whether for the whole queue."""
+        full = self._tick(math.floor(self._full) + self._loops.sched_interval)
+        if not self._is_asked:
+            return full, True
+        due = self._tick(self._asked_at)
+        if self._last > -math.inf:
+            due = max(due, self._tick(math.floor(self._last) + self._loops.batch_sched_delay))
+        return (full, True) if full <= due else (due, False)
+
+    def ran_main(self, now: float, *, is_full: bool) -> None:
+        """The first loop has run."""
+        self._last, self._is_asked = now, False
+        if is_full:
+            self._full = now
+
+    # The second loop
+
+    def renew(self, now: float) -> None:
+        """Something has changed, so the second loop has something to do."""
+        self._changed = now
+        if not self._is_new:
+            self._is_new = True
+            if now > self._backfill:  # it has looked once a second since then
+                self._backfill += math.ceil((now - self._backfill) / _NAP - 1e-9) * _NAP
+
+    def backfill(self) -> float:
+        """When the second loop runs next; infinity: not before something changes."""
+        return self._known(self._backfill) if self._is_new and self._backfills else math.inf
+
+    def _known(self, due: float) -> float:
+        """The known run of the second loop near a time, if there is one."""
+        cycles = self._phases.cycles
+        place = bisect_left(cycles, due)
+        near = min(cycles[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
+        return near if abs(near - due) < _NAP and near >= self._changed - 0.2 else due
+
+    def ran_backfill(self, now: float, *, is_new: bool) -> None:
+        """The second loop has run; `is_new`: and has changed something itself."""
+        # Slurm compares whole seconds, so what changed in the second of this run counts once more.
+        self._is_new = is_new or self._changed >= math.floor(now)
+        self._backfill = now + self._loops.bf_interval + _CYCLE
+
+    # Limits
+
+    def limits(self, first: float, now: float) -> float:
+        """When the check runs that finds something that is over at a time.
+
+        Args:
+            first: that time; infinity: there is none.
+            now: the time.
+        """
+        if first == math.inf:
+            return math.inf
+        self._limits = self._check(self._limits, now)
+        return self._check(self._limits, first, is_after=True)
+
+    def _check(self, last: float, time: float, *, is_after: bool = False) -> float:
+        """The last check before a time, or the first one at it or after it."""
+        while True:
+            following = self._tick(math.floor(last) + _CHECKS)
+            if math.floor(following) >= time if is_after else following >= time:
+                return following if is_after else last
+            far = int((time - following) // _CHECKS) - 1 if self._phases.period == 1.0 else 0
+            last = following + max(far, 0) * _CHECKS
+
+    def ran_limits(self, now: float) -> None:
+        """The check has run."""
+        self._limits = now

@@ -1,0 +1,109 @@
+"""The commands of operators, in the words of scontrol and scancel, as the data of external events.
+
+`{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`, `release`, `requeue` and
+`requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit or Priority=0, and
+`scontrol delete ReservationName=...`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.policies.slurm.bits import bits_of
+from batprotocol.policies.slurm.controller import Controller
+from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.requests import expanded_names
+
+__all__ = ["obey", "read_command"]
+
+
+def read_command(data: str) -> list[str] | None:
+    """The command of an external event; None if its data are about something else.
+
+    >>> read_command('{"slurm": "scancel 7"}')
+    ['scancel', '7']
+
+    Raises:
+        InputError: the command is not text.
+    """
+    if '"slurm"' not in data:
+        return None
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    text = found.get("slurm") if isinstance(found, dict) else None
+    if text is None:
+        return None
+    if not isinstance(text, str) or len(text) > 10_000:
+        raise InputError(f"expected a command such as 'scancel 7', got {shown(text)}", "slurm")
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise InputError(f"expected a command such as 'scancel 7', got {shown(text)}", "slurm") from None
+
+
+def obey(controller: Controller, words: list[str], now: float) -> None:
+    """Do what a command says; what is not known has no effect.
+
+    Args:
+        controller: the controller.
+        words: the words of the command.
+        now: the time, in seconds.
+    """
+    if words[:1] == ["scancel"]:
+        for name in words[1:]:
+            for job in _jobs(controller, name):
+                controller.cancel(job, now)
+    elif words[:1] == ["scontrol"] and len(words) > 2:
+        if words[1] in _VERBS:
+            for job in (each for word in words[2:] for name in word.split(",") for each in _jobs(controller, name)):
+                _VERBS[words[1]](controller, job, now)
+        elif words[1] == "delete":
+            controller.unreserve(words[2].partition("=")[2] if "=" in words[2] else words[-1], now)
+        elif words[1] == "update":
+            _update(controller, dict(_pair(word) for word in words[2:] if "=" in word), now)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, _, value = word.partition("=")
+    return name.lower(), value
+
+
+def _jobs(controller: Controller, name: str) -> list[SlurmJob]:
+    """The jobs of an id: one, or the tasks of an array."""
+    found = [job for job in controller.jobs.values() if job.id.rpartition("!")[2] == name]
+    return found or [job for job in controller.jobs.values() if job.array and job.array.rpartition("!")[2] == name]
+
+
+def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
+    job.is_held = True
+    controller.requeue(job, now)
+
+
+_VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
+    "hold": lambda controller, job, now: controller.hold(job),
+    "release": lambda controller, job, now: controller.release(job, now),
+    "requeue": lambda controller, job, now: controller.requeue(job, now),
+    "requeuehold": _requeue_hold,
+}
+
+
+def _update(controller: Controller, values: dict[str, str], now: float) -> None:
+    nodes = values.get("reqnodelist") or values.get("nodelist")
+    for job in _jobs(controller, values["jobid"]) if "jobid" in values else ():
+        if nodes:
+            numbers = {node.name: number for number, node in enumerate(controller.cluster.nodes)}
+            job.required = bits_of(numbers[name] for name in expanded_names(nodes) if name in numbers)
+        if values.get("starttime") == "now":
+            job.begin = now
+            controller.release(job, now) if not job.is_held else None
+        if values.get("timelimit", "").isdigit():
+            job.limit = int(values["timelimit"])
+        if values.get("priority") == "0":
+            controller.hold(job)

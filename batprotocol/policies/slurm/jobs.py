@@ -1,0 +1,152 @@
+"""The jobs of a Slurm: what they ask for, and what has become of them so far."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import Any
+
+from batprotocol.policies.slurm.values import Partition
+
+__all__ = ["Placement", "SlurmJob", "Stage"]
+
+
+class Stage(Enum):
+    """How far a job has come."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETING = "completing"
+    """It was killed, and has not ended yet."""
+    DONE = "done"
+
+
+class Placement:
+    """The nodes of a job, with the CPUs that it has of each.
+
+    Attributes:
+        nodes: the set of nodes.
+        cpus: the CPUs that it has of each node.
+        gres: what it has of generic resources on each node: the numbers of each kind.
+        memory: the MiB that it has on each node.
+    """
+
+    __slots__ = ("cpus", "gres", "memory", "nodes")
+
+    def __init__(
+        self,
+        nodes: int,
+        cpus: dict[int, int],
+        gres: dict[int, tuple[int, ...]] | None = None,
+        memory: dict[int, int] | None = None,
+    ) -> None:
+        self.nodes, self.cpus, self.gres, self.memory = nodes, cpus, gres or {}, memory or {}
+
+
+class SlurmJob:
+    """A job. Times are in seconds of the simulation, limits in minutes.
+
+    Attributes:
+        id: its name for others, which changes when it runs again.
+        number: its number: of two jobs that are equal otherwise, the smaller one comes first.
+        task: the number of its task in an array, and 0 else.
+        array: the array that it is a task of; None if there is none.
+        array_limit: how many tasks of the array may run at a time; 0: any number.
+        user, account, qos: as it was submitted.
+        partitions: those that it can run in.
+        limit: its time limit.
+        time_min: the least limit that it can do with; 0: `limit`.
+        min_nodes, max_nodes: how many nodes it needs.
+        tasks: its tasks, all nodes together; cpus_per_task: the CPUs of each.
+        tasks_per_node: the tasks that each node gets; 0: any number.
+        memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
+        gres: the generic resources on each node: name, type and number.
+        gpus: GPUs of all nodes together; 0: it does not ask for them in this way.
+        allowed: the nodes that its constraint and its lists allow.
+        required: the nodes that it must have.
+        is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
+        reservation: the name of its reservation; "" if none.
+        nice: subtracted from its priority.
+        requeues: whether it may run again.
+        priority: its priority in each partition; 0: it is held.
+        submitted, begin: when it came, and when it may start at the earliest.
+        eligible: since when it can start, infinity so far.
+        stage: how far it has come.
+        started, end: when it started, and when its limit ends; `planned` is when backfill will start it, 0 if unknown.
+        placement: its nodes, while it runs.
+        partition: the partition that it runs in.
+        restarts: how often it ran before.
+        extra: what the owner keeps with it.
+    """
+
+    __slots__ = (
+        *("account", "allowed", "array", "array_limit", "begin", "cpus_per_task", "eligible", "end", "extra", "gpus"),
+        *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
+        *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
+        *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
+        *(
+            "tasks_per_node",
+            "time_min",
+            "user",
+            "gives_way",
+            "is_held",
+            "is_over",
+            "killed",
+            "planned_nodes",
+            "preempts_since",
+            "runs_again",
+            "waits_for_room",
+        ),
+    )
+
+    def __init__(self, id: str, number: int, submitted: float, partitions: tuple[Partition, ...], limit: float) -> None:
+        self.id, self.number, self.task = id, number, 0
+        self.array: str | None = None
+        self.array_limit = 0
+        self.user: str = ""
+        self.account: str = ""
+        self.qos: str = ""
+        self.partitions = partitions
+        self.limit = limit
+        self.time_min = 0.0
+        self.min_nodes = self.tasks = self.cpus_per_task = 1
+        self.max_nodes = math.inf
+        self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.nice = self.restarts = 0
+        self.gres: tuple[tuple[str, str, int], ...] = ()
+        self.allowed = -1
+        self.required = 0
+        self.is_exclusive = self.is_contiguous = self.is_held = False
+        self.reservation = ""
+        self.requeues = True
+        self.priority: dict[str, int] = {}
+        self.submitted = self.begin = submitted
+        self.eligible = math.inf
+        self.stage = Stage.PENDING
+        self.started = self.end = self.planned = self.killed = 0.0
+        self.planned_nodes = 0
+        self.placement: Placement | None = None
+        self.partition: Partition | None = None
+        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
+        self.preempts_since = -math.inf
+        self.extra: Any = None
+
+    @property
+    def cpus(self) -> int:
+        """The CPUs that it needs at least, all nodes together."""
+        return max(self.tasks * self.cpus_per_task, self.min_nodes)
+
+    def is_on(self, nodes: int) -> bool:
+        """Whether it has one of these nodes."""
+        return self.placement is not None and bool(self.placement.nodes & nodes)
+
+    @property
+    def allocated_cpus(self) -> int:
+        """The CPUs that it has, all nodes together."""
+        assert self.placement is not None
+        return sum(self.placement.cpus.values())
+
+    @property
+    def allocated_memory(self) -> int:
+        """The MiB that it has, all nodes together."""
+        assert self.placement is not None
+        return sum(self.placement.memory.values())

@@ -1,0 +1,129 @@
+"""The first loop: jobs in order, and each partition only up to its first job that lacks nodes."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from batprotocol.policies.slurm.jobs import SlurmJob, Stage
+from batprotocol.policies.slurm.queue import Queue
+from batprotocol.policies.slurm.values import Partition
+from batprotocol.slurm.configuration import Scheduler
+
+__all__ = ["Outcome", "Starter", "run_main"]
+
+
+class Outcome:
+    """The outcomes of the attempt to start a job."""
+
+    STARTED = "started"
+    BUSY = "busy"
+    """It lacks nodes, so the jobs behind it wait, too."""
+    SKIPPED = "skipped"
+    """It waits for something else; the jobs behind it do not wait for it."""
+
+
+class Starter(Protocol):
+    """The side of the controller that the loop uses."""
+
+    available: int
+    """The nodes that are neither down nor drained."""
+
+    def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
+        """Start a job if that is possible now; returns an `Outcome`."""
+
+    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
+        """Whether limits allow a job to start."""
+
+
+def run_main(
+    queue: Queue, starter: Starter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
+) -> tuple[int, bool]:
+    """Run the loop once.
+
+    Args:
+        queue: the queue.
+        starter: what it may do.
+        loops: its parameters.
+        is_full: whether it tries the whole queue.
+        is_quick: whether it ends as soon as no more job can start.
+
+    Returns:
+        How many jobs have started, and whether it has looked at a job at all.
+    """
+    return _Run(starter, loops).run(queue, is_full, is_quick)
+
+
+class _Run:
+    """One run of the loop."""
+
+    def __init__(self, starter: Starter, loops: Scheduler) -> None:
+        self.starter, self.loops = starter, loops
+        self.nodes = starter.available
+        self.failed: set[str] = set()
+        self.failed_reservations: set[str] = set()
+        self.started = 0
+        self.has_tried = False
+
+    def run(self, queue: Queue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
+        loops = self.loops
+        rejected: tuple[str | None, str, str] | None = None
+        depth, in_partition = 0, dict[str, int]()
+        for _, job, partition in queue.snapshot():
+            if job.stage is not Stage.PENDING or job.waits_for_room:
+                continue
+            array = (job.array, partition.name, job.reservation)
+            if job.array is not None and array == rejected:
+                continue
+            if loops.partition_job_depth:
+                count = in_partition[partition.name] = in_partition.get(partition.name, 0) + 1
+                if count > loops.partition_job_depth:
+                    continue
+            if not is_full and depth > loops.default_queue_depth:
+                break
+            depth += 1
+            if loops.sched_max_job_start and self.started >= loops.sched_max_job_start:
+                break
+            if is_quick and not self.nodes and not job.reservation:
+                break
+            rejected = array if job.array is not None else rejected
+            if self._try(job, partition) and rejected == array:
+                rejected = None
+        return self.started, self.has_tried
+
+    def _try(self, job: SlurmJob, partition: Partition) -> bool:
+        starter = self.starter
+        if job.array is not None and not starter.may_start(job, partition):
+            return False
+        self.has_tried = True
+        if job.reservation:
+            if job.reservation in self.failed_reservations:
+                return False
+        elif partition.name in self.failed:
+            return False
+        if not starter.may_start(job, partition):
+            if self.loops.assoc_limit_stop:
+                self._fail(job, partition)
+            return False
+        if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
+            outcome = Outcome.BUSY
+        else:
+            outcome = starter.try_start(job, partition, self.nodes)
+        if outcome == Outcome.STARTED:
+            self.started += 1
+            return True
+        if job.required and job.required.bit_count() >= job.min_nodes:
+            self.nodes &= ~job.required
+        elif outcome == Outcome.BUSY:
+            self._fail(job, partition)
+        return False
+
+    def _fail(self, job: SlurmJob, partition: Partition) -> None:
+        """No more jobs of the partition start, nor others on its nodes."""
+        if job.reservation:
+            self.failed_reservations.add(job.reservation)
+            return
+        least = self.loops.bf_min_prio_reserve
+        if least and job.priority[partition.name] < least:
+            return
+        self.failed.add(partition.name)
+        self.nodes &= ~partition.nodes

@@ -1,0 +1,122 @@
+"""Reservations: nodes that are promised to some users for a time, and what that leaves to others."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import msgspec
+
+from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.values import FOREVER
+
+__all__ = ["Reservation", "Reservations", "Usable"]
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """A reservation.
+
+    Args:
+        name: its name.
+        nodes: the set of its nodes.
+        begin, end: its times, in seconds.
+        users, accounts: those whose jobs may use it.
+    """
+
+    name: str
+    nodes: int
+    begin: float
+    end: float
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+
+    def allows(self, job: SlurmJob) -> bool:
+        """Whether a job may run in it."""
+        of_user = not self.users or job.user in self.users
+        return bool(self.users or self.accounts) and of_user and (not self.accounts or job.account in self.accounts)
+
+
+class Usable(NamedTuple):
+    """The nodes that reservations leave to a job, and when.
+
+    Attributes:
+        start: when it can start at the earliest.
+        nodes: the nodes that it can have then.
+        is_less: whether a reservation keeps nodes from it.
+    """
+
+    start: int
+    nodes: int
+    is_less: bool
+
+
+class Reservations:
+    """The reservations that are known.
+
+    Args:
+        resolution: seconds to which backfill rounds the ends.
+        epoch: the seconds of the day at which the simulation began, as ends are rounded on the clock.
+    """
+
+    def __init__(self, resolution: int, epoch: int) -> None:
+        self._known: dict[str, Reservation] = {}
+        self._resolution, self._epoch = resolution, epoch
+
+    def add(self, reservation: Reservation) -> None:
+        """A reservation is made; one of the same name is replaced."""
+        self._known[reservation.name] = reservation
+
+    def remove(self, name: str) -> Reservation | None:
+        """A reservation is over or deleted."""
+        return self._known.pop(name, None)
+
+    def get(self, name: str) -> Reservation | None:
+        """The reservation of this name."""
+        return self._known.get(name)
+
+    def names(self) -> list[str]:
+        """The names of those that are known."""
+        return list(self._known)
+
+    def next_end(self) -> float:
+        """When the next one ends; infinity: there is none."""
+        return min((each.end for each in self._known.values()), default=math.inf)
+
+    def over(self, now: float) -> list[Reservation]:
+        """Those that have ended."""
+        return [each for each in self._known.values() if each.end <= now]
+
+    def usable(self, job: SlurmJob, when: int, minutes: float, *, moves: bool) -> Usable | None:
+        """The nodes that reservations leave to a job that would start at a time.
+
+        Args:
+            job: the job.
+            when: the time.
+            minutes: its limit.
+            moves: whether it may start later, when its reservation begins.
+
+        Returns:
+            None if it cannot start then.
+        """
+        if not self._known and not job.reservation:
+            return Usable(when, -1, False)
+        if job.reservation:
+            own = self._known.get(job.reservation)
+            if own is None or own.end <= when or (own.begin > when and not moves):
+                return None
+            return Usable(max(when, math.ceil(own.begin)), own.nodes, False)
+        end = when + 60 * min(minutes, FOREVER)
+        nodes, is_less = -1, False
+        for each in self._known.values():
+            if each.begin < end and each.end > when:
+                nodes &= ~each.nodes
+                is_less = True
+        return Usable(when, nodes, is_less)
+
+    def end_after(self, when: int) -> int:
+        """The first end of a reservation that is not before a time, rounded up; 0 if there is none."""
+        ends = [each.end for each in self._known.values() if each.end >= when]
+        if not ends:
+            return 0
+        size = self._resolution
+        return math.ceil((min(ends) + self._epoch) / size) * size - self._epoch

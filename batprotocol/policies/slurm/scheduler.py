@@ -1,0 +1,287 @@
+"""`SlurmScheduler`: Slurm's controller as a scheduler for Batsim."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any, NamedTuple
+
+import msgspec
+
+from batprotocol.edc import Scheduler
+from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
+from batprotocol.model import (
+    AllStaticExternalEventsHaveBeenInjectedEvent,
+    AllStaticJobsHaveBeenSubmittedEvent,
+    EDCRequestedSimulationFeatures,
+    ExternalEventOccurredEvent,
+    Host,
+    Job,
+    JobCompletedEvent,
+    JobSubmittedEvent,
+    OneShot,
+    SimulationBeginsEvent,
+    TimeUnit,
+)
+from batprotocol.model.hosts import frozen_hosts
+from batprotocol.outages import HostEvent, Window, read_host_event
+from batprotocol.outages.events import HostChange
+from batprotocol.policies.slurm.asking import job_of
+from batprotocol.policies.slurm.bits import bits_of, members
+from batprotocol.policies.slurm.clock import USUAL, Phases
+from batprotocol.policies.slurm.clusters import cluster_of
+from batprotocol.policies.slurm.commands import obey, read_command
+from batprotocol.policies.slurm.controller import Controller
+from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.ordering import ordering_of
+from batprotocol.policies.slurm.reservations import Reservation
+from batprotocol.policies.slurm.sides import Priorities
+from batprotocol.requests import read_request
+from batprotocol.requests.lives import life_id
+from batprotocol.slurm.accounting import Accounting
+from batprotocol.slurm.configuration import Configuration
+
+__all__ = ["SlurmScheduler", "Started"]
+
+logger = logging.getLogger("batprotocol.policies")
+
+_LATEST = 2.0**50
+
+
+class Started(NamedTuple):
+    """A start of a job.
+
+    Attributes:
+        job_id: the job, under the id by which it was submitted.
+        time: when it started, in seconds.
+        partition: the partition that it runs in.
+        nodes: the numbers of its nodes.
+        by: `main` or `backfill`, the loop that started it.
+    """
+
+    job_id: str
+    time: float
+    partition: str
+    nodes: tuple[int, ...]
+    by: str
+
+
+class _Life:
+    """A job of Batsim, and the id that it has now."""
+
+    __slots__ = ("count", "current", "job")
+
+    def __init__(self, job_id: str, job: Job) -> None:
+        self.current, self.job, self.count = job_id, job, 0
+
+
+class SlurmScheduler(Scheduler):
+    """Slurm's scheduler: what its slurm.conf says, a Slurm does with these jobs.
+
+    Args:
+        configuration: the slurm.conf.
+        accounting: users, accounts and qualities of service, as sacctmgr prints them.
+        phases: what is left to chance in a real Slurm: when its loops run.
+        is_quick: whether it takes short cuts, which change no decision.
+
+    >>> from batprotocol.slurm.configuration import configuration_of
+    >>> from batprotocol.simulator import EXAMPLE_WORKLOAD, Platform, simulate
+    >>> conf = configuration_of("NodeName=n[0-31]\\nPartitionName=p Nodes=ALL Default=YES")
+    >>> simulate(Platform.homogeneous(32), EXAMPLE_WORKLOAD, SlurmScheduler(conf)).is_complete
+    True
+    """
+
+    version = "1.0"
+    features = EDCRequestedSimulationFeatures(dynamic_registration=True, profile_reuse=True)
+    shares_hosts = True
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        phases: Phases = USUAL,
+        *,
+        accounting: Accounting | None = None,
+        is_quick: bool = True,
+    ) -> None:
+        self.configuration, self.accounting = configuration, accounting or Accounting()
+        self.phases, self._is_quick = phases, is_quick
+        self.starts: list[Started] = []
+        """The starts of jobs, in order."""
+        self._controller: Controller | None = None
+
+    @property
+    def controller(self) -> Controller:
+        """The controller, once the simulation has begun."""
+        if self._controller is None:
+            raise SchedulerError("the simulation has not begun: there is no controller yet")
+        return self._controller
+
+    # Batsim's events
+
+    def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+        self._hosts, names = _hosts_of([node.name for node in self.configuration.nodes], event.computation_hosts)
+        nodes = tuple(node for node in self.configuration.nodes if node.name in names)
+        configuration = msgspec.structs.replace(self.configuration, nodes=nodes)
+        cluster = cluster_of(configuration)
+        self._nodes = {host: node for node, host in enumerate(self._hosts)}
+        self._controller = Controller(
+            cluster, self._priorities(configuration), self, self.phases, is_quick=self._is_quick
+        )
+        self._lives: dict[str, _Life] = {}
+        self._firsts: dict[str, SlurmJob] = {}
+        self._number = self._calls = 0
+        self._call = math.inf
+        self._all_submitted = not event.workloads
+        self._all_injected = not event.external_event_lists
+        self._is_finished = False
+        self._arrivals: list[JobSubmittedEvent] = []
+
+    def _priorities(self, configuration: Configuration) -> Priorities:
+        return ordering_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
+
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        self._arrivals.append(event)
+
+    def on_all_static_jobs_have_been_submitted(self, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
+        self._all_submitted = True
+
+    def on_all_static_external_events_have_been_injected(
+        self, event: AllStaticExternalEventsHaveBeenInjectedEvent
+    ) -> None:
+        self._all_injected = True
+
+    def on_job_completed(self, event: JobCompletedEvent) -> None:
+        job = self._firsts.pop(event.job_id, None)
+        if job is not None:
+            self.controller.ended(job, event.state, self.now)
+
+    def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
+        self._submit()
+        data = event.external_event.data
+        try:
+            found = read_host_event(data)
+            command = read_command(data) if found is None else None
+        except InputError as error:
+            logger.warning("the external event %s has no effect: %s", shown(event.id), error)
+            return
+        if isinstance(found, HostEvent):
+            self._change(found)
+        elif isinstance(found, Window):
+            nodes = self._nodes_of(found.hosts)
+            users = tuple(map(str, found.users))
+            self.controller.reserve(
+                Reservation(found.name or event.id, nodes, found.begin, found.end, users, found.accounts), self.now
+            )
+        elif command is not None:
+            obey(self.controller, command, self.now)
+
+    def _change(self, event: HostEvent) -> None:
+        nodes, controller = self._nodes_of(event.hosts), self.controller
+        changes = {
+            HostChange.DOWN: controller.fail,
+            HostChange.DRAIN: controller.drain,
+            HostChange.UP: controller.resume,
+        }
+        changes[event.state](nodes, self.now)
+
+    def _nodes_of(self, hosts: Any) -> int:
+        return bits_of(self._nodes[host] for host in hosts if host in self._nodes)
+
+    def decide(self) -> None:
+        self._submit()
+        controller = self.controller
+        if self._call <= self.now + 1e-9:
+            self._call = math.inf
+        if self._all_submitted and not self._is_finished:
+            controller.no_more()
+        controller.advance(self.now)
+        time = controller.next_time()
+        if not self._is_finished and self._all_submitted and not controller.jobs:
+            self._is_finished = True
+            self.reply.add_finish_registration()
+        if self._all_submitted and self._all_injected and controller.jobs and controller.is_stuck():
+            for job in list(controller.jobs.values()):
+                controller.cancel(job, self.now)
+            self._is_finished = True
+            self.reply.add_finish_registration()
+        elif controller.jobs and time < min(self._call, _LATEST):
+            self._call = time
+            self._calls += 1
+            self.reply.add_call_me_later(f"slurm-{self._calls}", OneShot(math.ceil(time * 1000), TimeUnit.Millisecond))
+
+    def _submit(self) -> None:
+        arrivals = self._arrivals
+        if len(arrivals) > 1:
+            arrivals.sort(key=lambda event: (event.submission_time, _natural(event.job_id)))
+        for event in arrivals:
+            self._number += 1
+            try:
+                request = read_request(event.job.extra_data)
+                job = job_of(
+                    *(self.controller.cluster, event.job_id, event.job, request, self._number),
+                    *(event.submission_time, event.job.extra_data),
+                )
+            except InputError as error:
+                self._reject(event.job_id, str(error))
+                continue
+            self._lives[job.id] = _Life(event.job_id, event.job)
+            self.controller.submit(job, request, self.now)
+        arrivals.clear()
+
+    # The controller's actions
+
+    def execute(self, job: SlurmJob) -> bool:
+        """Execute a job on its placement; returns whether that is possible."""
+        life = self._lives[job.id]
+        assert job.placement is not None
+        assert job.partition is not None
+        nodes = members(job.placement.nodes)
+        try:
+            self.reply.add_execute_job(life.current, frozen_hosts(self._hosts[node] for node in nodes))
+        except RuleViolation as violation:  # Batsim would abort
+            self._reject(life.current, str(violation))
+            return False
+        self._firsts[life.current] = job
+        by = "backfill" if self.controller.is_backfilling else "main"
+        self.starts.append(Started(job.id, self.controller.time, job.partition.name, tuple(nodes), by))
+        return True
+
+    def kill(self, jobs: list[SlurmJob]) -> None:
+        """Kill jobs."""
+        self.reply.add_kill_jobs([self._lives[job.id].current for job in jobs])
+
+    def again(self, job: SlurmJob) -> None:
+        """Register a job once more, under another id."""
+        life = self._lives[job.id]
+        life.count += 1
+        life.current = life_id(job.id, life.count)
+        self.reply.add_register_job(life.current, life.job)
+
+    def reject(self, job: SlurmJob, why: str) -> None:
+        """A job never runs."""
+        self._reject(self._lives[job.id].current, why)
+
+    def _reject(self, job_id: str, why: str) -> None:
+        logger.warning("%s is rejected: %s", shown(job_id), why)
+        self.reply.add_reject_job(job_id)
+
+
+def _hosts_of(names: list[str], hosts: tuple[Host, ...]) -> tuple[list[int], frozenset[str]]:
+    """The hosts of the nodes of these names, and the names of the nodes that have one: by name, or else by number."""
+    by_name = {host.name: host.id for host in hosts}
+    known = [name for name in names if name in by_name]
+    if known:
+        found, used = [by_name[name] for name in known], known
+    else:
+        found, used = [host.id for host in hosts][: len(names)], names[: len(hosts)]
+    if len(used) < len(names) or len(found) < len(hosts):
+        logger.warning(
+            "slurm.conf has %d nodes, and the platform %d hosts: %d are used; give hosts the names of nodes",
+            *(len(names), len(hosts), len(used)),
+        )
+    return found, frozenset(used)
+
+
+def _natural(text: str) -> tuple[int, str]:
+    """A key by which 9 comes before 10."""
+    return len(text), text

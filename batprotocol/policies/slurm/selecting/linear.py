@@ -1,0 +1,199 @@
+"""select/linear: jobs have whole nodes, of the smallest run of consecutive ones that is large enough.
+
+This module must not know the order of jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+
+from batprotocol.policies.slurm.bits import best_fit, members, runs
+from batprotocol.policies.slurm.jobs import Placement, SlurmJob
+from batprotocol.policies.slurm.selecting.base import Chance
+from batprotocol.policies.slurm.values import Cluster, Partition
+
+__all__ = ["Linear"]
+
+
+class Linear:
+    """Whole nodes.
+
+    Args:
+        cluster: the cluster.
+        is_quick: whether the earliest start is searched by halves, and not from end to end. Both find the same.
+    """
+
+    def __init__(self, cluster: Cluster, *, is_quick: bool = True) -> None:
+        self._cpus = [node.cpus for node in cluster.nodes]
+        self._is_even = len(set(self._cpus)) <= 1
+        self._is_quick = is_quick
+        self._weights = weight_groups(cluster)
+        self._busy = 0
+        self._ends: list[tuple[float, int, int]] = []
+        self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
+
+    @property
+    def used(self) -> int:
+        """The nodes that have jobs."""
+        return self._busy
+
+    @property
+    def open(self) -> int:
+        """The nodes that have something left for jobs."""
+        return ~self._busy
+
+    def take(self, job: SlurmJob) -> None:
+        """A job starts on its placement."""
+        assert job.placement is not None
+        self._busy |= job.placement.nodes
+        insort(self._ends, (job.end, job.number, job.placement.nodes))
+        self._freed = None
+
+    def give_back(self, job: SlurmJob) -> None:
+        """A job has left its nodes."""
+        assert job.placement is not None
+        self._busy &= ~job.placement.nodes
+        del self._ends[bisect_left(self._ends, (job.end, job.number, job.placement.nodes))]
+        self._freed = None
+
+    def now(
+        self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
+    ) -> Placement | None:
+        """The share that a job gets of these nodes now: those of the least weight that are enough."""
+        nodes &= ~self._busy | _held_by(without)
+        count = max(job.min_nodes, partition.min_nodes)
+        if nodes.bit_count() < count or job.required & ~nodes:
+            return None
+        pool = 0
+        for group in self._weights:
+            pool |= nodes & group
+            if pool.bit_count() >= count:
+                found = self._choose(job, pool, count, partition)
+                if found is not None:
+                    return Placement(found, {node: self._cpus[node] for node in members(found)})
+        return None
+
+    def earliest(
+        self,
+        job: SlurmJob,
+        partition: Partition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
+    ) -> Chance | None:
+        """When and where a job can start, if running jobs end at their limits; None: never."""
+        count = max(job.min_nodes, partition.min_nodes)
+        free = ~self._busy | _held_by(without)
+        if (nodes & free).bit_count() >= count:
+            found = self._choose(job, nodes & free, count, partition)
+            if found is not None:
+                return Chance(now, Placement(found, {}))
+        freed = self._all_freed()
+        first = self._first(nodes, free, count) if self._is_quick else 0
+        if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
+            return Chance(math.floor(self._ends[first][0]), Placement(0, {}))  # nobody asks for the nodes
+        for place in range(first, len(freed)):
+            room = nodes & (free | freed[place])
+            if room.bit_count() < count:
+                continue
+            found = self._choose(job, room, count, partition)
+            if found is not None:
+                end = self._ends[place][0]
+                return Chance(now + 1 if end <= now else math.floor(end), Placement(found, {}))
+        return None
+
+    def first_end(self) -> float:
+        """When the limit of a running job ends first; infinity: none runs."""
+        return self._ends[0][0] if self._ends else math.inf
+
+    def _all_freed(self) -> list[int]:
+        if self._freed is None:
+            self._freed, bits = [], 0
+            for _, _, nodes in self._ends:
+                bits |= nodes
+                self._freed.append(bits)
+        return self._freed
+
+    def _first(self, nodes: int, free: int, count: int) -> int:
+        """The first end after which so many of the nodes are free."""
+        freed = self._all_freed()
+        low, high = 0, len(freed)
+        while low < high:
+            middle = (low + high) // 2
+            if (nodes & (free | freed[middle])).bit_count() >= count:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _choose(self, job: SlurmJob, nodes: int, count: int, partition: Partition) -> int | None:
+        most = min(job.max_nodes, partition.max_nodes)
+        if job.required:
+            return self._with_required(job, nodes, count)
+        if job.is_contiguous:
+            return self._contiguous(nodes, count)
+        if self._is_even and (not self._cpus or self._cpus[0] * count >= job.cpus):
+            return best_fit(nodes, count)
+        return self._by_cpus(nodes, count, job.cpus, most)
+
+    def _with_required(self, job: SlurmJob, nodes: int, count: int) -> int | None:
+        if job.required & ~nodes:
+            return None
+        missing = count - job.required.bit_count()
+        if missing <= 0:
+            return job.required
+        found = best_fit(nodes & ~job.required, missing)
+        return None if found is None else found | job.required
+
+    def _contiguous(self, nodes: int, count: int) -> int | None:
+        enough = [(length, first) for first, length in runs(nodes) if length >= count]
+        return ((1 << count) - 1) << min(enough)[1] if enough else None
+
+    def _by_cpus(self, nodes: int, count: int, cpus: int, most: float) -> int | None:
+        """The runs by their CPUs, as nodes differ."""
+        left = []
+        for first, length in runs(nodes):
+            left.append((first, length, sum(self._cpus[first : first + length])))
+        chosen = 0
+        while left:
+            best, is_enough = None, False
+            for block in left:
+                enough = block[2] >= cpus and block[1] >= count
+                if (
+                    best is None
+                    or (enough and not is_enough)
+                    or (enough and block[2] < best[2])
+                    or (not enough and block[2] > best[2])
+                ):
+                    best, is_enough = block, enough
+            assert best is not None
+            left.remove(best)
+            for node in range(best[0], best[0] + best[1]):
+                if most <= 0 or (count <= 0 and cpus <= 0):
+                    break
+                chosen |= 1 << node
+                count -= 1
+                most -= 1
+                cpus -= self._cpus[node]
+            if count <= 0 and cpus <= 0:
+                return chosen
+        return None
+
+
+def weight_groups(cluster: Cluster) -> list[int]:
+    """The sets of nodes of the same weight, the least weight first."""
+    groups: dict[int, int] = {}
+    for number, node in enumerate(cluster.nodes):
+        groups[node.weight] = groups.get(node.weight, 0) | 1 << number
+    return [groups[weight] for weight in sorted(groups)]
+
+
+def _held_by(jobs: Iterable[SlurmJob]) -> int:
+    bits = 0
+    for job in jobs:
+        if job.placement is not None:
+            bits |= job.placement.nodes
+    return bits

@@ -1,0 +1,322 @@
+"""The priorities of Slurm: rows of a real one, each flag and weight, and what holds for all jobs."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slurm_priorities import compared
+from slurm_recordings import recording, recordings
+from support import DATA
+
+from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor, Parts
+from batprotocol.slurm.accounting import Accounting, Association, Qos
+from batprotocol.slurm.configuration import configuration_of
+
+WITHOUT_ENGINE = True
+
+KEPT = json.loads(lzma.decompress((DATA / "policies" / "slurm_priorities.json.xz").read_bytes()))
+RECORDED = recordings("c_multifactor", "cf_fair")
+needs_runs = pytest.mark.skipif(not RECORDED, reason="needs the recorded runs of Slurm in ../shared/slurm")
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_rows_of_sprio_and_sshare_are_equal(name: str) -> None:
+    found = compared(KEPT[name])
+    assert found.wrong == []
+    assert found.sprio > 100
+    assert found.sshare > 300 or not KEPT[name]["dbd"]
+
+
+@needs_runs
+def test_all_rows_of_all_recordings_are_equal() -> None:
+    found = [compared(recording(path)) for path in RECORDED if recording(path)["seed"] in (0, 1, 4, 5)]
+    assert [row for each in found for row in each.wrong] == []
+    assert sum(each.sprio for each in found) >= 2848
+    assert sum(each.sshare for each in found) >= 1520
+    assert sum(each.first for each in found) >= 301
+
+
+def test_basic_numbers_are_those_of_a_recording() -> None:
+    """The priorities that a real Slurm gave to jobs with these values of nice, one of them held and released later."""
+    numbers = FirstComeNumbers()
+    given = [numbers.take(nice) for nice in (0, 0, 100, -100, 50)]
+    assert given == [4294901759, 4294901758, 4294901657, 4294901856, 4294901705]
+    assert [numbers.take(), numbers.take(), numbers.take()] == [4294901754, 4294901753, 4294901752]
+
+
+SITE = """
+PriorityType=priority/multifactor
+AccountingStorageType=accounting_storage/slurmdbd
+PriorityMaxAge=0-0:10:00
+PriorityCalcPeriod=1
+NodeName=n[0-7] CPUs=4 RealMemory=1000 Gres=gpu:a:2
+PartitionName=p Nodes=ALL MaxTime=2:00:00 PriorityJobFactor=10
+PartitionName=q Nodes=n[0-3] PriorityJobFactor=40
+"""
+ACCOUNTS = Accounting(
+    associations=(
+        Association(account="root"),
+        Association(account="a", parent="root", priority=30),
+        Association(account="a", user="u", priority=20, default_qos="low"),
+        Association(account="a", user="v", priority=5),
+    ),
+    qos={name: Qos(name=name, priority=priority) for name, priority in (("low", 10), ("high", 100))},
+    default_accounts={"u": "a", "v": "a"},
+)
+
+
+def priorities_of(*lines: str) -> Multifactor:
+    """Priorities on a site with these parameters."""
+    return Multifactor(configuration_of("\n".join([SITE, *lines])), ACCOUNTS, since=-60.0)
+
+
+def job(number: int = 1, **facts: Any) -> JobFacts:
+    return JobFacts(**{"number": number, "user": "u", "partitions": ("p",), "nodes": 2, "cpus": 8, **facts})
+
+
+@pytest.mark.parametrize(
+    ("lines", "facts", "parts"),
+    [
+        (["PriorityWeightJobSize=1000"], {}, {"size": 250.0}),
+        (["PriorityWeightJobSize=1000"], {"cpus": 0}, {"size": 250.0}),
+        (["PriorityWeightJobSize=1000"], {"nodes": 1}, {"size": 187.5}),
+        (["PriorityWeightJobSize=1000", "PriorityFavorSmall=YES"], {}, {"size": 750.0}),
+        (["PriorityWeightJobSize=1000", "PriorityFlags=SMALL_RELATIVE_TO_TIME"], {"minutes": 5.0}, {"size": 50.0}),
+        (
+            ["PriorityWeightJobSize=1200", "PriorityFlags=SMALL_RELATIVE_TO_TIME"],
+            {"nodes": 8, "cpus": 1},
+            {"size": 10.0},  # the limit of its partition
+        ),
+        (["PriorityWeightPartition=1000"], {}, {"partition": 250.0}),
+        (["PriorityWeightPartition=1000"], {"partitions": ("q",)}, {"partition": 1000.0}),
+        (["PriorityWeightPartition=3", "PriorityFlags=NO_NORMAL_PART"], {}, {"partition": 30.0}),
+        (["PriorityWeightQOS=1000"], {}, {"qos": 100.0}),
+        (["PriorityWeightQOS=1000"], {"qos": "high"}, {"qos": 1000.0}),
+        (["PriorityWeightQOS=1000"], {"user": "v"}, {}),  # its quality of service is `normal`
+        (["PriorityWeightQOS=3", "PriorityFlags=NO_NORMAL_QOS"], {"qos": "high"}, {"qos": 300.0}),
+        (["PriorityWeightAssoc=300"], {}, {"assoc": 200.0}),
+        (["PriorityWeightAssoc=3", "PriorityFlags=NO_NORMAL_ASSOC"], {"user": "v"}, {"assoc": 15.0}),
+        (["PriorityWeightAssoc=300"], {"user": "nobody"}, {}),
+        (["PriorityWeightTRES=CPU=320,GRES/gpu=100"], {"tres": {"cpu": 8.0, "gres/gpu": 4.0}}, {"tres": 105.0}),
+        (["PriorityWeightTRES=Mem=800"], {"tres": {"mem": 500.0}, "partitions": ("q",)}, {"tres": 100.0}),
+        (["PriorityWeightTRES=cpu=2", "PriorityFlags=NO_NORMAL_TRES"], {"tres": {"cpu": 8.0}}, {"tres": 16.0}),
+        (
+            ["PriorityWeightQOS=2", "PriorityWeightPartition=2", "PriorityFlags=NO_NORMAL_ALL"],
+            {"qos": "high"},
+            {"qos": 200.0, "partition": 20.0},
+        ),
+        (["PriorityWeightFairshare=500"], {}, {"fairshare": 500.0}),
+        (["PriorityWeightFairshare=500", "PriorityFlags=NO_FAIR_TREE"], {}, {"fairshare": 500.0}),
+        (["PriorityWeightFairshare=500"], {"user": "nobody"}, {}),
+        ([], {"nice": -7}, {"nice": -7}),
+    ],
+)
+def test_each_part_of_a_priority(lines: list[str], facts: dict[str, Any], parts: dict[str, float]) -> None:
+    priorities = priorities_of(*lines)
+    priorities.renew(-60.0)
+    priorities.submitted(job(**facts), 0.0)
+    (found,) = priorities.parts(1).values()
+    assert {name: pytest.approx(getattr(found, name)) for name in Parts.__struct_fields__} == {
+        name: parts.get(name, 0.0) for name in Parts.__struct_fields__
+    }
+    assert list(priorities.priorities(1).values()) == [max(int(sum(parts.values()) - 2 * parts.get("nice", 0)), 1)]
+
+
+def test_the_age_grows_at_calculations_only() -> None:
+    priorities = priorities_of("PriorityWeightAge=600")
+    priorities.submitted(job(), 3.2)
+    priorities.submitted(job(2), 3.2)
+    priorities.eligible(1, 10.9)
+    assert priorities.next_time() == -60.0
+    priorities.renew(-60.0)
+    assert priorities.priorities(1) == {"p": 1}
+    assert priorities.renew(60.4) == [1]  # 50 seconds: the times are whole seconds
+    assert priorities.next_time() == 120.0
+    assert priorities.priorities(1) == {"p": 50}
+    priorities.renew(2000.0)
+    assert (priorities.priorities(1), priorities.priorities(2)) == ({"p": 600}, {"p": 1})
+
+
+def test_jobs_age_always_if_they_shall() -> None:
+    priorities = priorities_of("PriorityWeightAge=600", "PriorityFlags=ACCRUE_ALWAYS")
+    priorities.submitted(job(submitted=0.0), 0.0)
+    for now in (-60.0, 100.0):
+        priorities.renew(now)
+    assert priorities.priorities(1) == {"p": 100}
+
+
+def test_without_a_database_there_are_no_calculations() -> None:
+    conf = (
+        SITE.replace("AccountingStorageType", "ClusterName=x\n#") + "PriorityWeightAge=600\nPriorityWeightFairshare=9"
+    )
+    priorities = Multifactor(configuration_of(conf), ACCOUNTS)
+    assert priorities.submitted(job(), 0.0) == {"p": 1}
+    assert priorities.next_time() == math.inf
+
+
+def test_a_job_has_a_priority_in_each_of_its_partitions() -> None:
+    priorities = priorities_of("PriorityWeightPartition=1000")
+    assert priorities.submitted(job(partitions=("p", "q")), 0.0) == {"p": 250, "q": 1000}
+
+
+def test_jobs_that_are_held_have_priority_0_until_they_are_released() -> None:
+    priorities = priorities_of("PriorityWeightAge=600", "PriorityWeightPartition=1000")
+    assert priorities.submitted(job(fixed=0), 0.0) == {"p": 0}
+    priorities.submitted(job(2), 0.0)
+    priorities.submitted(job(3, fixed=77), 0.0)
+    priorities.held(2)
+    for now in (-60.0, 100.0):
+        priorities.renew(now)
+    assert [priorities.priorities(number)["p"] for number in (1, 2, 3)] == [0, 0, 77]
+    assert priorities.released(2, 100.0) == {"p": 250}
+
+
+@pytest.mark.parametrize("flags", ["NO_FAIR_TREE", "NO_FAIR_TREE,INCR_ONLY"])
+def test_a_priority_can_be_kept_from_falling(flags: str) -> None:
+    priorities = priorities_of("PriorityWeightFairshare=500", f"PriorityFlags={flags}")
+    priorities.renew(0.0)
+    for number in (1, 2):
+        priorities.submitted(job(number), 0.0)
+    priorities.started(2, 0.0, "p", {"cpu": 4.0})
+    for now in (60.0, 120.0):
+        priorities.renew(now)
+    (parts,) = priorities.parts(1).values()
+    assert parts.total < 500
+    assert priorities.priorities(1) == {"p": 500 if "INCR_ONLY" in flags else parts.total}
+
+
+def test_running_jobs_have_new_priorities_if_they_shall() -> None:
+    for flags, changed in (("NO_FAIR_TREE", [1]), ("NO_FAIR_TREE,CALCULATE_RUNNING", [1, 2])):
+        priorities = priorities_of("PriorityWeightAge=600", f"PriorityFlags={flags}")
+        for number in (1, 2):
+            priorities.submitted(job(number), 0.0)
+            priorities.eligible(number, 0.0)
+        priorities.started(2, 5.0, "p", {"cpu": 4.0})
+        priorities.renew(0.0)
+        assert priorities.renew(60.0) == changed
+
+
+@pytest.mark.parametrize(
+    ("lines", "qos", "rate"),
+    [
+        ([], "high", 4.0),
+        (["PartitionName=r TRESBillingWeights=cpu=1,gres/gpu=10,license/x=3"], "high", 30.0),
+        (["PartitionName=r TRESBillingWeights=cpu=1,gres/gpu=10,license/x=3", "PriorityFlags=MAX_TRES"], "high", 26.0),
+        (["PartitionName=r TRESBillingWeights=mem=0.5G"], "high", 1.0),
+        ([], "half", 2.0),
+    ],
+)
+def test_usage_is_charged_by_weights(lines: list[str], qos: str, rate: float) -> None:
+    accounts = Accounting(
+        associations=ACCOUNTS.associations, qos={**ACCOUNTS.qos, "half": Qos(name="half", usage_factor=0.5)}
+    )
+    text = "\n".join([SITE, "PriorityDecayHalfLife=0", *lines])
+    priorities = Multifactor(configuration_of(text), accounts)
+    priorities.submitted(job(account="a", partitions=("r",), qos=qos), 0.0)
+    priorities.renew(0.0)
+    priorities.started(1, 10.0, "r", {"cpu": 4.0, "mem": 2048.0, "gres/gpu": 2.0, "license/x": 2.0})
+    for now in (60.0, 120.0):
+        priorities.renew(now)
+    priorities.ended(1, 130.0)
+    assert priorities.shares.root.usage == pytest.approx(120 * rate)
+
+
+def test_usage_decays_and_is_reset() -> None:
+    charged = {}
+    for lines in ("PriorityDecayHalfLife=5", "PriorityDecayHalfLife=0\nPriorityUsageResetPeriod=DAILY"):
+        priorities = priorities_of(lines)
+        priorities.submitted(job(), 0.0)
+        priorities.renew(0.0)
+        priorities.started(1, 0.0, "p", {"cpu": 1.0})
+        priorities.renew(60.0)
+        priorities.ended(1, 60.0)
+        charged[lines[-5:]] = [priorities.shares.root.usage]
+        for now in (360.0, 86400.0, 86460.0):
+            priorities.renew(now)
+            charged[lines[-5:]].append(priorities.shares.root.usage)
+    decaying, reset = charged.values()
+    assert decaying[:2] == pytest.approx([60 * 2**-0.2, 30 * 2**-0.2], rel=1e-3)  # Slurm's 0.693 is not ln 2
+    assert decaying[3] < 1e-9
+    assert reset == [60.0, 60.0, 0.0, 0.0]
+
+
+FACTS = st.builds(
+    job,
+    number=st.just(1),
+    user=st.sampled_from(["u", "v", "nobody"]),
+    nodes=st.integers(1, 8),
+    cpus=st.integers(0, 32),
+    minutes=st.none() | st.integers(1, 10**6).map(float),
+    nice=st.integers(-(2**31), 2**31),
+    qos=st.sampled_from(["", "low", "high", "other"]),
+    tres=st.dictionaries(st.sampled_from(["cpu", "mem", "gres/gpu"]), st.integers(0, 10**6).map(float)),
+)
+ALL = "\n".join(f"PriorityWeight{name}=1000" for name in ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS"))
+
+
+@given(FACTS, st.booleans(), st.lists(st.integers(0, 2000), min_size=2, max_size=2).map(sorted))
+def test_a_priority_is_the_sum_of_its_parts_and_grows_with_the_age(
+    facts: JobFacts, is_tree: bool, ages: list[int]
+) -> None:
+    priorities = priorities_of(ALL, "PriorityWeightTRES=cpu=10,mem=10", "" if is_tree else "PriorityFlags=NO_FAIR_TREE")
+    priorities.renew(-60.0)
+    priorities.submitted(facts, 0.0)
+    priorities.eligible(1, 0.0)
+    seen = []
+    for now in ages:
+        priorities.renew(float(now))
+        (parts,) = priorities.parts(1).values()
+        names = ("age", "assoc", "fairshare", "size", "partition", "qos")
+        assert all(0 <= getattr(parts, name) <= 1000 for name in names)
+        total = sum(getattr(parts, name) for name in (*names, "tres")) - facts.nice
+        (priority,) = priorities.priorities(1).values()
+        assert isinstance(priority, int)
+        assert abs(priority - min(max(total, 1), 2**32 - 1)) <= 1 + 1e-6
+        seen.append(priority)
+    assert seen[0] <= seen[1]
+
+
+@given(st.permutations(range(4)))
+def test_the_order_of_jobs_does_not_count_for_fair_tree(order: list[int]) -> None:
+    """All usage of a calculation counts before a job gets its priority, so it does not matter who comes first."""
+    users = ["u", "v", "u", "v"]
+    seen = []
+    for numbers in (range(4), order):
+        priorities = priorities_of("PriorityWeightFairshare=1000", "PriorityWeightAge=10")
+        priorities.renew(0.0)
+        for number in numbers:
+            priorities.submitted(job(number, user=users[number]), 0.0)
+        priorities.started(3, 0.0, "p", {"cpu": 4.0})
+        for now in (60.0, 120.0):
+            priorities.renew(now)
+        seen.append([priorities.priorities(number) for number in range(3)])
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("flags", ["FAIR_TREE", "NO_FAIR_TREE"])
+def test_calculations_are_made_up_for(flags: str) -> None:
+    """Whether calculations are made in time or later, before the next event: usage and priorities are the same."""
+    seen = []
+    for is_in_time in (True, False):
+        lines = "PriorityWeightFairshare=1000", "PriorityDecayHalfLife=1:00", f"PriorityFlags={flags}"
+        priorities = priorities_of("PriorityWeightAge=10", *lines)
+        for now, number in ((0.0, 1), (700.0, 1), (4000.0, 2), (9000.0, 2)):
+            for step in range(0, int(now) + 1, 60) if is_in_time else ():
+                priorities.advance(float(step))
+            priorities.advance(now)
+            if number in priorities:
+                priorities.ended(number, now)
+            else:
+                priorities.submitted(job(number, user="uv"[number % 2]), now)
+                priorities.started(number, now, "p", {"cpu": 4.0})
+        first = priorities.submitted(job(3), 9000.0)
+        seen.append((priorities.shares.root.usage, first))
+    assert seen[0][0] == pytest.approx(seen[1][0])
+    assert seen[0][0] > 0
+    assert seen[0][1] == seen[1][1]

@@ -1,0 +1,161 @@
+"""The parts of Slurm's scheduler, each against a simpler way to the same."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from commands import run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batprotocol.policies import PolicyNameError, by_name
+from batprotocol.policies.names import scheduler_named
+from batprotocol.policies.slurm import Phases
+from batprotocol.policies.slurm.bits import best_fit, bits_of, lowest, members, runs
+from batprotocol.policies.slurm.clock import Clock
+from batprotocol.policies.slurm.clusters import cluster_of
+from batprotocol.policies.slurm.commands import read_command
+from batprotocol.policies.slurm.jobs import Placement, SlurmJob
+from batprotocol.policies.slurm.naming import slurm_files, with_slurm_files
+from batprotocol.policies.slurm.selecting import Linear
+from batprotocol.policies.slurm.space import Space
+from batprotocol.slurm.configuration import Scheduler, configuration_of
+from batprotocol.testing import conformance
+
+WITHOUT_ENGINE = True
+
+SETS = st.sets(st.integers(0, 30)).map(bits_of)
+
+
+@settings(max_examples=60)
+@given(SETS, st.integers(1, 12))
+def test_best_fit_is_the_smallest_run_that_is_enough(bits: int, count: int) -> None:
+    found = best_fit(bits, count)
+    blocks = [list(range(first, first + length)) for first, length in runs(bits)]
+    assert [node for block in blocks for node in block] == members(bits)
+    if len(members(bits)) < count:
+        assert found is None
+        return
+    assert found is not None
+    assert found & ~bits == 0
+    assert len(members(found)) == count
+    enough = [block for block in blocks if len(block) >= count]
+    if enough:
+        assert members(found) == min(enough, key=len)[:count]
+    else:
+        largest = max(blocks, key=len)
+        assert set(largest) <= set(members(found))
+
+
+@given(SETS, st.integers(0, 5))
+def test_the_lowest_nodes(bits: int, count: int) -> None:
+    if len(members(bits)) >= count:
+        assert members(lowest(bits, count)) == members(bits)[:count]
+
+
+RESERVATIONS = st.lists(st.tuples(st.integers(0, 90), st.integers(0, 60), SETS), max_size=8)
+
+
+@settings(max_examples=60)
+@given(RESERVATIONS, st.integers(0, 99), st.integers(1, 60), SETS)
+def test_space_is_what_each_second_says(reserved: list[tuple[int, int, int]], at: int, length: int, nodes: int) -> None:
+    """The oracle has the nodes of each second."""
+    everything = (1 << 31) - 1
+    space, seconds = Space(0, 100, everything, 5), [everything] * 100
+    for begin, duration, taken in reserved:
+        space.reserve(begin, begin + duration, taken)
+        for second in range(begin, min(max(begin + duration, begin + 5), 100)):
+            seconds[second] &= ~taken
+    usable, later = space.usable(at, at + length, nodes)
+    expected = nodes
+    for second in range(at, min(at + length + 1, 100)):
+        expected &= seconds[second]
+    assert usable == expected
+    assert later == 0 or at < later < 100
+    taken_then = [second for second in range(at, min(at + length, 100)) if nodes & ~seconds[second]]
+    assert space.overlaps(at, at + length, nodes) == bool(taken_then)
+
+
+CLUSTER = cluster_of(configuration_of("NodeName=n[0-11] CPUs=1\nPartitionName=p Nodes=ALL"))
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 500)), max_size=8), st.integers(1, 12), SETS)
+def test_the_earliest_start_is_found_by_halves(running: list[tuple[int, int]], count: int, nodes: int) -> None:
+    found = []
+    for is_quick in (True, False):
+        selection = Linear(CLUSTER, is_quick=is_quick)
+        partition, free = CLUSTER.partitions[0], 0
+        for number, (size, end) in enumerate(running):
+            if free + size <= 12:
+                job = SlurmJob(str(number), number, 0.0, (partition,), 10)
+                job.placement, job.end = Placement(((1 << size) - 1) << free, {}), float(end)
+                selection.take(job)
+                free += size
+        waiting = SlurmJob("x", 99, 0.0, (partition,), 10)
+        waiting.min_nodes = count
+        chance = selection.earliest(waiting, partition, nodes & 0xFFF, 100)
+        found.append(None if chance is None else (chance.start, chance.placement.nodes))
+    assert found[0] == found[1]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0, 5000), min_size=1, max_size=30))
+def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
+    clock, runs_at, now = Clock(Scheduler(), Phases(), backfills=True), [], 0.0
+    for time in sorted(times):
+        while clock.main(now)[0] <= time:
+            now, is_full = clock.main(now)
+            clock.ran_main(now, is_full=is_full)
+            runs_at.append((now, is_full))
+        clock.ask(time)
+    for (earlier, _), (later, is_full) in pairwise(runs_at):
+        assert later - earlier >= 3 or is_full
+        assert later - earlier <= 60
+        assert math.isclose(later % 1, 0.5)
+
+
+def test_names(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=ALL Default=YES\n")
+    found = scheduler_named("slurm:slurm.conf?tick=0.25&limits=7", str(tmp_path))()
+    assert found.phases.ticks == (0.25,)  # type: ignore[attr-defined]
+    assert slurm_files("slurm:a,b?tick=1") == ["a", "b"]
+    assert with_slurm_files("slurm:x/a?tick=1", ["a"]) == "slurm:a?tick=1"
+    for name, part in {
+        "slurm:": "expected a name such as slurm:slurm.conf",
+        "slurm:absent.conf": "cannot read",
+        "slurm:slurm.conf?tock=1": "expected tick, full",
+        "slurm:slurm.conf?tick=soon": "expected tick, full",
+    }.items():
+        with pytest.raises(PolicyNameError, match=part):
+            scheduler_named(name, str(tmp_path))
+
+
+CONF = "NodeName=n[0-31]\nPartitionName=p Nodes=ALL Default=YES\nPowerPlugin=power/x\n"
+
+
+@pytest.mark.slow
+def test_commands_take_it(tmp_path: Path) -> None:
+    path = tmp_path / "slurm.conf"
+    path.write_text(CONF)
+    done = run("simulate", "--hosts", "n[0-31]", f"slurm:{path}")
+    assert done.status == 0
+    assert "succeeded" in done.out
+    assert getattr(by_name, f"slurm={path}")().configuration.nodes[3].name == "n3"
+    assert done.err.count(f"{path}:3: PowerPlugin is not followed") == 1
+
+
+@pytest.mark.slow
+def test_it_breaks_no_rule(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    report = conformance.check(scheduler_named("slurm:slurm.conf", str(tmp_path)), examples=10)
+    assert report.simulations == 10
+
+
+def test_commands() -> None:
+    assert read_command('{"slurm": "scontrol hold 7"}') == ["scontrol", "hold", "7"]
+    assert read_command("the cooling fails") is None
+    assert read_command('{"slurm": {}}'.replace("{}", "null")) is None

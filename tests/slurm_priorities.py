@@ -1,0 +1,178 @@
+"""The priorities of a recorded run, computed again from its jobs' times and held against what sprio and sshare printed.
+
+The moments of Slurm's calculations are not recorded. Ages tell their seconds; the order within a second, where a job
+ended in the same one, is in `MOMENTS`, fitted to the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from slurm_recordings import accounting_of_run, configuration_of_run
+
+from batprotocol.policies.slurm.priorities import JobFacts, Multifactor, Share
+
+__all__ = ["Compared", "compared"]
+
+SPRIO = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
+SSHARE = "sshare -a -P -h -l"
+PERIOD = 60
+LATE = 0.5  # sshare is called after sprio and squeue, which take a moment
+
+MOMENTS: Mapping[int, tuple[int, int, Mapping[int, float]]] = {
+    0: (-11, 49, {}),
+    1: (-11, 49, {}),
+    4: (-14, 46, {0: 0.6455, 12: 0.3685}),
+    5: (-12, 48, {14: 0.3545, 19: 1.0}),
+}
+"""By seed: the last calculation before the first job, the first one after it, and how much later some of them were."""
+
+
+class Compared(NamedTuple):
+    """How many rows there are, and those that differ."""
+
+    sprio: int
+    sshare: int
+    first: int
+    wrong: list[str]
+
+
+class _Event(NamedTuple):
+    time: float
+    rank: int
+    number: int
+    what: str
+    given: Any
+
+
+def minutes_of(limit: str) -> float:
+    """A time limit that Slurm printed, in minutes: `1-00:02:00`."""
+    days, _, rest = limit.rpartition("-")
+    hours, minutes, seconds = map(int, rest.split(":"))
+    return int(days or 0) * 1440 + hours * 60 + minutes + seconds / 60
+
+
+def facts_of(job: Mapping[str, Any]) -> JobFacts:
+    """The facts of a job that scontrol printed."""
+    named = {name: "" if job.get(name) in (None, "(null)") else job[name] for name in ("Account", "QOS")}
+    return JobFacts(
+        number=int(job["JobId"]),
+        user=job["User"],
+        account=named["Account"],
+        qos=named["QOS"],
+        partitions=(job["Partition"],),
+        nodes=int(job["NumNodes"].partition("-")[0]),
+        cpus=int(job["NumCPUs"].partition("-")[0]),
+        minutes=minutes_of(job["TimeLimit"]),
+        nice=int(job["Nice"]),
+        submitted=job["SubmitTime"],
+    )
+
+
+def moments_of(run: Mapping[str, Any]) -> Iterator[float]:
+    """The moments of calculations; none without a database."""
+    if run["dbd"]:
+        before, first, later = MOMENTS[run["seed"]]
+        yield before
+        last = max(sample["t"] for sample in run["samples"])
+        for place in range(int(last - first) // PERIOD + 1):
+            yield first + PERIOD * place + later.get(place, 0.0)
+
+
+def events_of(run: Mapping[str, Any]) -> list[_Event]:
+    """All that happens in a run, in its order."""
+    done = {each.split("JobId=")[1].split()[0]: time for time, each in run["log"] if each.endswith("done")}
+    events = [_Event(time, 0, 0, "renew", None) for time in moments_of(run)]
+    for job in run["result_jobs"]:
+        facts = facts_of(job)
+        events.append(_Event(job["SubmitTime"], 2, facts.number, "submitted", facts))
+        events.append(_Event(job["AccrueTime"], 3, facts.number, "eligible", None))
+        events.append(_Event(job["StartTime"], 4, facts.number, "started", job))
+        end = job["EndTime"]  # Slurm's log has the millisecond, except for jobs that were killed
+        noted = done.get(job["JobId"], end + 0.9)
+        events.append(_Event(noted if end <= noted < end + 2 else end + 0.9, 1, facts.number, "ended", end))
+    for sample in run["samples"]:
+        events.append(_Event(sample["t"], 5, 0, "sprio", sample[SPRIO]))
+        if sample.get(SSHARE):
+            events.append(_Event(sample["t"], 6, 0, "sshare", sample[SSHARE]))
+            events.append(_Event(sample["t"] + LATE, 6, 0, "late", sample[SSHARE]))
+    return sorted(events, key=lambda event: event[:3])
+
+
+def compared(run: Mapping[str, Any]) -> Compared:
+    """Compute all priorities of a run again, and compare each row of sprio and sshare, and each first priority."""
+    priorities = Multifactor(configuration_of_run(run), accounting_of_run(run), since=-600.0)
+    noted = {
+        int(each.split("JobId=")[1].split()[0]): int(each.split("InitPrio=")[1].split()[0])
+        for _, each in run["log"]
+        if "InitPrio=" in each
+    }
+    sprio = sshare = first = 0
+    wrong: list[str] = []
+    early: dict[str, str] = {}
+    for time, _, number, what, given in events_of(run):
+        if what == "renew":
+            priorities.renew(time)
+        elif what == "submitted":
+            first += 1
+            got = priorities.submitted(given, time)[given.partitions[0]]
+            if got != noted[number]:
+                wrong.append(f"{time}: the first priority of {number} is {got}, not {noted[number]}")
+        elif what == "eligible":
+            priorities.eligible(number, time)
+        elif what == "started":
+            priorities.started(number, time, given["Partition"], {"cpu": float(given["NumCPUs"])})
+        elif what == "ended":
+            priorities.ended(number, given)
+        elif what == "sprio":
+            sprio += len(given)
+            wrong += [f"{time}: {row} is {got}" for row in given if (got := sprio_row(priorities, row)) != row.strip()]
+        else:
+            rows = {row: sshare_row(priorities, row) for row in given[1:]}
+            differ = {row: got for row, got in rows.items() if got != shown(row)}
+            if what == "sshare":
+                sshare, early = sshare + len(rows), differ
+            else:
+                wrong += [f"{time}: {row} is {got}" for row, got in differ.items() if row in early]
+    return Compared(sprio, sshare, first, wrong)
+
+
+def sprio_row(priorities: Multifactor, row: str) -> str:
+    """A row of sprio: number, user, priority, and its parts as whole numbers."""
+    number, user, *_ = row.split()
+    (parts,) = priorities.parts(int(number)).values()
+    (total,) = priorities.priorities(int(number)).values()
+    numbers = parts.age, parts.fairshare, parts.size, parts.partition, parts.qos, float(parts.nice)
+    return " ".join([number, user, str(total), *(str(round(each)) for each in numbers)])
+
+
+def shown(row: str) -> list[str]:
+    """The columns of a row of sshare that are compared: shares, usage, and factors."""
+    return row.strip().split("|")[3:9]
+
+
+def sshare_row(priorities: Multifactor, row: str) -> list[str]:
+    """The same columns of a row as computed here."""
+    account, user = row.strip().split("|")[:2]
+    shares = priorities.shares
+    share = next(each for each in shares.all if _is_of(each, account, user))
+    columns = shown(row)
+    factor = shares.factor(share) if columns[4] else None
+    level = shares.level(share) if columns[5] else None
+    own = share.normalized_shares if level is None else share.level_share
+    assert share.effective is not None
+    return [
+        f"{own:.6f}",
+        str(int(share.usage)),
+        f"{share.normalized:.6f}",
+        f"{share.effective:.6f}",
+        "" if factor is None else f"{factor:.6f}",
+        "" if level is None else f"{level:.6f}",
+    ]
+
+
+def _is_of(share: Share, account: str, user: str) -> bool:
+    if user:
+        return share.is_user and share.name == user and share.parent is not None and share.parent.name == account
+    return not share.is_user and share.name == account

@@ -1,0 +1,374 @@
+"""Recorded runs of a real Slurm, once more under the policy `slurm`: the same submissions, run times and events.
+
+What a simulation cannot know is taken from the recording: run times, phases of loops, times of commands.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+from slurm_recordings import accounting_of_run, configuration_of_run
+
+from batprotocol.model import DelayProfile
+from batprotocol.model.hosts import frozen_hosts
+from batprotocol.outages import HostEvent, Window
+from batprotocol.outages.events import HostChange
+from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.requests import expanded_names
+from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator.inputs.workload import WorkloadProfile
+
+__all__ = ["Start", "Verdict", "judged", "phases_of", "replayed", "starts_of"]
+
+
+class Start(NamedTuple):
+    """A start of a job."""
+
+    job: str
+    time: float
+    partition: str
+    nodes: str
+    by: str
+
+
+class Verdict(NamedTuple):
+    """How far a replay and its recording agree."""
+
+    starts: int
+    near: int
+    pairs: int
+    ordered: int
+    placed: int
+    misses: list[str]
+
+
+def phases_of(run: Mapping[str, Any]) -> Phases:
+    """When the loops of a recorded Slurm ran."""
+    log = run["log"]
+    main = [time for time, text in log if "Running job scheduler" in text]
+    full = [time for time, text in log if "for full queue" in text]
+    cycles = [time for time, text in log if text.endswith("_attempt_backfill: beginning")]
+    over = [
+        time
+        for time, text in log
+        if text.startswith(("Time limit exhausted", "Reservation ended")) or "JobId=Invalid" in text
+    ]
+    kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
+    period = _period(main)
+    interval = int(_option(run, "sched_interval", 60))
+    limits = over[0] - 30 if over else -15.0
+    return Phases(
+        ticks=tuple(_on_grid(main, over + kills)) or (0.5,),
+        period=period,
+        full=full[0] - interval if full else -30.0,
+        limits=limits,
+        backfill=_first_cycle(run, cycles),
+        cycles=tuple(cycles),
+        priorities=(full[0] - interval if full else -30.0) + 1.2,  # all threads begin together
+        epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
+        cleaning=0.022 * run["speed"],
+        epoch=run["t0_epoch_mod_86400"],
+    )
+
+
+def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
+    """When the second loop looks for work first: some time after a run before the first submission."""
+    first = min(_submitted(run).values(), default=math.inf)
+    before = [time for time in cycles if time < first]
+    return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
+
+
+def _on_grid(main: list[float], over: list[float]) -> Iterator[float]:
+    """The runs at ticks: after a kill, the loop runs once more as soon as the nodes are clean."""
+    last = -math.inf
+    for time in main:
+        if time - last > 0.9 and not any(0.1 < time - kill < 0.8 for kill in over):
+            yield time
+            last = time
+
+
+def _option(run: Mapping[str, Any], name: str, default: float) -> float:
+    found = re.search(rf"{name}=(\d+)", run["slurm_conf"].get("SchedulerParameters", ""))
+    return float(found[1]) if found else default
+
+
+def _period(times: list[float]) -> float:
+    """The time between two ticks: a real controller takes a little longer than a second."""
+    steps = [later - earlier for earlier, later in pairwise(times) if later - earlier < 20]
+    return median(step / round(step) for step in steps if round(step)) if len(steps) > 5 else 1.0
+
+
+def starts_of(run: Mapping[str, Any]) -> list[Start]:
+    """The recorded starts."""
+    return [
+        Start(_number(each["job"]), each["t"], each["partition"], each["nodes"], each["by"]) for each in run["starts"]
+    ]
+
+
+def _number(job: str) -> str:
+    """`12`, or `3_7` for a task of an array."""
+    return job.partition("(")[0]
+
+
+def _ends(run: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for time, text in run["log"]:
+        match = re.match(r"_job_complete: JobId=(\S+) (?:WEXITSTATUS|WTERMSIG)", text)
+        if match:
+            found[_number(match[1])] = time
+    return found
+
+
+def _killed(run: Mapping[str, Any]) -> dict[str, float]:
+    """How long jobs ran before they were requeued, at the longest."""
+    began: dict[str, float] = {}
+    longest: dict[str, float] = {}
+    events = [(start.time, 0, start.job) for start in starts_of(run)]
+    for time, text in run["log"]:
+        match = re.match(
+            r"(?:requeue job|_job_requeue_op:|Requeuing) JobId=(\S+)|debug:  _job_requeue_op: JobId=(\S+)", text
+        )
+        if match:
+            events.append((time, 1, _number(match[1] or match[2])))
+    for time, is_end, job in sorted(events):
+        if not is_end:
+            began[job] = time
+        elif job in began:
+            longest[job] = max(longest.get(job, 0.0), time - began.pop(job))
+    return longest
+
+
+def _submitted(run: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for time, text in run["log"]:
+        match = re.match(r"_slurm_rpc_submit_batch_job: JobId=(\d+)", text)
+        if match:
+            found[match[1]] = time
+    return found
+
+
+def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
+    """The jobs: number, submission time, what they ask for, run time, exit code."""
+    last = {start.job: start.time for start in starts_of(run)}
+    ends, submitted, killed = _ends(run), _submitted(run), _killed(run)
+    for each in run["submissions"]:
+        if each["id"] < 0:
+            continue
+        asked = _asked(each["args"])
+        time = submitted.get(str(each["id"]), each["t_returned"])
+        tasks = asked.pop("array", None)
+        asked["user"] = each.get("user", "root")
+        numbers = [str(each["id"])] if tasks is None else [f"{each['id']}_{task}" for task in tasks[0]]
+        runs = each.get("runs") or [each["run"]] * len(numbers)
+        for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
+            runtime = seconds + 0.9
+            if number in ends and number in last and ends[number] > last[number]:
+                runtime = ends[number] - last[number]
+            runtime = max(runtime, killed.get(number, 0.0) + 0.3)
+            data = dict(asked)
+            data["slurm"] = {**asked.get("slurm", {}), "number": each["id"]}
+            if tasks is not None:
+                data["array"] = f"{number}%{tasks[1]}" if tasks[1] else number
+            yield number, time + place * 1e-6, data, max(runtime, 0.01), each.get("exit", 0)
+
+
+def _seconds(text: str) -> float:
+    """A time limit of sbatch."""
+    days, dash, rest = text.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if dash:
+        parts += [0] * (3 - len(parts))
+        return int(days) * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2]
+    if len(parts) == 1:
+        return parts[0] * 60
+    return parts[0] * 60 + parts[1] if len(parts) == 2 else parts[0] * 3600 + parts[1] * 60 + parts[2]
+
+
+_LONG = {
+    "-N": "nodes",
+    "-t": "time",
+    "-p": "partition",
+    "-d": "dependency",
+    "-n": "ntasks",
+    "-c": "cpus-per-task",
+    "-J": "job-name",
+    "-C": "constraint",
+    "-w": "nodelist",
+    "-x": "exclude",
+    "-H": "hold",
+    "-A": "account",
+}
+
+
+def _options(args: list[str]) -> Iterator[tuple[str, str]]:
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            flags = ("exclusive", "no-requeue", "requeue", "hold", "contiguous", "overcommit")
+            yield name, value if equals or name in flags else words.pop(0)
+        else:
+            name, value = _LONG[word[:2]], word[2:]
+            yield name, value or ("" if name == "hold" else words.pop(0))
+
+
+def _asked(args: list[str]) -> dict[str, Any]:
+    """What a job asks for, in the vocabulary of requests."""
+    data: dict[str, Any] = {}
+    slurm: dict[str, Any] = {"shares": True}
+    for name, value in _options(args):
+        if name == "nodes":
+            first, _, last = value.partition("-")
+            slurm["nodes"] = [int(first), int(last or first)]
+        elif name == "time":
+            slurm["time"] = _seconds(value)
+        elif name == "time-min":
+            slurm["time_min"] = _seconds(value)
+        elif name in ("partition", "dependency", "constraint", "account", "qos", "reservation"):
+            data[name] = value
+        elif name == "job-name":
+            data["name"] = value
+        elif name == "nice":
+            data["nice"] = int(value)
+        elif name == "begin":
+            data["begin"] = value
+        elif name in ("requeue", "no-requeue"):
+            data["requeue"] = name == "requeue"
+        elif name in ("exclusive", "contiguous"):
+            data[name] = True
+        elif name == "hold":
+            slurm["hold"] = True
+        elif name in ("nodelist", "exclude"):
+            slurm[name] = value
+        elif name in ("ntasks", "cpus-per-task", "ntasks-per-node", "gpus"):
+            key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
+            slurm[key] = int(value)
+        elif name in ("mem", "mem-per-cpu"):
+            mebibytes = int(value[:-1]) * 1024 if value.endswith("G") else int(value.rstrip("M"))
+            if name == "mem":
+                data["memory"] = f"{mebibytes}M"
+            else:
+                slurm["memory_per_cpu"] = mebibytes
+        elif name == "gres":
+            data["gres"] = value
+        elif name == "array":
+            ranges, _, most = value.partition("%")
+            tasks = []
+            for part in ranges.split(","):
+                low, _, high = part.partition("-")
+                tasks += list(range(int(low), int(high or low) + 1))
+            data["array"] = tasks, int(most or 0)
+    data["slurm"] = slurm
+    return data
+
+
+def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+    """The external events: what happened to nodes, reservations, and what operators did."""
+    state: dict[int, HostChange] = {}
+    for time, text in run["log"]:
+        found = re.match(r"update_node: node (\S+) state set to (\S+)|node_did_resp: node (\S+) returned to", text)
+        if found:
+            node = names[found[1] or found[3]]
+            change = {"DOWN": HostChange.DOWN, "DRAINED": HostChange.DRAIN, "DRAINING": HostChange.DRAIN}.get(
+                found[2] or "", HostChange.UP
+            )
+            if state.get(node, HostChange.UP) is not change:
+                state[node] = change
+                yield time, HostEvent(frozen_hosts([node]), change).to_data()
+        found = re.match(r"sched: Created reservation=(\S+) users=(\S+) nodes=(\S+) .*start=@(\d+) end=@(\d+)", text)
+        if found:
+            hosts = frozen_hosts([names[name] for name in expanded_names(found[3])])
+            users = tuple(found[2].split(","))
+            yield time, Window(hosts, float(found[4]), float(found[5]), found[1], users).to_data()
+    for each in run["events"]:
+        words = each["cmd"]
+        out = each["out"].lower()
+        if words[:2] in (["scontrol", "create"],) or "error" in out or "denied" in out or "invalid" in out:
+            continue
+        if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
+            continue
+        if words[0] in ("scancel", "scontrol"):
+            yield each["t_sent"] + 0.05, json.dumps({"slurm": " ".join(words)})
+
+
+def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
+    """The policy for a recorded run."""
+    return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
+
+
+def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:
+    """The starts of a recorded run, simulated."""
+    scheduler = scheduler_of(run, **options)
+    nodes = scheduler.configuration.nodes
+    platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
+    profiles: dict[str, WorkloadProfile] = {}
+    jobs = []
+    for number, time, data, seconds, code in _jobs(run):
+        profiles[f"p{number}"] = WorkloadProfile(DelayProfile(seconds), return_code=code)
+        size = data["slurm"].get("nodes", [1])[0]
+        jobs.append(StaticJob(number, time, size, f"p{number}", extra_data=json.dumps(data)))
+    names = {node.name: place for place, node in enumerate(nodes)}
+    events = sorted(_events(run, names))
+    lists = [ExternalEventList.of(events, corrected=True)] if events else []
+    simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
+    return [
+        Start(
+            each.job_id.rpartition("!")[2],
+            each.time,
+            each.partition,
+            _names([nodes[node].name for node in each.nodes]),
+            each.by,
+        )
+        for each in scheduler.starts
+    ]
+
+
+def _names(names: list[str]) -> str:
+    return ",".join(names)
+
+
+def judged(run: Mapping[str, Any], simulated: list[Start], until: float = math.inf) -> Verdict:
+    """How far a replay agrees with its recording."""
+    real = starts_of(run)
+    lives: dict[str, list[tuple[int, Start]]] = {}
+    for place, start in enumerate(simulated):
+        lives.setdefault(start.job, []).append((place, start))
+    taken: dict[str, int] = {}
+    near = placed = 0
+    misses = []
+    partners: list[tuple[str, int] | None] = []
+    for start in real:
+        count = taken[start.job] = taken.get(start.job, 0) + 1
+        mine = lives.get(start.job, [])
+        partner = mine[count - 1] if count <= len(mine) else None
+        partners.append(None if partner is None else (start.partition, partner[0]))
+        if partner is None:
+            misses.append(f"{start.job}: starts at {start.time} by {start.by} on {start.nodes}, and never here")
+            continue
+        late = partner[1].time - start.time
+        is_near = abs(late) <= 3
+        near += is_near
+        same = set(expanded_names(start.nodes)) == set(partner[1].nodes.split(","))
+        placed += same
+        if not is_near or not same:
+            misses.append(
+                f"{start.job}: {start.time:.1f} {start.by} {start.nodes} | {partner[1].time:.1f} {partner[1].by} "
+                f"{partner[1].nodes if not same else '='} ({late:+.1f})"
+            )
+    pairs = ordered = 0
+    last: dict[str, int] = {}
+    for found in partners:
+        if found is not None:
+            partition, place = found
+            if partition in last:
+                pairs += 1
+                ordered += last[partition] < place
+            last[partition] = place
+    return Verdict(len(real), near, pairs, ordered, placed, misses)
