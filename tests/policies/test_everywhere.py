@@ -145,7 +145,8 @@ def test_the_program_that_stands_in_for_batsim_writes_the_same_jobs(tmp_path: Pa
     lines = [{"type": "generic", "timestamp": time, "data": data} for time, data in FAILING]
     events.write_text("".join(json.dumps(line) + "\n" for line in lines))
     simulate(PLATFORM, WORKLOAD, named(FATE)(), external_events=[events], output=f"{tmp_path}/here-")
-    command = [*SIMULATE, "--endpoint", "{endpoint}", "--events", str(events), "-o", str(tmp_path / "socket")]
+    inputs = ["-p", str(EXAMPLE_PLATFORM), "-w", str(EXAMPLE_WORKLOAD), "--events", str(events)]
+    command = [*SIMULATE, "--endpoint", "{endpoint}", *inputs, "-o", str(tmp_path / "socket")]
     done = batproto("run", FATE, "--", *command)
     assert done.returncode == 0, done.stderr
     written = (tmp_path / "here-jobs.csv").read_bytes()

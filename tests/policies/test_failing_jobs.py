@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from failing import Fate, checked, events_of, outages_of
+from fates import Fate, checked, events_of, outages_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

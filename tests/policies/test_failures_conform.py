@@ -6,7 +6,7 @@ import math
 from random import Random
 
 import pytest
-from failing import Fate, checked, events_of, outages_of
+from fates import Fate, checked, events_of, outages_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
