@@ -203,6 +203,7 @@ _LONG = {
     "-x": "exclude",
     "-H": "hold",
     "-A": "account",
+    "-L": "licenses",
 }
 
 
@@ -256,8 +257,10 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 data["memory"] = f"{mebibytes}M"
             else:
                 slurm["memory_per_cpu"] = mebibytes
-        elif name == "gres":
-            data["gres"] = value
+        elif name in ("gres", "licenses"):
+            data[name] = value
+        elif name == "switches":
+            slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             tasks = []

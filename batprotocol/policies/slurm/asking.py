@@ -70,6 +70,8 @@ def job_of(
     made.time_min = math.ceil(options.get("time_min", 0) / 60)
     made.user = "" if request.user is None else str(request.user)
     made.account, made.qos = request.account or "", request.qos or ""
+    made.group = "" if request.group is None else str(request.group)
+    made.licenses = request.licenses
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
     made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))

@@ -33,6 +33,9 @@ class Filler(Protocol):
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
 
+    def lacks_licenses(self, job: SlurmJob) -> bool:
+        """Whether a licence of a job is taken by others."""
+
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
         """When and where a job can start on these nodes."""
 
@@ -93,7 +96,9 @@ class _Cycle:
             self.tested += 1
             if job.array is not None and not self._array_may(job, partition):
                 continue
-            if not filler.may_start(job, partition) or self._is_over(job, partition) or not partition.is_up:
+            if not loops.assoc_limit_stop and not filler.may_start(job, partition):
+                continue
+            if filler.lacks_licenses(job) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
         return self.started, self.has_moved
@@ -168,7 +173,7 @@ class _Cycle:
                 if outcome == Outcome.STARTED:
                     self.started += 1
                     return
-                if outcome == Outcome.SKIPPED:
+                if outcome in (Outcome.SKIPPED, Outcome.LIMITED):
                     break
                 later = 0
             if start > now and only_now:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from batprotocol.policies.slurm.access import Access
 from batprotocol.policies.slurm.bits import bits_of
 from batprotocol.policies.slurm.values import Cluster, Node, Partition, PreemptMode, Select
 from batprotocol.slurm.configuration import Configuration
@@ -79,6 +80,7 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: C
         min_nodes=max(line.min_nodes, 1),
         max_nodes=math.inf if line.max_nodes is None else line.max_nodes,
         is_up=line.state in ("UP", "DRAIN"),
+        access=Access.of(line),
         is_exclusive=line.over_subscribe == "exclusive",
         memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
         memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,

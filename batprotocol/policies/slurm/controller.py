@@ -20,6 +20,7 @@ from batprotocol.policies.slurm.main_loop import Outcome, run_main
 from batprotocol.policies.slurm.preempting import candidates_of, victims_of
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
+from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance, Consumable, Linear, Selection
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition, PreemptMode
 from batprotocol.requests import Dependencies, Request
@@ -81,6 +82,7 @@ class Controller:
         priorities: the priorities of its jobs.
         actions: what it has others do.
         phases: what is left to chance.
+        rules: licences, limits and access; by default there are none.
         is_quick: whether it takes short cuts, which change no decision.
     """
 
@@ -91,10 +93,11 @@ class Controller:
         actions: Actions,
         phases: Phases = USUAL,
         *,
+        rules: Rules | None = None,
         is_quick: bool = True,
     ) -> None:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
-        self._is_quick = is_quick
+        self._is_quick, self._rules = is_quick, rules or Rules()
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
         self._selection: Selection
         self._selection = (
@@ -188,8 +191,13 @@ class Controller:
     # What happens
 
     def submit(self, job: SlurmJob, request: Request, now: float) -> None:
-        """A job is submitted."""
+        """A job is submitted.
+
+        Raises:
+            InputError: it is refused.
+        """
         self.advance(now)
+        self._rules.submitted(job)
         self.jobs[job.id] = self._waiting[job.id] = job
         self._priorities.submitted(job, now)
         self._note(self._dependencies.submitted(job.id, request, now))
@@ -227,6 +235,7 @@ class Controller:
         self._others += 1
         assert job.placement is not None
         job.stage = Stage.COMPLETING
+        self._rules.ended(job, self._now)
         self._clock.renew(self._now)
         self.completing |= job.placement.nodes
 
@@ -268,6 +277,7 @@ class Controller:
 
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
+        self._rules.forgotten(job)
         if self.jobs.pop(job.id, None) is not None and job.stage is Stage.PENDING:
             self._priorities.ended(job, self._now)
         self._waiting.pop(job.id, None)
@@ -360,13 +370,21 @@ class Controller:
         )
 
     def _renew_priorities(self) -> None:
+        self._rules.charge(self._now)
         if self._priorities.renew(self._now):
             self._queue.sort()
             self._clock.renew(self._now)
 
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
-        return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
+        if job.array is not None and job.array_limit and self._arrays[job.array] >= job.array_limit:
+            return False
+        job.reason = self._rules.before(job, partition)
+        return not job.reason
+
+    def lacks_licenses(self, job: SlurmJob) -> bool:
+        """Whether a licence of a job is taken by others."""
+        return self._rules.lacks_licenses(job)
 
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""
@@ -407,6 +425,9 @@ class Controller:
             if self.cluster.preempts:
                 self._preempt(job, partition, nodes)
             return Outcome.BUSY
+        job.reason = self._rules.after(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values()))
+        if job.reason:
+            return Outcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return Outcome.STARTED
 
@@ -445,11 +466,13 @@ class Controller:
         self._running[job.id] = job
         self._note_limit(job)
         self._selection.take(job)
+        self._rules.started(job)
         if job.array is not None:
             self._arrays[job.array] += 1
         self._priorities.started(job, self._now)
         self._note(self._dependencies.started(job.id, self._now))
         if not self._actions.execute(job):
+            self._rules.ended(job, self._now)
             self._leave(job, FinalJobState.REJECTED)
 
     # Limits
@@ -600,4 +623,4 @@ class Controller:
 
 def _is_open(job: SlurmJob, partition: Partition) -> bool:
     """Whether a partition ever takes a job."""
-    return partition.is_up and job.min_nodes <= partition.max_nodes and job.limit <= partition.max_time
+    return partition.is_up and partition.fits(job.min_nodes, job.limit)

@@ -33,8 +33,11 @@ from batprotocol.policies.slurm.clusters import cluster_of
 from batprotocol.policies.slurm.commands import obey, read_command
 from batprotocol.policies.slurm.controller import Controller, Priorities
 from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.licenses import Licenses
+from batprotocol.policies.slurm.limits import keeper_of
 from batprotocol.policies.slurm.ordering import ordering_of
 from batprotocol.policies.slurm.reservations import Reservation
+from batprotocol.policies.slurm.rules import Rules
 from batprotocol.requests import read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting
@@ -123,9 +126,13 @@ class SlurmScheduler(Scheduler):
         configuration = msgspec.structs.replace(self.configuration, nodes=nodes)
         cluster = cluster_of(configuration)
         self._nodes = {host: node for node, host in enumerate(self._hosts)}
-        self._controller = Controller(
-            cluster, self._priorities(configuration), self, self.phases, is_quick=self._is_quick
+        rules = Rules(
+            keeper_of(configuration, self.accounting),
+            Licenses(configuration.licenses),
+            configuration.jobs.enforce_limits,
         )
+        priorities = self._priorities(configuration)
+        self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
         self._lives: dict[str, _Life] = {}
         self._firsts: dict[str, SlurmJob] = {}
         self._number = self._calls = 0
@@ -220,11 +227,10 @@ class SlurmScheduler(Scheduler):
                     *(self.controller.cluster, event.job_id, event.job, request, self._number),
                     *(event.submission_time, event.job.extra_data),
                 )
+                self._lives[job.id] = _Life(event.job_id, event.job)
+                self.controller.submit(job, request, self.now)
             except InputError as error:
                 self._reject(event.job_id, str(error))
-                continue
-            self._lives[job.id] = _Life(event.job_id, event.job)
-            self.controller.submit(job, request, self.now)
         arrivals.clear()
 
     # The controller's actions

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from batprotocol.policies.slurm.access import Access
 from batprotocol.slurm.configuration import Scheduler
 
 __all__ = ["FOREVER", "Cluster", "Node", "Partition", "PreemptMode", "Select"]
@@ -73,6 +74,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         is_spread: whether the node with the fewest jobs is used first.
         qos: the quality of service whose limits hold in it; "" if none.
         factor: the factor of priorities.
+        access: who may use it.
     """
 
     name: str
@@ -92,6 +94,11 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     is_spread: bool = False
     qos: str = ""
     factor: int = 1
+    access: Access = Access()
+
+    def fits(self, nodes: int, minutes: float) -> bool:
+        """Whether it ever takes jobs of so many nodes with such a time limit."""
+        return nodes <= self.max_nodes and minutes <= self.max_time
 
 
 class Select(msgspec.Struct, frozen=True, gc=False):
