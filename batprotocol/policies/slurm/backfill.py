@@ -18,7 +18,7 @@ __all__ = ["Filler", "run_backfill"]
 
 
 class Filler(Protocol):
-    """What the loop may do and ask."""
+    """The side of the controller that the loop uses."""
 
     available: int
     """The nodes that are neither down nor drained."""

@@ -6,9 +6,9 @@ This module must not know nodes and loops.
 from __future__ import annotations
 
 from batprotocol.errors import InputError
+from batprotocol.policies.slurm.accounts import Keeper, Members
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
-from batprotocol.policies.slurm.limits import Keeper, Members
 from batprotocol.policies.slurm.values import Partition
 from batprotocol.slurm.accounting import Accounting
 

@@ -26,18 +26,19 @@ from batprotocol.model import (
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent, Window, read_host_event
 from batprotocol.outages.events import HostChange
+from batprotocol.policies.slurm.accounts import keeper_of
 from batprotocol.policies.slurm.asking import job_of
 from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.clusters import cluster_of
 from batprotocol.policies.slurm.commands import obey, read_command
-from batprotocol.policies.slurm.controller import Controller, Priorities
+from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
-from batprotocol.policies.slurm.limits import keeper_of
 from batprotocol.policies.slurm.ordering import ordering_of
 from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
+from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.requests import read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting

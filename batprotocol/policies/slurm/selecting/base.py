@@ -46,7 +46,7 @@ class Selection(Protocol):
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:
-        """What a job gets of these nodes now; None if they are not enough.
+        """The share that a job gets of these nodes now; None if they are not enough.
 
         Args:
             job: the job.
@@ -58,4 +58,4 @@ class Selection(Protocol):
     def earliest(
         self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
     ) -> Chance | None:
-        """When and where a job can start, if running jobs end at their limits; None: never. Its CPUs may be left out."""
+        """When and where a job can start, if running jobs end at their limits; None: never. It leaves out CPUs."""

@@ -61,7 +61,7 @@ class Linear:
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:
-        """What a job gets of these nodes now: those of the least weight that are enough."""
+        """The share that a job gets of these nodes now: those of the least weight that are enough."""
         nodes &= ~self._busy | _held_by(without)
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:

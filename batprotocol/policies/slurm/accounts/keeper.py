@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from batprotocol.errors import InputError
+from batprotocol.policies.slurm.accounts.members import Members, Standing
+from batprotocol.policies.slurm.accounts.tallies import Tally
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.limits.members import Members, Standing
-from batprotocol.policies.slurm.limits.tallies import Tally
 from batprotocol.policies.slurm.values import Partition
 from batprotocol.slurm.accounting import Accounting, Limits, Qos
 from batprotocol.slurm.configuration import Configuration
@@ -230,7 +230,7 @@ class Keeper:
             yield from _reached("AssocMaxSubmitJobLimit", tally.submitted, standing.own("submitted_each"))
         if any("DenyOnLimit" in qos.flags for qos in self._qualities(standing, partition)):
             empty = Keeper(self.members, frozenset({"limits"}))
-            empty._standings[job] = standing  # noqa: SLF001
+            empty._standings[job] = standing
             yield empty.before(job, partition) or empty.after(job, partition, job.min_nodes, job.cpus)
 
 
