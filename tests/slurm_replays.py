@@ -67,6 +67,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         ticks=tuple(_on_grid(main, over + kills)) or (0.5,),
         period=period,
         full=full[0] - interval if full else -30.0,
+        last=_last_before(run, main),
         limits=limits,
         backfill=_first_cycle(run, cycles),
         cycles=tuple(cycles),
@@ -75,6 +76,12 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
     )
+
+
+def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
+    """The last of these times before the first submission."""
+    first = min(_submitted(run).values(), default=math.inf)
+    return max((time for time in times if time < first), default=-math.inf)
 
 
 def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
@@ -287,7 +294,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
                 yield time, HostEvent(frozen_hosts([node]), change).to_data()
         found = re.match(r"sched: Created reservation=(\S+) users=(\S+) nodes=(\S+) .*start=@(\d+) end=@(\d+)", text)
         if found:
-            hosts = frozen_hosts([names[name] for name in expanded_names(found[3])])
+            hosts = frozen_hosts([names[name] for name in expanded_names(found[3]) if name in names])
             users = tuple(found[2].split(","))
             yield time, Window(hosts, float(found[4]), float(found[5]), found[1], users).to_data()
     for each in run["events"]:

@@ -33,6 +33,7 @@ class Phases(msgspec.Struct, frozen=True):
         ticks: ticks of the controller that are known, in order; at least one.
         period: the time between two ticks.
         full: the last run for the whole queue before the simulation began.
+        last: the last run of the first loop before the simulation began, or before its first job came.
         limits: the last check of time limits before the simulation began.
         backfill: the first time that the second loop looks whether there is work.
         cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
@@ -45,6 +46,7 @@ class Phases(msgspec.Struct, frozen=True):
     ticks: tuple[float, ...] = (0.5,)
     period: float = 1.0
     full: float = -30.0
+    last: float = -math.inf
     limits: float = -15.0
     backfill: float = 15.0
     cycles: tuple[float, ...] = ()
@@ -69,7 +71,7 @@ class Clock:
 
     def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
         self._loops, self._phases, self._backfills = loops, phases, backfills
-        self._last = -math.inf  # the last run of the first loop
+        self._last = phases.last  # the last run of the first loop
         self._full, self._limits = phases.full, phases.limits
         self._is_asked = self._is_new = False
         self._asked_at = 0.0
