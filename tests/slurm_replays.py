@@ -79,9 +79,9 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
 
 
 def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
-    """The last of these times before the first submission."""
+    """The last run of the first loop before the first submission. If none is in the log, it was before the log began."""
     first = min(_submitted(run).values(), default=math.inf)
-    return max((time for time in times if time < first), default=-math.inf)
+    return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
 
 
 def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
