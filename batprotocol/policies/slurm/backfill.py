@@ -40,8 +40,8 @@ class Filler(Protocol):
     def lacks_licenses(self, job: SlurmJob) -> bool:
         """Whether a licence of a job is taken by others."""
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
-        """When and where a job can start on these nodes."""
+    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
 
     def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns an `Outcome`."""
@@ -164,7 +164,7 @@ class _Cycle:
                     later = over
             chance = None
             if nodes.bit_count() >= job.min_nodes and not job.required & ~nodes:
-                chance = filler.chance(job, partition, nodes, now)
+                chance = filler.chance(job, partition, nodes, now, 0 if only_now else later)
             if chance is None:
                 if later and not only_now:
                     continue

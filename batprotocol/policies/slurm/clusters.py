@@ -39,13 +39,16 @@ def cluster_of(configuration: Configuration) -> Cluster:
         is_fifo=scheduler.plugin == "builtin"
         and configuration.priority.plugin == "basic"
         and len({each.tier for each in partitions}) <= 1,
-        preempts=configuration.preemption.plugin == "partition_prio",
+        preempts=configuration.preemption.plugin != "none",
         preempt_youngest=scheduler.preempt_youngest_first,
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
         requeues=jobs.requeue,
         kills_invalid=jobs.kill_invalid_depend,
         overtime=jobs.over_time_limit / 60,
         returns_to_service=jobs.return_to_service,
+        switches=configuration.switches if configuration.topology == "tree" else (),
+        tree_is_optional=configuration.topology_optional,
+        preempts_by_qos=configuration.preemption.plugin == "qos",
     )
 
 

@@ -23,6 +23,7 @@ from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance, selection_of
+from batprotocol.policies.slurm.selecting.tree import notes_patience
 from batprotocol.policies.slurm.sides import Actions, Priorities
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition, PreemptMode
 from batprotocol.policies.slurm.waiting import Waiting
@@ -60,6 +61,7 @@ class Controller:
     ) -> None:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
         self._is_quick, self._rules = is_quick, rules or Rules()
+        self._yields = self._rules.yields
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
         self._selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self._queue = Queue(is_fifo=cluster.is_fifo)
@@ -327,20 +329,24 @@ class Controller:
         """The nodes on which a job can start now, as far as others use them."""
         return self.available & self._selection.open
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
-        """When and where a job can start on these nodes."""
-        found = self._selection.earliest(job, partition, nodes, now)
+    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        found = self._selection.earliest(job, partition, nodes, now, late=late)
+        if found is None and notes_patience(job, now):
+            found = self._selection.earliest(job, partition, nodes, now, late=late)
         if not self.cluster.preempts or (found is not None and found.start <= now):
             return found
-        gone = self._candidates(partition, nodes)
+        gone = self._candidates(job, partition, nodes)
         return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
 
-    def _candidates(self, partition: Partition, nodes: int) -> list[SlurmJob]:
+    def _candidates(self, job: SlurmJob, partition: Partition, nodes: int) -> list[SlurmJob]:
         youngest = self.cluster.preempt_youngest
-        return candidates_of(self._running.values(), partition, nodes, youngest_first=youngest)
+        return candidates_of(self._running.values(), job, partition, nodes, self._yields, youngest_first=youngest)
 
     def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         placement = self._selection.now(job, partition, nodes)
+        if placement is None and notes_patience(job, self.second):
+            placement = self._selection.now(job, partition, nodes)
         if placement is None:
             if self.cluster.preempts:
                 self._preempt(job, partition, nodes)
@@ -354,12 +360,12 @@ class Controller:
     def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
         """Have jobs of lower partitions give way, if that makes space for a job."""
         found = victims_of(
-            self._candidates(partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
+            self._candidates(job, partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
         )
         if found is None or not may_preempt(job, self.second, self.cluster.preempt_wait):
             return
         for victim in found[0]:
-            end = grace_end(victim, self.second)
+            end = grace_end(victim, self.second, self._yields.grace(victim))
             if end <= self.second:
                 self._give_way(victim)
             elif not victim.gives_way:
@@ -369,8 +375,7 @@ class Controller:
                 self._limits.note(victim, self._limit_of(victim))
 
     def _give_way(self, job: SlurmJob) -> None:
-        assert job.partition is not None
-        if job.partition.preempt_mode == PreemptMode.REQUEUE and job.requeues:
+        if self._yields.mode(job) == PreemptMode.REQUEUE and job.requeues:
             self._requeue(job)
         self._kill([job])
 

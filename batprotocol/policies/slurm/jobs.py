@@ -63,7 +63,7 @@ class SlurmJob:
         gres: the generic resources on each node: name, type and number.
         licenses: the licences that it takes: name and number.
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
-            for that.
+            for that, since `leaves_since`, if it `misses_leaves`.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way.
         allowed: the nodes that its constraint and its lists allow.
         required: the nodes that it must have.
@@ -88,7 +88,7 @@ class SlurmJob:
         *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
-        *("group", "leaves", "leaves_wait", "licenses", "quality", "reason"),
+        *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *(
             "tasks_per_node",
             "time_min",
@@ -112,7 +112,7 @@ class SlurmJob:
         self.account: str = ""
         self.qos = self.group = self.quality = self.reason = ""
         self.licenses: tuple[tuple[str, int], ...] = ()
-        self.leaves, self.leaves_wait = 0, 0.0
+        self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
         self.partitions = partitions
         self.limit = limit
         self.time_min = 0.0

@@ -10,6 +10,7 @@ from batprotocol.policies.slurm.accounts import Keeper, Members
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
 from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.yielding import ByPartition
 from batprotocol.slurm.accounting import Accounting
 
 __all__ = ["Rules"]
@@ -23,11 +24,19 @@ class Rules:
         licenses: the licences; by default there are none.
         enforces: whether a job beyond the limits of a partition is refused: `no` (it waits), `any` or `all`
             (EnforcePartLimits).
+        yields: which jobs give way to which others; by default those of lower partitions.
     """
 
-    def __init__(self, keeper: Keeper | None = None, licenses: Licenses | None = None, enforces: str = "no") -> None:
+    def __init__(
+        self,
+        keeper: Keeper | None = None,
+        licenses: Licenses | None = None,
+        enforces: str = "no",
+        yields: ByPartition | None = None,
+    ) -> None:
         self._keeper = keeper or Keeper(Members(Accounting()))
         self._licenses, self._enforces = licenses or Licenses({}), enforces
+        self.yields = yields or ByPartition()
 
     def submitted(self, job: SlurmJob) -> None:
         """A job is submitted. Its partitions are then those that it may use.

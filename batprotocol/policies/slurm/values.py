@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from batprotocol.policies.slurm.access import Access
-from batprotocol.slurm.configuration import Scheduler
+from batprotocol.slurm.configuration import Scheduler, Switch
 
 __all__ = ["FOREVER", "Cluster", "Node", "Partition", "PreemptMode", "Select"]
 
@@ -142,6 +142,9 @@ class Cluster(msgspec.Struct, frozen=True):
         requeues: whether jobs may run again by default.
         kills_invalid: whether jobs whose dependency can never hold are cancelled.
         overtime: minutes that jobs may run longer than their limit.
+        switches: the switches, if jobs are placed by them (topology/tree).
+        tree_is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
+        preempts_by_qos: whether jobs give way to those of other qualities of service, not of higher partitions.
         returns_to_service: Slurm's ReturnToService.
     """
 
@@ -159,6 +162,9 @@ class Cluster(msgspec.Struct, frozen=True):
     kills_invalid: bool = False
     overtime: float = 0.0
     returns_to_service: int = 0
+    switches: tuple[Switch, ...] = ()
+    tree_is_optional: bool = False
+    preempts_by_qos: bool = False
 
     @property
     def up(self) -> int:

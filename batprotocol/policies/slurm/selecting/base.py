@@ -56,6 +56,21 @@ class Selection(Protocol):
         """
 
     def earliest(
-        self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
+        self,
+        job: SlurmJob,
+        partition: Partition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
     ) -> Chance | None:
-        """When and where a job can start, if running jobs end at their limits; None: never. It leaves out CPUs."""
+        """When and where a job can start, if running jobs end at their limits; None: never. It leaves out CPUs.
+
+        Args:
+            job: the job.
+            partition: the partition that it is to run in.
+            nodes: the nodes that it may have.
+            now: the second.
+            without: running jobs whose share counts as free.
+            late: a start after this second is too late, so that its nodes may be left out; 0: none is.
+        """

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from batprotocol.policies.slurm.bits import best_fit, members, runs
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.selecting.base import Chance
+from batprotocol.policies.slurm.selecting.tree import tree_of
 from batprotocol.policies.slurm.values import Cluster, Partition
 
 __all__ = ["Linear"]
@@ -29,6 +30,7 @@ class Linear:
         self._cpus = [node.cpus for node in cluster.nodes]
         self._is_even = len(set(self._cpus)) <= 1
         self._is_quick = is_quick
+        self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
@@ -76,7 +78,13 @@ class Linear:
         return None
 
     def earliest(
-        self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
+        self,
+        job: SlurmJob,
+        partition: Partition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
     ) -> Chance | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         count = max(job.min_nodes, partition.min_nodes)
@@ -86,7 +94,10 @@ class Linear:
             if found is not None:
                 return Chance(now, Placement(found, {}))
         freed = self._all_freed()
-        for place in range(self._first(nodes, free, count) if self._is_quick else 0, len(freed)):
+        first = self._first(nodes, free, count) if self._is_quick else 0
+        if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
+            return Chance(math.floor(self._ends[first][0]), Placement(0, {}))  # nobody asks for the nodes
+        for place in range(first, len(freed)):
             room = nodes & (free | freed[place])
             if room.bit_count() < count:
                 continue
@@ -124,6 +135,8 @@ class Linear:
         most = min(job.max_nodes, partition.max_nodes)
         if job.required:
             return self._with_required(job, nodes, count)
+        if self._tree is not None and self._tree.holds(job):
+            return self._tree.of_whole(job, nodes, count)
         if job.is_contiguous:
             return self._contiguous(nodes, count)
         if self._is_even and (not self._cpus or self._cpus[0] * count >= job.cpus):
