@@ -79,7 +79,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
 
 
 def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
-    """The last run of the first loop before the first submission. If none is in the log, it was before the log began."""
+    """The last run of the first loop before the first submission. If the log has none, it was earlier."""
     first = min(_submitted(run).values(), default=math.inf)
     return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
 

@@ -77,7 +77,7 @@ _SELECT_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 _TOPOLOGY_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "TOPOOPTIONAL": {"topology_optional": True},
-    **dict.fromkeys(("DRAGONFLY", "ROUTEPART", "ROUTETREE", "SWITCHASNODERANK", "TOPOMAXSIZEUNROLL"), {}),
+    **{name: {} for name in ("DRAGONFLY", "ROUTEPART", "ROUTETREE", "SWITCHASNODERANK", "TOPOMAXSIZEUNROLL")},
 }
 
 
