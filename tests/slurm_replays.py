@@ -71,10 +71,33 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         limits=limits,
         backfill=_first_cycle(run, cycles),
         cycles=tuple(cycles),
-        priorities=(full[0] - interval if full else -30.0) + 1.2,  # all threads begin together
+        priorities=_priorities(run, full[0] - interval if full else -30.0),
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
+    )
+
+
+def _priorities(run: Mapping[str, Any], full: float) -> float:
+    """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
+    period = 60.0 * float(run["slurm_conf"].get("PriorityCalcPeriod", 5))
+    seen: dict[str, tuple[float, str]] = {}
+    changes: list[tuple[float, float]] = []
+    for time, text in run["log"]:
+        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
+        if found:
+            before, priority = seen.get(found[1], (time, found[2]))
+            if priority != found[2]:
+                changes.append((before, time))
+            seen[found[1]] = time, found[2]
+    if not changes:
+        return full + 1.2  # all threads begin together
+
+    def fitting(phase: float) -> int:
+        return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
+
+    return max(
+        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - full))
     )
 
 
