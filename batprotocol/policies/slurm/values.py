@@ -101,7 +101,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         return nodes <= self.max_nodes and minutes <= self.max_time
 
     def takes(self, nodes: int, minutes: float) -> bool:
-        """Whether it ever takes a job of so many nodes with such a limit."""
+        """Whether it ever takes a job with this number of nodes and this limit."""
         return self.is_up and nodes <= self.max_nodes and minutes <= self.max_time
 
 
