@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from batprotocol.policies.slurm.jobs import SlurmJob
@@ -11,22 +11,24 @@ from batprotocol.policies.slurm.values import Partition
 
 __all__ = ["Entry", "Queue"]
 
-Key: TypeAlias = tuple[bool, int, int, int, int, int, int]
+Key: TypeAlias = tuple[bool, int, int, int, int, int, int, int]
 Entry: TypeAlias = tuple[Key, SlurmJob, Partition]
 """A job with a partition that it can run in, behind the key of its place."""
 
 
 class Queue:
-    """Jobs in order: those with reservations, then by tier, priority, submission and number.
+    """Jobs in order: those with reservations, those that others give way to, then by tier, priority and number.
 
     Args:
         is_fifo: whether only the numbers count.
+        height: over how many qualities of service the one of a job stands, of which each gives way to the next.
 
     Attributes:
         changes: how often it has changed.
     """
 
-    def __init__(self, *, is_fifo: bool = False) -> None:
+    def __init__(self, *, is_fifo: bool = False, height: Callable[[SlurmJob], int] | None = None) -> None:
+        self._height = height or (lambda job: 0)
         self._entries: list[Entry] = []
         self._places: dict[int, list[Entry]] = {}
         self._is_fifo = is_fifo
@@ -78,8 +80,14 @@ class Queue:
 
     def _entry(self, job: SlurmJob, place: int, partition: Partition) -> Entry:
         if self._is_fifo:
-            return (False, 0, 0, 0, job.number, job.task, place), job, partition
-        key = not job.reservation, -partition.tier, -job.priority[partition.name], int(job.submitted)
+            return (False, 0, 0, 0, 0, job.number, job.task, place), job, partition
+        key = (
+            not job.reservation,
+            -self._height(job),
+            -partition.tier,
+            -job.priority[partition.name],
+            int(job.submitted),
+        )
         return (*key, job.number, job.task, place), job, partition
 
 

@@ -23,6 +23,10 @@ class ByPartition:
         """Whether a running job gives way to another one that is to start in a partition."""
         return job.partition is not None and job.partition.tier < partition.tier and self.mode(job) != PreemptMode.OFF
 
+    def height(self, job: SlurmJob) -> int:
+        """Jobs of a larger height come first, as others give way to them. Tiers count later."""
+        return 0
+
     def rank(self, job: SlurmJob) -> int:
         """Jobs of a lower rank give way first."""
         return 0 if job.partition is None else job.partition.tier
@@ -46,6 +50,15 @@ class ByQos(ByPartition):
 
     def __init__(self, qos: Mapping[str, Qos], mode: str) -> None:
         self._qos, self._mode = qos, _MODES.get(mode, PreemptMode.OFF)
+        self._heights = dict.fromkeys(qos, 0)
+        for _ in range(len(qos)):  # longer chains go in circles
+            for name, each in qos.items():
+                below = [self._heights[other] for other in each.preempts if other in qos and other != name]
+                self._heights[name] = min(1 + max(below, default=-1), len(qos))
+
+    def height(self, job: SlurmJob) -> int:
+        """How many qualities of service are below that of a job, of which each gives way to the next."""
+        return self._heights.get(job.quality, 0)
 
     def is_below(self, job: SlurmJob, other: SlurmJob, partition: Partition) -> bool:
         """Whether a running job gives way to another one."""
