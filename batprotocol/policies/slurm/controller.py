@@ -64,7 +64,7 @@ class Controller:
         self._yields = self._rules.yields
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
         self._selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
-        self._queue = Queue(is_fifo=cluster.is_fifo, height=self._yields.height)
+        self._queue = Queue(is_fifo=cluster.is_fifo, is_above=self._yields.is_above)
         self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
         self._waiting = Waiting()
         self.jobs: dict[str, SlurmJob] = {}

@@ -11,24 +11,24 @@ from batprotocol.policies.slurm.values import Partition
 
 __all__ = ["Entry", "Queue"]
 
-Key: TypeAlias = tuple[bool, int, int, int, int, int, int, int]
+Key: TypeAlias = tuple[bool, int, int, int, int, int, int]
 Entry: TypeAlias = tuple[Key, SlurmJob, Partition]
 """A job with a partition that it can run in, behind the key of its place."""
 
 
 class Queue:
-    """Jobs in order: those with reservations, those that others give way to, then by tier, priority and number.
+    """Jobs in order: those with reservations, then by tier, priority, submission and number.
 
     Args:
         is_fifo: whether only the numbers count.
-        height: over how many qualities of service the one of a job stands, of which each gives way to the next.
+        is_above: whether a job comes before another one as that one gives way to it; None: nobody does so.
 
     Attributes:
         changes: how often it has changed.
     """
 
-    def __init__(self, *, is_fifo: bool = False, height: Callable[[SlurmJob], int] | None = None) -> None:
-        self._height = height or (lambda job: 0)
+    def __init__(self, *, is_fifo: bool = False, is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None) -> None:
+        self._is_above, self._sorted, self._sorted_at = is_above, list[Entry](), -1
         self._entries: list[Entry] = []
         self._places: dict[int, list[Entry]] = {}
         self._is_fifo = is_fifo
@@ -76,18 +76,50 @@ class Queue:
 
     def snapshot(self) -> list[Entry]:
         """The entries as they are now."""
-        return list(self._entries)
+        if self._is_above is None:
+            return list(self._entries)
+        if self._sorted_at != self.changes:
+            self._sorted, self._sorted_at = self._by_halves(), self.changes
+        return list(self._sorted)
+
+    def _by_halves(self) -> list[Entry]:
+        """The entries in an order that may have circles: a job may come before one that comes before it by others.
+
+        Slurm sorts its jobs by number then, by halves, and so does this method: what comes out depends on the way.
+        """
+        is_above = self._is_above
+        assert is_above is not None
+
+        def comes_first(one: Entry, other: Entry) -> bool:
+            if is_above(one[1], other[1]):
+                return True
+            return not is_above(other[1], one[1]) and one[0] <= other[0]
+
+        parts = [[each] for each in sorted(self._entries, key=lambda each: each[0][-3:])]
+
+        def merged(first: list[Entry], second: list[Entry]) -> list[Entry]:
+            found, one, other = [], 0, 0
+            while one < len(first) and other < len(second):
+                if comes_first(first[one], second[other]):
+                    found.append(first[one])
+                    one += 1
+                else:
+                    found.append(second[other])
+                    other += 1
+            return found + first[one:] + second[other:]
+
+        def ordered(low: int, high: int) -> list[Entry]:
+            if high - low < 2:
+                return parts[low] if high > low else []
+            middle = low + (high - low) // 2
+            return merged(ordered(low, middle), ordered(middle, high))
+
+        return ordered(0, len(parts))
 
     def _entry(self, job: SlurmJob, place: int, partition: Partition) -> Entry:
         if self._is_fifo:
-            return (False, 0, 0, 0, 0, job.number, job.task, place), job, partition
-        key = (
-            not job.reservation,
-            -self._height(job),
-            -partition.tier,
-            -job.priority[partition.name],
-            int(job.submitted),
-        )
+            return (False, 0, 0, 0, job.number, job.task, place), job, partition
+        key = not job.reservation, -partition.tier, -job.priority[partition.name], int(job.submitted)
         return (*key, job.number, job.task, place), job, partition
 
 

@@ -5,7 +5,7 @@ This module must not know nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Partition, PreemptMode
@@ -19,13 +19,12 @@ _MODES = {"cancel": PreemptMode.CANCEL, "requeue": PreemptMode.REQUEUE}
 class ByPartition:
     """preempt/partition_prio: jobs of lower tiers give way."""
 
+    is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None
+    """Whether a job comes before another one in the queue, as that one would give way to it; None: tiers say so."""
+
     def is_below(self, job: SlurmJob, other: SlurmJob, partition: Partition) -> bool:
         """Whether a running job gives way to another one that is to start in a partition."""
         return job.partition is not None and job.partition.tier < partition.tier and self.mode(job) != PreemptMode.OFF
-
-    def height(self, job: SlurmJob) -> int:
-        """Jobs of a larger height come first, as others give way to them. Tiers count later."""
-        return 0
 
     def rank(self, job: SlurmJob) -> int:
         """Jobs of a lower rank give way first."""
@@ -50,20 +49,15 @@ class ByQos(ByPartition):
 
     def __init__(self, qos: Mapping[str, Qos], mode: str) -> None:
         self._qos, self._mode = qos, _MODES.get(mode, PreemptMode.OFF)
-        self._heights = dict.fromkeys(qos, 0)
-        for _ in range(len(qos)):  # longer chains go in circles
-            for name, each in qos.items():
-                below = [self._heights[other] for other in each.preempts if other in qos and other != name]
-                self._heights[name] = min(1 + max(below, default=-1), len(qos))
 
-    def height(self, job: SlurmJob) -> int:
-        """How many qualities of service are below that of a job, of which each gives way to the next."""
-        return self._heights.get(job.quality, 0)
+    def is_above(self, job: SlurmJob, other: SlurmJob) -> bool:
+        """Whether another job would give way to a job."""
+        mine = self._qos.get(job.quality)
+        return mine is not None and other.quality in mine.preempts
 
     def is_below(self, job: SlurmJob, other: SlurmJob, partition: Partition) -> bool:
         """Whether a running job gives way to another one."""
-        mine, others = self._qos.get(job.quality), self._qos.get(other.quality)
-        return mine is not None and others is not None and mine.name in others.preempts and self.mode(job) != "OFF"
+        return self.is_above(other, job) and self.mode(job) != PreemptMode.OFF
 
     def rank(self, job: SlurmJob) -> int:
         """The priority of its quality of service."""
