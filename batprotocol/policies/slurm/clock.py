@@ -22,6 +22,8 @@ _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
 _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
+_LATE: Final = 1.2
+"""A known tick so many periods after a time stands for it."""
 _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
 
@@ -96,6 +98,12 @@ class Clock:
             period = gap / max(round(gap / period), 1)
         return known + math.ceil((time - known) / period - 1e-9) * period
 
+    def _seen(self, due: float) -> float:
+        """The known tick just after a time at which the first loop is due, if there is one."""
+        ticks = self._phases.ticks
+        place = bisect_left(ticks, due - 1e-9)
+        return ticks[place] if place < len(ticks) and ticks[place] - due < _LATE * self._phases.period else due
+
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
         full = self._tick(math.floor(self._full) + self._loops.sched_interval)
@@ -104,6 +112,7 @@ class Clock:
         due = self._tick(self._asked_at)
         if self._last > -math.inf:
             due = max(due, self._tick(math.floor(self._last) + self._loops.batch_sched_delay))
+        due = self._seen(due)
         return (full, True) if full <= due else (due, False)
 
     def ran_main(self, now: float, *, is_full: bool) -> None:
