@@ -331,9 +331,11 @@ class Controller:
 
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        leaves, job.leaves = 0 if notes_patience(job, now) else job.leaves, 0
         found = self._selection.earliest(job, partition, nodes, now, late=late)
-        if found is None and notes_patience(job, now):
-            found = self._selection.earliest(job, partition, nodes, now, late=late)
+        job.leaves = leaves
+        if found is not None and self._selection.is_too_spread(job, found.placement.nodes):
+            return None  # although it would have few switches later
         if not self.cluster.preempts or (found is not None and found.start <= now):
             return found
         gone = self._candidates(job, partition, nodes)

@@ -57,6 +57,10 @@ class Consumable:
                 bits |= 1 << node
         return bits
 
+    def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
+        """Whether nodes are at more switches than a job asks for."""
+        return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None

@@ -46,6 +46,10 @@ class Linear:
         """The nodes that have something left for jobs."""
         return ~self._busy
 
+    def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
+        """Whether nodes are at more switches than a job asks for."""
+        return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
