@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from support import SHARED
 
 from batprotocol.slurm.accounting import Accounting, accounting_of
 from batprotocol.slurm.configuration import Configuration, configuration_of
+from batprotocol.slurm.configuration.topology import switches_of
 
 __all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "recording", "recordings"]
 
@@ -47,11 +49,16 @@ def conf_of(run: Mapping[str, Any]) -> str:
 
 def configuration_of_run(run: Mapping[str, Any]) -> Configuration:
     """The configuration of a recorded run."""
-    return configuration_of(conf_of(run))
+    found = configuration_of(conf_of(run))
+    if not run.get("topology"):
+        return found
+    return msgspec.structs.replace(found, switches=switches_of(run["topology"], [node.name for node in found.nodes]))
 
 
 def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
     """The accounts of a recorded run, from the commands that made them, and its qualities of service."""
+    if run.get("dump"):
+        return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run["qos"]))])
     cluster, *lines = ["Cluster - 'emu':Fairshare=1:QOS='normal'", "Parent - 'root'", "User - 'root':Fairshare=1"]
     for command, _ in run["setup"]:
         words = command.split()

@@ -67,14 +67,44 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         ticks=tuple(_on_grid(main, over + kills)) or (0.5,),
         period=period,
         full=full[0] - interval if full else -30.0,
+        last=_last_before(run, main),
         limits=limits,
         backfill=_first_cycle(run, cycles),
         cycles=tuple(cycles),
-        priorities=(full[0] - interval if full else -30.0) + 1.2,  # all threads begin together
+        priorities=_priorities(run, full[0] - interval if full else -30.0),
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
     )
+
+
+def _priorities(run: Mapping[str, Any], full: float) -> float:
+    """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
+    period = 60.0 * float(run["slurm_conf"].get("PriorityCalcPeriod", 5))
+    seen: dict[str, tuple[float, str]] = {}
+    changes: list[tuple[float, float]] = []
+    for time, text in run["log"]:
+        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
+        if found:
+            before, priority = seen.get(found[1], (time, found[2]))
+            if priority != found[2]:
+                changes.append((before, time))
+            seen[found[1]] = time, found[2]
+    if not changes:
+        return full + 1.2  # all threads begin together, about
+
+    def fitting(phase: float) -> int:
+        return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
+
+    return max(
+        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - full - 1.2))
+    )
+
+
+def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
+    """The last run of the first loop before the first submission. If the log has none, it was earlier."""
+    first = min(_submitted(run).values(), default=math.inf)
+    return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
 
 
 def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
@@ -203,6 +233,7 @@ _LONG = {
     "-x": "exclude",
     "-H": "hold",
     "-A": "account",
+    "-L": "licenses",
 }
 
 
@@ -256,8 +287,10 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 data["memory"] = f"{mebibytes}M"
             else:
                 slurm["memory_per_cpu"] = mebibytes
-        elif name == "gres":
-            data["gres"] = value
+        elif name in ("gres", "licenses"):
+            data[name] = value
+        elif name == "switches":
+            slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             tasks = []
@@ -284,7 +317,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
                 yield time, HostEvent(frozen_hosts([node]), change).to_data()
         found = re.match(r"sched: Created reservation=(\S+) users=(\S+) nodes=(\S+) .*start=@(\d+) end=@(\d+)", text)
         if found:
-            hosts = frozen_hosts([names[name] for name in expanded_names(found[3])])
+            hosts = frozen_hosts([names[name] for name in expanded_names(found[3]) if name in names])
             users = tuple(found[2].split(","))
             yield time, Window(hosts, float(found[4]), float(found[5]), found[1], users).to_data()
     for each in run["events"]:

@@ -8,7 +8,16 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["Gres", "Moment", "memory_text", "parse_count", "parse_gres", "parse_memory", "parse_moment"]
+__all__ = [
+    "Gres",
+    "Moment",
+    "memory_text",
+    "parse_count",
+    "parse_gres",
+    "parse_licenses",
+    "parse_memory",
+    "parse_moment",
+]
 
 _LARGEST: Final = 2**53
 """No amount is larger, so that amounts are exact as doubles, too."""
@@ -19,6 +28,7 @@ _MEMORY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)B?", re.IGNORECASE
 _UNITS: Final = {"K": 2**10, "": 2**20, "M": 2**20, "G": 2**30, "T": 2**40}
 
 _GRES = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?(?::([0-9]{1,9}))?", re.ASCII)
+_LICENSE = re.compile(r"[A-Za-z_][\w.@-]*", re.ASCII)
 _NAME = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?", re.ASCII)
 
 _NOW = re.compile(r"now(?:\+([0-9]{1,12})(seconds?|minutes?|hours?|days?|weeks?)?)?", re.ASCII)
@@ -106,6 +116,30 @@ def memory_text(amount: int) -> str:
         if amount % size == 0:
             return f"{amount // size}{unit}"
     return f"{-(-amount // 1024)}K"
+
+
+def parse_licenses(value: Any) -> tuple[tuple[str, int], ...]:
+    """Licences: Slurm's text, or an object with a count for each name; equal names are added.
+
+    >>> parse_licenses("matlab:2,ansys"), parse_licenses({"matlab": 1})
+    ((('ansys', 1), ('matlab', 2)), (('matlab', 1),))
+
+    Raises:
+        InputError: the value names no licences in one of these forms.
+    """
+    pairs: list[tuple[str, Any]] = []
+    if isinstance(value, str) and 0 < len(value) <= _TEXT:
+        pairs = [(name, count or 1) for part in value.split(",") for name, _, count in (part.strip().partition(":"),)]
+    elif isinstance(value, dict):
+        pairs = list(value.items())
+    found: dict[str, int] = {}
+    for name, count in pairs:
+        if not isinstance(name, str) or len(name) > _TEXT or _LICENSE.fullmatch(name) is None:
+            raise InputError(f"expected the name of a licence such as 'matlab' or 'matlab@server', got {shown(name)}")
+        found[name] = found.get(name, 0) + parse_count(count)
+    if not found:
+        raise InputError(f"expected licences such as 'matlab:2,ansys', got {shown(value)}")
+    return tuple(sorted((name, count) for name, count in found.items() if count))
 
 
 def parse_gres(value: Any) -> tuple[Gres, ...]:

@@ -10,7 +10,15 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.requests.amounts import Gres, Moment, parse_count, parse_gres, parse_memory, parse_moment
+from batprotocol.requests.amounts import (
+    Gres,
+    Moment,
+    parse_count,
+    parse_gres,
+    parse_licenses,
+    parse_memory,
+    parse_moment,
+)
 from batprotocol.requests.dependencies import Dependency, parse_dependency
 from batprotocol.requests.features import Constraint, parse_constraint
 from batprotocol.requests.keys import JOB_KEYS
@@ -61,6 +69,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     cores: int | None = None
     memory: int | None = None
     gres: tuple[Gres, ...] = ()
+    licenses: tuple[tuple[str, int], ...] = ()
     per: str = "host"
     exclusive: bool = False
     contiguous: bool = False
@@ -192,6 +201,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "moment": parse_moment,
     "memory": parse_memory,
     "gres": parse_gres,
+    "licenses": parse_licenses,
     "constraint": parse_constraint,
     "dependency": parse_dependency,
     "array": _array,

@@ -43,6 +43,17 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
             },
         ]
     },
+    "licenses": {
+        "anyOf": [
+            {"type": "string", "pattern": r"^ *[A-Za-z_][\w.@-]*(:[0-9]+)?( *, *[A-Za-z_][\w.@-]*(:[0-9]+)?)* *$"},
+            {
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": {"pattern": r"^[A-Za-z_][\w.@-]*$"},
+                "additionalProperties": {"$ref": "#/$defs/count"},
+            },
+        ]
+    },
     "constraint": {"type": "string", "minLength": 1, "maxLength": 1000},
     "dependency": {"type": "string", "pattern": f"^ *({'|'.join(KINDS)})"},
     "array": {"type": "string", "pattern": "^.+_[0-9]{1,9}(%[0-9]{1,9})?$"},

@@ -63,6 +63,7 @@ def test_all_keys_are_read() -> None:
         "cores": 2,
         "memory": "2G",
         "gres": {"gpu:a100": 1},
+        "licenses": "matlab:2,ansys",
         "per": "task",
         "exclusive": False,
         "contiguous": True,

@@ -18,6 +18,7 @@ from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
 from batprotocol.requests import Request, expanded_names
 from batprotocol.requests.features import matches
+from batprotocol.slurm.amounts import span
 
 __all__ = ["OPTIONS", "job_of"]
 
@@ -33,6 +34,8 @@ OPTIONS: Final[Mapping[str, str]] = {
     "nodelist": "the nodes that the job must have (--nodelist)",
     "exclude": "the nodes that it must not have (--exclude)",
     "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
+    "switches": "the most switches of the tree that its nodes are at, and the time for which it waits for that, as "
+    "`1` or `1@5`: minutes, or HH:MM:SS (--switches)",
     "hold": "whether it is held (--hold)",
     "number": "the number of the job; by default, jobs are numbered as they come",
 }
@@ -70,6 +73,9 @@ def job_of(
     made.time_min = math.ceil(options.get("time_min", 0) / 60)
     made.user = "" if request.user is None else str(request.user)
     made.account, made.qos = request.account or "", request.qos or ""
+    made.group = "" if request.group is None else str(request.group)
+    made.licenses = request.licenses
+    made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
     made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
@@ -96,6 +102,17 @@ def _options(extra_data: str | None) -> dict[str, Any]:
         if key not in OPTIONS:
             raise InputError(f"expected {', '.join(OPTIONS)}, got {shown(key)}{hint(key, OPTIONS)}", "slurm")
     return options
+
+
+def _switches(text: str, cluster: Cluster) -> tuple[int, float]:
+    """The most switches, and the seconds for which a job waits for so few; 0 if it does not ask."""
+    if not text:
+        return 0, 0.0
+    count, _, wait = text.partition("@")
+    if not (count.isascii() and count.isdigit() and 0 < len(count) <= 9):
+        raise InputError(f"expected switches such as 1 or 1@5, got {shown(text)}", "slurm.switches")
+    most = cluster.loops.max_switch_wait
+    return int(count), min(span(wait), most) if wait else most
 
 
 def _partitions(cluster: Cluster, request: Request) -> tuple[Any, ...]:

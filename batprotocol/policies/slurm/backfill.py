@@ -17,6 +17,10 @@ from batprotocol.slurm.configuration import Scheduler
 __all__ = ["Filler", "run_backfill"]
 
 
+_LIMITED = 500
+"""With assoc_limit_stop, a job that a limit keeps waiting is planned so many seconds later."""
+
+
 class Filler(Protocol):
     """The side of the controller that the loop uses."""
 
@@ -32,6 +36,9 @@ class Filler(Protocol):
 
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
+
+    def lacks_licenses(self, job: SlurmJob) -> bool:
+        """Whether a licence of a job is taken by others."""
 
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
@@ -70,6 +77,7 @@ class _Cycle:
         self.counts: Counter[object] = Counter()
         self.tested = self.started = 0
         self.has_moved = False
+        self.blocked: dict[object, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
 
@@ -93,7 +101,9 @@ class _Cycle:
             self.tested += 1
             if job.array is not None and not self._array_may(job, partition):
                 continue
-            if not filler.may_start(job, partition) or self._is_over(job, partition) or not partition.is_up:
+            if not loops.assoc_limit_stop and not filler.may_start(job, partition):
+                continue
+            if filler.lacks_licenses(job) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
         return self.started, self.has_moved
@@ -138,7 +148,7 @@ class _Cycle:
         only_now = self._is_not_reserved(job, partition)
         limit = min(job.limit, partition.max_time, FOREVER)
         minutes = job.time_min if 0 < job.time_min < limit else limit
-        earlier, later, misses = job.planned, now, 0
+        earlier, later, misses = job.planned, max(now, self._blocked_until(job)), 0
         while True:
             begin = later
             left = filler.reservations.usable(job, begin, minutes, moves=True)
@@ -168,9 +178,11 @@ class _Cycle:
                 if outcome == Outcome.STARTED:
                     self.started += 1
                     return
-                if outcome == Outcome.SKIPPED:
+                if outcome == Outcome.SKIPPED or (outcome == Outcome.LIMITED and not self.loops.assoc_limit_stop):
                     break
                 later = 0
+                if outcome == Outcome.LIMITED:
+                    start = now + _LIMITED
             if start > now and only_now:
                 break
             if later and start > later:
@@ -183,9 +195,16 @@ class _Cycle:
                 misses += 1
                 continue
             self._plan(job, partition, start, first, last, placement, earlier)
+            if self.loops.assoc_limit_stop and job.reason:
+                key = (job.user, job.account) if job.reason.startswith("Assoc") else job.quality
+                self.blocked[key] = max(self.blocked.get(key, 0), start)
             return
         if job.array is not None:
             self.rejected.add((job.array, partition.name, job.reservation))
+
+    def _blocked_until(self, job: SlurmJob) -> int:
+        """With assoc_limit_stop, jobs start behind those of their quality of service that a limit keeps waiting."""
+        return max(self.blocked.get(job.quality, 0), self.blocked.get((job.user, job.account), 0))
 
     def _rounded(self, time: int) -> int:
         size, epoch = self.resolution, self.epoch

@@ -22,6 +22,8 @@ _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
 _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
+_LATE: Final = 1.2
+"""A known tick so many periods after a time stands for it."""
 _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
 
@@ -33,6 +35,7 @@ class Phases(msgspec.Struct, frozen=True):
         ticks: ticks of the controller that are known, in order; at least one.
         period: the time between two ticks.
         full: the last run for the whole queue before the simulation began.
+        last: the last run of the first loop before the simulation began, or before its first job came.
         limits: the last check of time limits before the simulation began.
         backfill: the first time that the second loop looks whether there is work.
         cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
@@ -45,6 +48,7 @@ class Phases(msgspec.Struct, frozen=True):
     ticks: tuple[float, ...] = (0.5,)
     period: float = 1.0
     full: float = -30.0
+    last: float = -math.inf
     limits: float = -15.0
     backfill: float = 15.0
     cycles: tuple[float, ...] = ()
@@ -69,7 +73,7 @@ class Clock:
 
     def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
         self._loops, self._phases, self._backfills = loops, phases, backfills
-        self._last = -math.inf  # the last run of the first loop
+        self._last = phases.last  # the last run of the first loop
         self._full, self._limits = phases.full, phases.limits
         self._is_asked = self._is_new = False
         self._asked_at = 0.0
@@ -94,6 +98,12 @@ class Clock:
             period = gap / max(round(gap / period), 1)
         return known + math.ceil((time - known) / period - 1e-9) * period
 
+    def _seen(self, due: float) -> float:
+        """The known tick just after a time at which the first loop is due, if there is one."""
+        ticks = self._phases.ticks
+        place = bisect_left(ticks, due - 1e-9)
+        return ticks[place] if place < len(ticks) and ticks[place] - due < _LATE * self._phases.period else due
+
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
         full = self._tick(math.floor(self._full) + self._loops.sched_interval)
@@ -102,6 +112,7 @@ class Clock:
         due = self._tick(self._asked_at)
         if self._last > -math.inf:
             due = max(due, self._tick(math.floor(self._last) + self._loops.batch_sched_delay))
+        due = self._seen(due)
         return (full, True) if full <= due else (due, False)
 
     def ran_main(self, now: float, *, is_full: bool) -> None:

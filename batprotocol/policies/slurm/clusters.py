@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from batprotocol.policies.slurm.access import Access
 from batprotocol.policies.slurm.bits import bits_of
 from batprotocol.policies.slurm.values import Cluster, Node, Partition, PreemptMode, Select
 from batprotocol.slurm.configuration import Configuration
@@ -38,13 +39,16 @@ def cluster_of(configuration: Configuration) -> Cluster:
         is_fifo=scheduler.plugin == "builtin"
         and configuration.priority.plugin == "basic"
         and len({each.tier for each in partitions}) <= 1,
-        preempts=configuration.preemption.plugin == "partition_prio",
+        preempts=configuration.preemption.plugin != "none",
         preempt_youngest=scheduler.preempt_youngest_first,
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
         requeues=jobs.requeue,
         kills_invalid=jobs.kill_invalid_depend,
         overtime=jobs.over_time_limit / 60,
         returns_to_service=jobs.return_to_service,
+        switches=configuration.switches if configuration.topology == "tree" else (),
+        tree_is_optional=configuration.topology_optional,
+        preempts_by_qos=configuration.preemption.plugin == "qos",
     )
 
 
@@ -79,6 +83,7 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: C
         min_nodes=max(line.min_nodes, 1),
         max_nodes=math.inf if line.max_nodes is None else line.max_nodes,
         is_up=line.state in ("UP", "DRAIN"),
+        access=Access.of(line),
         is_exclusive=line.over_subscribe == "exclusive",
         memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
         memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,

@@ -21,7 +21,9 @@ from batprotocol.policies.slurm.main_loop import Outcome, run_main
 from batprotocol.policies.slurm.preempting import candidates_of, grace_end, may_preempt, victims_of
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
+from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance, selection_of
+from batprotocol.policies.slurm.selecting.tree import notes_patience
 from batprotocol.policies.slurm.sides import Actions, Priorities
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition, PreemptMode
 from batprotocol.policies.slurm.waiting import Waiting
@@ -43,6 +45,7 @@ class Controller:
         priorities: the priorities of its jobs.
         actions: what it has others do.
         phases: what is left to chance.
+        rules: licences, limits and access; by default there are none.
         is_quick: whether it takes short cuts, which change no decision.
     """
 
@@ -53,13 +56,15 @@ class Controller:
         actions: Actions,
         phases: Phases = USUAL,
         *,
+        rules: Rules | None = None,
         is_quick: bool = True,
     ) -> None:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
-        self._is_quick = is_quick
+        self._is_quick, self._rules = is_quick, rules or Rules()
+        self._yields = self._rules.yields
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
         self._selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
-        self._queue = Queue(is_fifo=cluster.is_fifo)
+        self._queue = Queue(is_fifo=cluster.is_fifo, is_above=self._yields.is_above)
         self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
         self._waiting = Waiting()
         self.jobs: dict[str, SlurmJob] = {}
@@ -136,8 +141,13 @@ class Controller:
     # What happens
 
     def submit(self, job: SlurmJob, request: Request, now: float) -> None:
-        """A job is submitted."""
+        """A job is submitted.
+
+        Raises:
+            InputError: it is refused.
+        """
         self.advance(now)
+        self._rules.submitted(job)
         self.jobs[job.id] = job
         self._priorities.submitted(job, now)
         self._waiting.submit(job, request, now)
@@ -174,6 +184,7 @@ class Controller:
         assert job.placement is not None
         job.stage = Stage.COMPLETING
         self._others += 1
+        self._rules.ended(job, self._now)
         self._clock.renew(self._now)
         self.completing |= job.placement.nodes
 
@@ -214,6 +225,7 @@ class Controller:
 
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
+        self._rules.forgotten(job)
         if self.jobs.pop(job.id, None) is not None and job.stage is Stage.PENDING:
             self._priorities.ended(job, self._now)
         self._waiting.remove(job)
@@ -280,13 +292,21 @@ class Controller:
         )
 
     def _renew_priorities(self) -> None:
+        self._rules.charge(self._now)
         if self._priorities.renew(self._now):
             self._queue.sort()
             self._clock.renew(self._now)
 
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
-        return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
+        if job.array is not None and job.array_limit and self._arrays[job.array] >= job.array_limit:
+            return False
+        job.reason = self._rules.before(job, partition)
+        return not job.reason
+
+    def lacks_licenses(self, job: SlurmJob) -> bool:
+        """Whether a licence of a job is taken by others."""
+        return self._rules.lacks_licenses(job)
 
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""
@@ -311,34 +331,43 @@ class Controller:
 
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        leaves, job.leaves = 0 if notes_patience(job, now) else job.leaves, 0
         found = self._selection.earliest(job, partition, nodes, now, late=late)
+        job.leaves = leaves
+        if found is not None and self._selection.is_too_spread(job, found.placement.nodes):
+            return None  # although it would have few switches later
         if not self.cluster.preempts or (found is not None and found.start <= now):
             return found
-        gone = self._candidates(partition, nodes)
+        gone = self._candidates(job, partition, nodes)
         return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
 
-    def _candidates(self, partition: Partition, nodes: int) -> list[SlurmJob]:
+    def _candidates(self, job: SlurmJob, partition: Partition, nodes: int) -> list[SlurmJob]:
         youngest = self.cluster.preempt_youngest
-        return candidates_of(self._running.values(), partition, nodes, youngest_first=youngest)
+        return candidates_of(self._running.values(), job, partition, nodes, self._yields, youngest_first=youngest)
 
     def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         placement = self._selection.now(job, partition, nodes)
+        if placement is None and notes_patience(job, self.second):
+            placement = self._selection.now(job, partition, nodes)
         if placement is None:
             if self.cluster.preempts:
                 self._preempt(job, partition, nodes)
             return Outcome.BUSY
+        job.reason = self._rules.after(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values()))
+        if job.reason:
+            return Outcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return Outcome.STARTED
 
     def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
         """Have jobs of lower partitions give way, if that makes space for a job."""
         found = victims_of(
-            self._candidates(partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
+            self._candidates(job, partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
         )
         if found is None or not may_preempt(job, self.second, self.cluster.preempt_wait):
             return
         for victim in found[0]:
-            end = grace_end(victim, self.second)
+            end = grace_end(victim, self.second, self._yields.grace(victim))
             if end <= self.second:
                 self._give_way(victim)
             elif not victim.gives_way:
@@ -348,8 +377,7 @@ class Controller:
                 self._limits.note(victim, self._limit_of(victim))
 
     def _give_way(self, job: SlurmJob) -> None:
-        assert job.partition is not None
-        if job.partition.preempt_mode == PreemptMode.REQUEUE and job.requeues:
+        if self._yields.mode(job) == PreemptMode.REQUEUE and job.requeues:
             self._requeue(job)
         self._kill([job])
 
@@ -362,11 +390,13 @@ class Controller:
         self._running[job.id] = job
         self._limits.note(job, self._limit_of(job))
         self._selection.take(job)
+        self._rules.started(job)
         if job.array is not None:
             self._arrays[job.array] += 1
         self._priorities.started(job, self._now)
         self._waiting.started(job, self._now)
         if not self._actions.execute(job):
+            self._rules.ended(job, self._now)
             self._leave(job, FinalJobState.REJECTED)
 
     # Limits

@@ -52,7 +52,7 @@ class SlurmJob:
         task: the number of its task in an array, and 0 else.
         array: the array that it is a task of; None if there is none.
         array_limit: how many tasks of the array may run at a time; 0: any number.
-        user, account, qos: as it was submitted.
+        user, group, account, qos: as it was submitted; quality: the quality of service that it has.
         partitions: those that it can run in.
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
@@ -61,6 +61,9 @@ class SlurmJob:
         tasks_per_node: the tasks that each node gets; 0: any number.
         memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
         gres: the generic resources on each node: name, type and number.
+        licenses: the licences that it takes: name and number.
+        leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
+            for that, since `leaves_since`, if it `misses_leaves`.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way.
         allowed: the nodes that its constraint and its lists allow.
         required: the nodes that it must have.
@@ -76,6 +79,7 @@ class SlurmJob:
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
         restarts: how often it ran before.
+        reason: the limit that keeps it waiting, in the words of Slurm; "" if it was none.
         extra: what the owner keeps with it.
     """
 
@@ -84,6 +88,7 @@ class SlurmJob:
         *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
+        *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *(
             "tasks_per_node",
             "time_min",
@@ -105,7 +110,9 @@ class SlurmJob:
         self.array_limit = 0
         self.user: str = ""
         self.account: str = ""
-        self.qos: str = ""
+        self.qos = self.group = self.quality = self.reason = ""
+        self.licenses: tuple[tuple[str, int], ...] = ()
+        self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
         self.partitions = partitions
         self.limit = limit
         self.time_min = 0.0

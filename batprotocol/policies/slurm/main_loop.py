@@ -20,6 +20,8 @@ class Outcome:
     """It lacks nodes, so the jobs behind it wait, too."""
     SKIPPED = "skipped"
     """It waits for something else; the jobs behind it do not wait for it."""
+    LIMITED = "limited"
+    """A limit of an association or a quality of service keeps it waiting."""
 
 
 class Starter(Protocol):
@@ -33,6 +35,9 @@ class Starter(Protocol):
 
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
+
+    def lacks_licenses(self, job: SlurmJob) -> bool:
+        """Whether a licence of a job is taken by others."""
 
 
 def run_main(
@@ -100,9 +105,12 @@ class _Run:
                 return False
         elif partition.name in self.failed:
             return False
+        was_limited = bool(job.reason)
         if not starter.may_start(job, partition):
-            if self.loops.assoc_limit_stop:
+            if self.loops.assoc_limit_stop and not was_limited:
                 self._fail(job, partition)
+            return False
+        if starter.lacks_licenses(job):
             return False
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
             outcome = Outcome.BUSY
@@ -113,7 +121,7 @@ class _Run:
             return True
         if job.required and job.required.bit_count() >= job.min_nodes:
             self.nodes &= ~job.required
-        elif outcome == Outcome.BUSY:
+        elif outcome == Outcome.BUSY or (outcome == Outcome.LIMITED and self.loops.assoc_limit_stop):
             self._fail(job, partition)
         return False
 

@@ -9,41 +9,40 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
-from batprotocol.policies.slurm.values import Partition, PreemptMode
+from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.yielding import ByPartition
 
 __all__ = ["candidates_of", "grace_end", "may_preempt", "victims_of"]
 
 
 def candidates_of(
-    running: Iterable[SlurmJob], partition: Partition, nodes: int, *, youngest_first: bool = False
+    running: Iterable[SlurmJob],
+    other: SlurmJob,
+    partition: Partition,
+    nodes: int,
+    rules: ByPartition,
+    *,
+    youngest_first: bool = False,
 ) -> list[SlurmJob]:
     """The running jobs that could give way to a job, those that matter least first.
 
     Args:
         running: the running jobs.
-        partition: the partition of the job.
+        other: the job.
+        partition: the partition that it is to start in.
         nodes: the nodes that it can have.
-        youngest_first: whether those that started last come first; else those of the lowest partitions and fewest
+        rules: who gives way.
+        youngest_first: whether those that started last come first; else those of the lowest rank and fewest
             nodes do.
     """
     found = [
         job
         for job in running
-        if job.stage is Stage.RUNNING
-        and job.partition is not None
-        and job.partition.tier < partition.tier
-        and job.partition.preempt_mode != PreemptMode.OFF
-        and job.is_on(nodes)
+        if job.stage is Stage.RUNNING and job.is_on(nodes) and rules.is_below(job, other, partition)
     ]
     if youngest_first:
         return sorted(found, key=lambda job: (-job.started, job.number))
-    return sorted(found, key=_least)
-
-
-def _least(job: SlurmJob) -> tuple[int, int, int]:
-    assert job.partition is not None
-    assert job.placement is not None
-    return job.partition.tier, job.placement.nodes.bit_count(), job.number
+    return sorted(found, key=lambda job: (rules.rank(job), _size(job), job.number))
 
 
 def victims_of(
@@ -87,7 +86,6 @@ def may_preempt(job: SlurmJob, second: int, wait: float) -> bool:
     return True
 
 
-def grace_end(job: SlurmJob, second: int) -> float:
+def grace_end(job: SlurmJob, second: int, grace: int) -> float:
     """When a job that is to give way is killed: now, or at the end of its grace time."""
-    assert job.partition is not None
-    return job.end if job.gives_way else float(second + job.partition.grace)
+    return job.end if job.gives_way else float(second + grace)

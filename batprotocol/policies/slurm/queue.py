@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from batprotocol.policies.slurm.jobs import SlurmJob
@@ -21,12 +21,14 @@ class Queue:
 
     Args:
         is_fifo: whether only the numbers count.
+        is_above: whether a job comes before another one as that one gives way to it; None: nobody does so.
 
     Attributes:
         changes: how often it has changed.
     """
 
-    def __init__(self, *, is_fifo: bool = False) -> None:
+    def __init__(self, *, is_fifo: bool = False, is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None) -> None:
+        self._is_above, self._sorted, self._sorted_at = is_above, list[Entry](), -1
         self._entries: list[Entry] = []
         self._places: dict[int, list[Entry]] = {}
         self._is_fifo = is_fifo
@@ -74,7 +76,45 @@ class Queue:
 
     def snapshot(self) -> list[Entry]:
         """The entries as they are now."""
-        return list(self._entries)
+        if self._is_above is None:
+            return list(self._entries)
+        if self._sorted_at != self.changes:
+            self._sorted, self._sorted_at = self._by_halves(), self.changes
+        return list(self._sorted)
+
+    def _by_halves(self) -> list[Entry]:
+        """The entries in an order that may have circles: a job may come before one that comes before it by others.
+
+        Slurm sorts its jobs by number then, by halves, and so does this method: what comes out depends on the way.
+        """
+        is_above = self._is_above
+        assert is_above is not None
+
+        def comes_first(one: Entry, other: Entry) -> bool:
+            if is_above(one[1], other[1]):
+                return True
+            return not is_above(other[1], one[1]) and one[0] <= other[0]
+
+        parts = [[each] for each in sorted(self._entries, key=lambda each: each[0][-3:])]
+
+        def merged(first: list[Entry], second: list[Entry]) -> list[Entry]:
+            found, one, other = [], 0, 0
+            while one < len(first) and other < len(second):
+                if comes_first(first[one], second[other]):
+                    found.append(first[one])
+                    one += 1
+                else:
+                    found.append(second[other])
+                    other += 1
+            return found + first[one:] + second[other:]
+
+        def ordered(low: int, high: int) -> list[Entry]:
+            if high - low < 2:
+                return parts[low] if high > low else []
+            middle = low + (high - low) // 2
+            return merged(ordered(low, middle), ordered(middle, high))
+
+        return ordered(0, len(parts))
 
     def _entry(self, job: SlurmJob, place: int, partition: Partition) -> Entry:
         if self._is_fifo:

@@ -26,6 +26,7 @@ from batprotocol.model import (
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent, Window, read_host_event
 from batprotocol.outages.events import HostChange
+from batprotocol.policies.slurm.accounts import keeper_of
 from batprotocol.policies.slurm.asking import job_of
 from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.clock import USUAL, Phases
@@ -33,9 +34,12 @@ from batprotocol.policies.slurm.clusters import cluster_of
 from batprotocol.policies.slurm.commands import obey, read_command
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.licenses import Licenses
 from batprotocol.policies.slurm.ordering import ordering_of
 from batprotocol.policies.slurm.reservations import Reservation
+from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
+from batprotocol.policies.slurm.yielding import ByQos
 from batprotocol.requests import read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting
@@ -124,9 +128,14 @@ class SlurmScheduler(Scheduler):
         configuration = msgspec.structs.replace(self.configuration, nodes=nodes)
         cluster = cluster_of(configuration)
         self._nodes = {host: node for node, host in enumerate(self._hosts)}
-        self._controller = Controller(
-            cluster, self._priorities(configuration), self, self.phases, is_quick=self._is_quick
+        rules = Rules(
+            keeper_of(configuration, self.accounting),
+            Licenses(configuration.licenses),
+            configuration.jobs.enforce_limits,
+            ByQos(self.accounting.qos, configuration.preemption.mode) if cluster.preempts_by_qos else None,
         )
+        priorities = self._priorities(configuration)
+        self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
         self._lives: dict[str, _Life] = {}
         self._firsts: dict[str, SlurmJob] = {}
         self._number = self._calls = 0
@@ -221,11 +230,10 @@ class SlurmScheduler(Scheduler):
                     *(self.controller.cluster, event.job_id, event.job, request, self._number),
                     *(event.submission_time, event.job.extra_data),
                 )
+                self._lives[job.id] = _Life(event.job_id, event.job)
+                self.controller.submit(job, request, self.now)
             except InputError as error:
                 self._reject(event.job_id, str(error))
-                continue
-            self._lives[job.id] = _Life(event.job_id, event.job)
-            self.controller.submit(job, request, self.now)
         arrivals.clear()
 
     # The controller's actions

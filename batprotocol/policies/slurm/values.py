@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from batprotocol.slurm.configuration import Scheduler
+from batprotocol.policies.slurm.access import Access
+from batprotocol.slurm.configuration import Scheduler, Switch
 
 __all__ = ["FOREVER", "Cluster", "Node", "Partition", "PreemptMode", "Select"]
 
@@ -73,6 +74,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         is_spread: whether the node with the fewest jobs is used first.
         qos: the quality of service whose limits hold in it; "" if none.
         factor: the factor of priorities.
+        access: who may use it.
     """
 
     name: str
@@ -92,6 +94,11 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     is_spread: bool = False
     qos: str = ""
     factor: int = 1
+    access: Access = Access()
+
+    def fits(self, nodes: int, minutes: float) -> bool:
+        """Whether it ever takes jobs of so many nodes with such a time limit."""
+        return nodes <= self.max_nodes and minutes <= self.max_time
 
     def takes(self, nodes: int, minutes: float) -> bool:
         """Whether it ever takes a job with this number of nodes and this limit."""
@@ -135,6 +142,9 @@ class Cluster(msgspec.Struct, frozen=True):
         requeues: whether jobs may run again by default.
         kills_invalid: whether jobs whose dependency can never hold are cancelled.
         overtime: minutes that jobs may run longer than their limit.
+        switches: the switches, if jobs are placed by them (topology/tree).
+        tree_is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
+        preempts_by_qos: whether jobs give way to those of other qualities of service, not of higher partitions.
         returns_to_service: Slurm's ReturnToService.
     """
 
@@ -152,6 +162,9 @@ class Cluster(msgspec.Struct, frozen=True):
     kills_invalid: bool = False
     overtime: float = 0.0
     returns_to_service: int = 0
+    switches: tuple[Switch, ...] = ()
+    tree_is_optional: bool = False
+    preempts_by_qos: bool = False
 
     @property
     def up(self) -> int:

@@ -397,6 +397,7 @@ class Configuration(_Value, frozen=True, kw_only=True):
         licenses: the licences of the cluster, by name (Licenses).
         gres_types: the kinds of generic resources (GresTypes).
         topology: `none`, `tree`... (TopologyPlugin).
+        topology_optional: whether only jobs that ask for a number of switches are placed by the tree (TopologyParam).
         switches: the switches, if topology.conf was read.
         not_followed: the parameters that are not followed.
     """
@@ -412,5 +413,6 @@ class Configuration(_Value, frozen=True, kw_only=True):
     licenses: Mapping[str, int] = {}
     gres_types: tuple[str, ...] = ()
     topology: str = "none"
+    topology_optional: bool = False
     switches: tuple[Switch, ...] = ()
     not_followed: tuple[NotFollowed, ...] = ()

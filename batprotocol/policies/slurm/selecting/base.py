@@ -43,6 +43,9 @@ class Selection(Protocol):
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
 
+    def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
+        """Whether nodes are at more switches than a job asks for."""
+
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:

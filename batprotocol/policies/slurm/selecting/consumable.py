@@ -14,6 +14,7 @@ from batprotocol.policies.slurm.bits import members
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.selecting.base import Chance
 from batprotocol.policies.slurm.selecting.offers import Demand, Room, demand_of
+from batprotocol.policies.slurm.selecting.tree import tree_of
 from batprotocol.policies.slurm.values import Cluster, Partition
 
 __all__ = ["Consumable"]
@@ -31,7 +32,7 @@ class Consumable:
     """
 
     def __init__(self, cluster: Cluster, epoch: int = 0) -> None:
-        self._cluster, self._epoch = cluster, epoch
+        self._cluster, self._epoch, self._tree = cluster, epoch, tree_of(cluster)
         self._room = Room(cluster.nodes)
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
@@ -55,6 +56,10 @@ class Consumable:
             if cpus > 0:
                 bits |= 1 << node
         return bits
+
+    def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
+        """Whether nodes are at more switches than a job asks for."""
+        return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
@@ -162,7 +167,12 @@ class Consumable:
         elif select.serial_at_end and demand.cpus == 1 and not job.required:
             pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -node)))
         else:
-            pick.runs(job.is_contiguous)
+            tree = self._tree
+            is_held = tree is not None and tree.holds(job)
+            leaves = tree.smallest([_bits(offers)], count) if tree is not None and is_held else None
+            pick.runs(job.is_contiguous, leaves)
+            if tree is not None and is_held and tree.is_too_spread(job, tree.used(_bits(pick.chosen))):
+                return None
         return pick.chosen if pick.is_done else None
 
     def _weight(self, node: int) -> int:
@@ -205,9 +215,12 @@ class _Pick:
                 return
             self.add(node)
 
-    def runs(self, is_contiguous: bool) -> None:
-        """Choose runs of consecutive nodes of the same weight: the least weight first, then the tightest one."""
-        left = self._runs()
+    def runs(self, is_contiguous: bool, leaves: list[int] | None = None) -> None:
+        """Choose runs of consecutive nodes of the same weight: the least weight first, then the tightest one.
+
+        With leaves of a tree, these come instead of the runs.
+        """
+        left = self._runs() if leaves is None else [members(leaf) for leaf in leaves]
         while left and not self.is_done and self.most > 0:
             best = min(left, key=self._rank)
             left.remove(best)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from batprotocol.policies.slurm.bits import best_fit, members, runs
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.selecting.base import Chance
+from batprotocol.policies.slurm.selecting.tree import tree_of
 from batprotocol.policies.slurm.values import Cluster, Partition
 
 __all__ = ["Linear"]
@@ -29,6 +30,7 @@ class Linear:
         self._cpus = [node.cpus for node in cluster.nodes]
         self._is_even = len(set(self._cpus)) <= 1
         self._is_quick = is_quick
+        self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
@@ -43,6 +45,10 @@ class Linear:
     def open(self) -> int:
         """The nodes that have something left for jobs."""
         return ~self._busy
+
+    def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
+        """Whether nodes are at more switches than a job asks for."""
+        return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
@@ -133,6 +139,8 @@ class Linear:
         most = min(job.max_nodes, partition.max_nodes)
         if job.required:
             return self._with_required(job, nodes, count)
+        if self._tree is not None and self._tree.holds(job):
+            return self._tree.of_whole(job, nodes, count)
         if job.is_contiguous:
             return self._contiguous(nodes, count)
         if self._is_even and (not self._cpus or self._cpus[0] * count >= job.cpus):

@@ -75,6 +75,12 @@ _SELECT_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
+_TOPOLOGY_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "TOPOOPTIONAL": {"topology_optional": True},
+    **{name: {} for name in ("DRAGONFLY", "ROUTEPART", "ROUTETREE", "SWITCHASNODERANK", "TOPOMAXSIZEUNROLL")},
+}
+
+
 def _flags(table: Mapping[str, Mapping[str, Any]], text: str, prefix: str = "") -> dict[str, Any]:
     """The fields that flags with commas between them set."""
     fields: dict[str, Any] = {}
@@ -158,6 +164,7 @@ CLUSTER: Final[Mapping[str, Row]] = rows_of(
             field="topology",
             read=one_of("none", "default", "flat", "tree", "3d_torus", "hypercube", "block", prefix="topology/"),
         ),
+        Row("TopologyParam", read=lambda text: _flags(_TOPOLOGY_FLAGS, text)),
         Row("SelectType", field="select.plugin", read=one_of("linear", "cons_res", "cons_tres", prefix="select/")),
         Row("SelectTypeParameters", read=lambda text: _flags(_SELECT_FLAGS, text, "select.")),
         Row("PriorityType", field="priority.plugin", read=one_of("basic", "multifactor", prefix="priority/")),

@@ -38,23 +38,22 @@ PARTS: Final[Mapping[str, type[msgspec.Struct]]] = {
 """The values that have the fields of each part."""
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "": ("licenses", "topology"),
     "select": ("block_cores", "one_task_per_core", "pack_nodes"),
     "scheduler": (
         *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "defer", "max_array_tasks"),
-        *("max_switch_wait", "preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
+        *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
         *("sched_min_interval",),
     ),
     "preemption": ("exempt_time", "gang", "within"),
     "jobs": (
-        *("complete_wait", "cpus_per_gpu", "enforce", "enforce_limits", "max_array_size", "max_count"),
+        *("complete_wait", "cpus_per_gpu", "max_array_size", "max_count"),
         *("max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu", "reservation_overrun"),
     ),
     "node": ("cores_reserved", "disk"),
     "partition": (
-        *("allow_accounts", "allow_groups", "allow_qos", "alternate", "cpus_per_gpu", "deny_accounts", "deny_qos"),
+        *("alternate", "cpus_per_gpu"),
         *("exclusive_user", "max_cpus_per_node", "max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu"),
-        *("needs_reservation", "over_subscribe_jobs", "root_only"),
+        *("over_subscribe_jobs",),
     ),
 }
 MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)

@@ -58,7 +58,7 @@ _MISSED: Final = (
     "PrologFlags PrologSlurmctld PrologTimeout RebootProgram RequeueExit RequeueExitHold ResumeFailProgram",
     "ResumeProgram ResumeRate ResumeTimeout ResvEpilog ResvProlog SchedulerTimeSlice ScronParameters",
     "SlurmctldParameters SuspendExcNodes SuspendExcParts SuspendExcStates SuspendProgram SuspendRate SuspendTime",
-    "SuspendTimeout TopologyParam",
+    "SuspendTimeout",
 )
 
 OTHERS: Final[tuple[Row, ...]] = (
