@@ -5,6 +5,8 @@ This module must not know nodes and loops.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.accounts import Keeper, Members
 from batprotocol.policies.slurm.jobs import SlurmJob
@@ -37,6 +39,7 @@ class Rules:
         self._keeper = keeper or Keeper(Members(Accounting()))
         self._licenses, self._enforces = licenses or Licenses({}), enforces
         self.yields = yields or ByPartition()
+        self._arrays: Counter[str] = Counter()
 
     def submitted(self, job: SlurmJob) -> None:
         """A job is submitted. Its partitions are then those that it may use.
@@ -72,22 +75,32 @@ class Rules:
         """A job starts."""
         assert job.placement is not None
         job.reason = ""
+        if job.array is not None:
+            self._arrays[job.array] += 1
         self._licenses.take(job)
         self._keeper.started(job, job.placement.nodes.bit_count(), job.allocated_cpus)
 
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job ends; its nodes need not be clean yet."""
+        if job.array is not None:
+            self._arrays[job.array] -= 1
         self._licenses.give_back(job)
         self._keeper.ended(job, now)
 
-    def charge(self, now: float) -> None:
-        """Charge what jobs have used, as Slurm does when it computes priorities."""
+    def charge(self, now: float) -> bool:
+        """Charge what jobs have used, as Slurm does when it computes priorities; returns whether limits may change."""
         if self._keeper.has_limits:
             self._keeper.charge(now)
+        return self._keeper.has_limits
 
-    def before(self, job: SlurmJob, partition: Partition) -> str:
-        """The reason for which a job waits, whatever the nodes are; "" if there is none."""
-        return self._keeper.before(job, partition)
+    def array_may_start(self, job: SlurmJob) -> bool:
+        """Whether the array of a job has fewer running tasks than it may have."""
+        return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
+
+    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
+        """Whether limits allow a job to start, whatever the nodes are. If not, it has the reason."""
+        job.reason = self._keeper.before(job, partition)
+        return not job.reason
 
     def lacks_licenses(self, job: SlurmJob) -> bool:
         """Whether a licence of a job is taken by others."""
