@@ -1,6 +1,6 @@
 """Recorded runs of a real Slurm, once more under the policy `slurm`: the same submissions, run times and events.
 
-What a simulation cannot know is taken from the recording: run times, phases of loops, times of commands.
+A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Filler(Protocol):
     available: int
     """The nodes that are neither down nor drained."""
     rules: Rules
-    """Who waits although there are nodes."""
+    """The rules that keep jobs waiting although there are nodes."""
     completing: int
     """The nodes that jobs are leaving."""
     reservations: Reservations

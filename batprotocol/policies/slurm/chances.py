@@ -1,4 +1,4 @@
-"""When and where a job can start, by itself or if others give way to it, and whether its nodes are at few switches.
+"""The starts that are possible for a job, also if others give way to it, and whether its nodes are at few switches.
 
 This module must not know limits and loops.
 """

@@ -31,7 +31,7 @@ class Starter(Protocol):
     available: int
     """The nodes that are neither down nor drained."""
     rules: Rules
-    """Who waits although there are nodes."""
+    """The rules that keep jobs waiting although there are nodes."""
 
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""

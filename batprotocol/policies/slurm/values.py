@@ -97,7 +97,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     access: Access = Access()
 
     def fits(self, nodes: int, minutes: float) -> bool:
-        """Whether it ever takes jobs of so many nodes with such a time limit."""
+        """Whether it ever takes jobs with this number of nodes and this time limit."""
         return nodes <= self.max_nodes and minutes <= self.max_time
 
     def takes(self, nodes: int, minutes: float) -> bool:
