@@ -17,7 +17,7 @@ from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.selecting.tree import Tree
 from batprotocol.policies.slurm.values import Partition
-from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.slurm.accounting import accounting_of
 from batprotocol.slurm.configuration import Switch, configuration_of
 
@@ -152,6 +152,22 @@ def test_a_job_without_its_licences_holds_up_no_other() -> None:
     found = runs(jobs, more="Licenses=matlab:2")
     assert found["0"] == found["2"] < 5
     assert found["1"] > 100
+
+
+def test_licences_that_are_reserved_are_not_given_out_before_the_end_of_the_reservation() -> None:
+    conf = configuration_of(CONF.format(partition="", more="Licenses=matlab:2"))
+    scheduler = SlurmScheduler(conf)
+    jobs = [
+        StaticJob(str(count), 5.0, 1, DelayProfile(9.0), 60.0, json.dumps({"licenses": {"matlab": count}}))
+        for count in (1, 2)
+    ]
+    command = "scontrol create reservation ReservationName=r StartTime=now+30 Duration=4 Licenses=matlab:1"
+    wrong = command.replace("now+30", "noon")
+    events = ExternalEventList.of([(0.0, json.dumps({"slurm": text})) for text in (command, wrong)], corrected=True)
+    simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler, external_events=[events])
+    found = {start.job_id[-1]: start.time for start in scheduler.starts}
+    assert 5 <= found["1"] < 10
+    assert 270 <= found["2"] < 335
 
 
 def test_low_jobs_give_way_to_high_ones() -> None:

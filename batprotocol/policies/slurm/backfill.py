@@ -102,7 +102,7 @@ class _Cycle:
                 continue
             if not loops.assoc_limit_stop and not filler.rules.may_start(job, partition):
                 continue
-            if filler.rules.lacks_licenses(job) or self._is_over(job, partition) or not partition.is_up:
+            if filler.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
         return self.started, self.has_moved

@@ -5,9 +5,9 @@ This module must not know limits and loops.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob
+from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.preempting import candidates_of, victims_of
 from batprotocol.policies.slurm.selecting import Chance, Selection
 from batprotocol.policies.slurm.selecting.tree import notes_patience
@@ -31,12 +31,15 @@ class Chances:
         self, cluster: Cluster, selection: Selection, running: Mapping[str, SlurmJob], yields: ByPartition
     ) -> None:
         self._cluster, self._selection, self._running, self._yields = cluster, selection, running, yields
+        self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
 
     def now(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> Placement | None:
         """What a job gets of these nodes now; None if they are not enough."""
         found = self._selection.now(job, partition, nodes)
         if found is None and notes_patience(job, second):
             found = self._selection.now(job, partition, nodes)
+        if job.leaves and job.misses_leaves:
+            self._spread.add(job)
         return found
 
     def earliest(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
@@ -45,6 +48,7 @@ class Chances:
         found = self._selection.earliest(job, partition, nodes, now, late=late)
         job.leaves = leaves
         if found is not None and self._selection.is_too_spread(job, found.placement.nodes):
+            self._spread.add(job)
             return None  # although it would have few switches later
         if not self._cluster.preempts or (found is not None and found.start <= now):
             return found
@@ -61,6 +65,7 @@ class Chances:
         youngest = self._cluster.preempt_youngest
         return candidates_of(self._running.values(), job, partition, nodes, self._yields, youngest_first=youngest)
 
-    def are_impatient(self, jobs: Iterable[SlurmJob]) -> bool:
-        """Whether one of these jobs waits for few switches, and takes any after some time."""
-        return bool(self._cluster.switches) and any(job.leaves and job.misses_leaves for job in jobs)
+    def is_any_impatient(self) -> bool:
+        """Whether a job waits for few switches, and takes any after some time."""
+        self._spread = {job for job in self._spread if job.leaves and job.stage is Stage.PENDING}
+        return bool(self._spread)

@@ -95,14 +95,13 @@ class Controller:
 
     def is_stuck(self) -> bool:
         """Whether nothing can start or end any more, as far as is known."""
-        if (
-            self._chances.are_impatient(self._queue.jobs())
-            or self._running
-            or self._waiting.is_due
-            or self.reservations.next_end() < math.inf
-        ):
+        if self._running or self._waiting.is_due or self.reservations.next_end() < math.inf or self._time_helps():
             return False
         return self._idle_runs >= 2 or not self._queue or self.next_time() == math.inf
+
+    def _time_helps(self) -> bool:
+        """Whether a job waits for licences that are reserved, or takes any switches after some time."""
+        return self.rules.licenses.are_reserved(self.second) or self._chances.is_any_impatient()
 
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
@@ -111,7 +110,7 @@ class Controller:
         """
         times = [self._clock.limits(self._first_limit(), self._now)]
         if self._queue or self._waiting.jobs:  # time alone may bring something for them
-            is_open = not self._is_quick or self._waiting.is_due or self.reservations.names()
+            is_open = not self._is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
             main, backfill = self._clock.main(self._now)[0], self._clock.backfill()
             times.append(self._priorities.next_time())
             if is_open or self._tried != self._changes():
@@ -284,7 +283,7 @@ class Controller:
         """
         return (
             self._seen == self._changes()
-            and not self._chances.are_impatient(self._queue.jobs())
+            and not self._time_helps()
             and not self.reservations.names()
             and not self.cluster.loops.bf_min_age_reserve
             and self._selection.first_end() > time

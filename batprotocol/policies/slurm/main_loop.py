@@ -30,6 +30,11 @@ class Starter(Protocol):
 
     available: int
     """The nodes that are neither down nor drained."""
+
+    @property
+    def second(self) -> int:
+        """The time in whole seconds."""
+
     rules: Rules
     """The rules that keep jobs waiting although there are nodes."""
 
@@ -107,7 +112,7 @@ class _Run:
             if self.loops.assoc_limit_stop and not was_limited:
                 self._fail(job, partition)
             return False
-        if starter.rules.lacks_licenses(job):
+        if starter.rules.lacks_licenses(job, starter.second):
             return False
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
             outcome = Outcome.BUSY

@@ -37,7 +37,7 @@ class Rules:
         yields: ByPartition | None = None,
     ) -> None:
         self._keeper = keeper or Keeper(Members(Accounting()))
-        self._licenses, self._enforces = licenses or Licenses({}), enforces
+        self.licenses, self._enforces = licenses or Licenses({}), enforces
         self.yields = yields or ByPartition()
         self._arrays: Counter[str] = Counter()
 
@@ -47,7 +47,7 @@ class Rules:
         Raises:
             InputError: it is refused, with Slurm's reason.
         """
-        self._licenses.check(job)
+        self.licenses.check(job)
         self._enter(job)
         self._keeper.submitted(job)
 
@@ -77,14 +77,14 @@ class Rules:
         job.reason = ""
         if job.array is not None:
             self._arrays[job.array] += 1
-        self._licenses.take(job)
+        self.licenses.take(job)
         self._keeper.started(job, job.placement.nodes.bit_count(), job.allocated_cpus)
 
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job ends; its nodes need not be clean yet."""
         if job.array is not None:
             self._arrays[job.array] -= 1
-        self._licenses.give_back(job)
+        self.licenses.give_back(job)
         self._keeper.ended(job, now)
 
     def charge(self, now: float) -> bool:
@@ -102,9 +102,9 @@ class Rules:
         job.reason = self._keeper.before(job, partition)
         return not job.reason
 
-    def lacks_licenses(self, job: SlurmJob) -> bool:
-        """Whether a licence of a job is taken by others."""
-        return bool(job.licenses) and self._licenses.lacks(job)
+    def lacks_licenses(self, job: SlurmJob, second: int) -> bool:
+        """Whether a licence of a job that would start now is taken by others."""
+        return bool(job.licenses) and self.licenses.lacks(job, second)
 
     def after(self, job: SlurmJob, partition: Partition, nodes: int, cpus: int) -> str:
         """The reason for which a job waits that could have so many nodes and CPUs; "" if there is none."""

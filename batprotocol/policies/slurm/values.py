@@ -102,7 +102,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
 
     def takes(self, nodes: int, minutes: float) -> bool:
         """Whether it ever takes a job with this number of nodes and this limit."""
-        return self.is_up and nodes <= self.max_nodes and minutes <= self.max_time
+        return self.is_up and self.fits(nodes, minutes)
 
 
 class Select(msgspec.Struct, frozen=True, gc=False):
