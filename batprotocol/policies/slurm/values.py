@@ -32,6 +32,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         features: what constraints can name.
         weight: nodes with a smaller weight are used first.
         is_up: whether jobs can start there in the beginning.
+        record: the place of its line among those that name nodes: of equal weight, nodes of an earlier line come first.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     features: frozenset[str] = frozenset()
     weight: int = 1
     is_up: bool = True
+    record: int = 0
 
 
 class PreemptMode:
