@@ -192,11 +192,17 @@ class Linear:
 
 
 def weight_groups(cluster: Cluster) -> list[int]:
-    """The sets of nodes of the same weight, the least weight first."""
-    groups: dict[int, int] = {}
+    """The sets of nodes that are added one after the other until they are enough: those of the least weight first.
+
+    Of equal weight, those of one line of slurm.conf come before those of the next. With a tree of switches or with
+    preemption, the lines do not count. This was measured with Slurm 22.05.
+    """
+    by_line = not cluster.switches and not cluster.preempts
+    groups: dict[tuple[int, int], int] = {}
     for number, node in enumerate(cluster.nodes):
-        groups[node.weight] = groups.get(node.weight, 0) | 1 << number
-    return [groups[weight] for weight in sorted(groups)]
+        key = node.weight, node.record if by_line else 0
+        groups[key] = groups.get(key, 0) | 1 << number
+    return [groups[key] for key in sorted(groups)]
 
 
 def _held_by(jobs: Iterable[SlurmJob]) -> int:
