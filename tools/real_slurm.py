@@ -14,6 +14,14 @@ policies with it.
 apt-get install slurmdbd mariadb-server         # besides the packages above
 python tools/real_slurm.py --site 1             # record the log of a site in tests/data/history/site
 
+python tools/real_slurm.py --random 1 --count 3 --kind backfill --kind cores --output elsewhere
+python tools/real_slurm.py --random 1 --parallel 3 --output elsewhere     # all kinds
+python tools/real_slurm.py --pack elsewhere --output archives             # one file for each kind
+
+A random run has a cluster, a configuration and a workload of a kind, made from a seed. Its file, KIND/01.json.xz, has
+all that is needed to play it again. Files that are there already stay, and a recording on which the load of this
+machine shows is made again.
+
 A site has accounts and users, and jobs of each kind that a site sees, made from a seed. The log is what sacct prints,
 with what describes the nodes. `tests/history` reads it.
 """
@@ -25,13 +33,14 @@ import json
 import lzma
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -40,6 +49,10 @@ sys.path[:0] = [str(ROOT / "tools")]
 
 from slurming.accounting import AccountedCluster, database  # noqa: E402 (its folder is on the path now)
 from slurming.clusters import Cluster  # noqa: E402
+from slurming.recorder.archives import pack  # noqa: E402
+from slurming.recorder.kinds import KINDS  # noqa: E402
+from slurming.recorder.plans import Plan  # noqa: E402
+from slurming.recorder.runs import chosen, record_all, run_plan  # noqa: E402
 from slurming.running import run, text_of  # noqa: E402
 from slurming.sites import site  # noqa: E402
 from slurming.situations import DATA, Asked, Situation, expanded, read_situations  # noqa: E402
@@ -47,7 +60,11 @@ from slurming.situations import DATA, Asked, Situation, expanded, read_situation
 __all__ = ["DATA", "Asked", "Situation", "expanded", "read_situations", "record", "site"]
 
 
+RUNNING: dict[int, IO[bytes]] = {}
+"""The inputs of processes that run Slurm: such a process ends when its input is closed."""
+
 SITE = ROOT / "tests" / "data" / "history" / "site"
+RANDOM = DATA / "random"
 
 
 def record(situation: Situation, speed: int) -> dict[str, Any]:
@@ -57,35 +74,54 @@ def record(situation: Situation, speed: int) -> dict[str, Any]:
         RuntimeError: Slurm does not start, or jobs do not end; with the last lines of its log.
     """
     with ExitStack() as stack:
-        name = stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-"))
-        (Path(name) / "situation.json").write_bytes(msgspec.json.encode(situation))
-        port = stack.enter_context(database(Path(name))) if situation.accounts else 0
-        command = ["faketime", "-m", "-f", f"+0 x{speed}", sys.executable, __file__, "--inside", name]
-        command += ["--database", str(port)]
-        # In a session of its own, so that Ctrl-C ends this process alone; the other one then ends all of Slurm.
-        inside = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        try:
-            assert inside.stdout is not None
-            answer = inside.stdout.read()
-        finally:
-            inside.stdin.close()  # type: ignore[union-attr]
-            inside.wait()
-        result: dict[str, Any] = json.loads(answer or '{"error": "there is no result"}')
-        if "error" in result:
-            raise RuntimeError(result["error"])
-        return result
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-")))
+        port = stack.enter_context(database(folder)) if situation.accounts else 0
+        return in_its_time(folder, situation, speed, port)
 
 
-def inside(folder: Path, database_port: int) -> None:
-    """Record the situation of a folder in Slurm's time, and print the result. It stops when its input ends."""
+def record_plan(plan: Plan, speed: int, database_port: int) -> dict[str, Any]:
+    """The same for a random plan; the port is that of a database, if it needs one."""
+    with tempfile.TemporaryDirectory(prefix="slurm-") as name:
+        return in_its_time(Path(name), plan, speed, database_port)
+
+
+def in_its_time(folder: Path, what: Situation | Plan, speed: int, port: int) -> dict[str, Any]:
+    """Run a situation or a plan in a process whose time is faster, and return what it prints."""
+    file = "plan.json" if isinstance(what, Plan) else "situation.json"
+    (folder / file).write_bytes(msgspec.json.encode(what))
+    command = ["faketime", "-m", "-f", f"+0 x{speed}", sys.executable, __file__, "--inside", str(folder)]
+    command += ["--database", str(port), "--speed", str(speed)]
+    # In a session of its own, so that Ctrl-C ends this process alone; the other one then ends all of Slurm.
+    inside = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    assert inside.stdin is not None
+    assert inside.stdout is not None
+    RUNNING[inside.pid] = inside.stdin
+    try:
+        answer = inside.stdout.read()
+    finally:
+        del RUNNING[inside.pid]
+        inside.stdin.close()
+        inside.wait()
+    result: dict[str, Any] = json.loads(answer or '{"error": "there is no result"}')
+    if "error" in result:
+        raise RuntimeError(result["error"])
+    return result
+
+
+def inside(folder: Path, database_port: int, speed: int) -> None:
+    """Record what is in a folder in Slurm's time, and print the result. It stops when its input ends."""
     os.environ["TZ"] = "UTC"
     time.tzset()
-    situation = msgspec.json.decode((folder / "situation.json").read_bytes(), type=Situation)
 
     def stopped() -> bool:
         return bool(select.select([sys.stdin], [], [], 0)[0])
 
     try:
+        if (folder / "plan.json").exists():
+            plan = msgspec.json.decode((folder / "plan.json").read_bytes(), type=Plan)
+            print(json.dumps(run_plan(folder, plan, database_port, speed, stopped)))
+            return
+        situation = msgspec.json.decode((folder / "situation.json").read_bytes(), type=Situation)
         if situation.accounts:
             accounted = AccountedCluster(folder, situation, database_port)
             with accounted:
@@ -103,7 +139,8 @@ def inside(folder: Path, database_port: int) -> None:
         ]
         tails = [line for log in logs if log.exists() for line in log.read_text(errors="replace").splitlines()[-8:]]
         result = {"error": "\n".join([str(error), *tails])}
-    print(json.dumps(result))
+    with suppress(BrokenPipeError):  # nobody waits for it any more
+        print(json.dumps(result), flush=True)
 
 
 def write_site(recorded: dict[str, Any], folder: Path) -> None:
@@ -114,6 +151,28 @@ def write_site(recorded: dict[str, Any], folder: Path) -> None:
             (folder / f"{name}.xz").write_bytes(lzma.compress(text.encode(), preset=9))
 
 
+def end_all() -> None:
+    """Let all processes that run Slurm end it."""
+    for stdin in [*RUNNING.values()]:
+        stdin.close()
+
+
+def record_random(given: argparse.Namespace) -> int:
+    """Record random runs. A signal to end ends all daemons, too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="slurm-") as name:
+        missing = record_all(
+            chosen(given.kind or [], given.random, given.count),
+            given.output or Path("slurm-recorded"),
+            lambda plan, port: record_plan(plan, given.speed, port),
+            parallel=given.parallel,
+            folder=Path(name),
+            interrupt=end_all,
+        )
+        return int(missing > 0)
+    return 130
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="the situations to record; all unless given")
@@ -121,12 +180,23 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="the folder to write to")
     parser.add_argument("--site", type=int, metavar="SEED", help="record the log of a site")
     parser.add_argument("--jobs", type=int, default=150, help="the number of jobs of the site (default: 150)")
+    parser.add_argument("--random", type=int, metavar="SEED", help="record random runs from this seed on")
+    parser.add_argument("--count", type=int, default=1, help="the number of seeds (default: 1)")
+    parser.add_argument("--kind", action="append", choices=[*KINDS], help="the kinds of random runs; all unless given")
+    parser.add_argument("--parallel", type=int, default=1, help="the clusters that run at once (default: 1)")
+    parser.add_argument("--pack", type=Path, metavar="FOLDER", help="pack the random runs of a folder")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--database", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside is not None:
-        inside(given.inside, given.database)
+        inside(given.inside, given.database, given.speed)
         return 0
+    if given.pack is not None:
+        for kind, count in pack(given.pack, given.output or RANDOM).items():
+            print(f"{kind}: {count}")
+        return 0
+    if given.random is not None:
+        return record_random(given)
     if given.site is not None:
         write_site(record(site(given.site, given.jobs), given.speed), given.output or SITE)
         return 0

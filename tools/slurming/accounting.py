@@ -21,7 +21,6 @@ from slurming.situations import Situation
 
 __all__ = ["AccountedCluster", "accounts_of", "database", "share_the_clock"]
 
-_NAME = "slurm_acct_db"
 _PACKAGES = "apt-get install slurmdbd mariadb-server"
 _QUICK = (
     "--innodb-flush-log-at-trx-commit=0",
@@ -103,6 +102,9 @@ def share_the_clock() -> None:
 class AccountedCluster(Cluster):
     """A cluster whose slurmctld reports to a slurmdbd."""
 
+    store = "slurm_acct_db"
+    """The name of its database."""
+
     def __init__(self, folder: Path, situation: Situation, database_port: int) -> None:
         super().__init__(folder, situation)
         self._database_port = database_port
@@ -152,7 +154,7 @@ class AccountedCluster(Cluster):
             "StoragePort": str(self._database_port),
             "StorageUser": "root",
             "StoragePass": "none",
-            "StorageLoc": _NAME,
+            "StorageLoc": self.store,
         }
 
     def files(self, ids: set[str]) -> dict[str, str]:

@@ -12,8 +12,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurming.situations import Situation, expanded
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Cluster", "free_ports", "program"]
 
@@ -53,13 +57,15 @@ USUAL = {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU"}
 class Cluster:
     """A Slurm in a folder, for as long as a `with` lasts."""
 
+    usual = USUAL
+
     def __init__(self, folder: Path, situation: Situation) -> None:
         self.folder, self.situation = folder, situation
         self.nodes = {name: keys for pattern, keys in situation.named("nodes").items() for name in expanded(pattern)}
         self.more: dict[str, str] = {}
         self._daemons: list[subprocess.Popen[bytes]] = []
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         try:
             self._start()
         except BaseException:
@@ -149,10 +155,10 @@ class Cluster:
         host = socket.gethostname().partition(".")[0]
         conf = {key: value.format(host=host, port=first, user=user, folder=self.folder) for key, value in CONF.items()}
         own = dict(line.split("=", 1) for line in self.situation.conf)
-        yield from (f"{key}={value}" for key, value in (conf | USUAL | own | self.more).items())
+        yield from (f"{key}={value}" for key, value in (conf | self.usual | own | self.more).items())
         for (node, keys), port in zip(self.nodes.items(), others, strict=True):
             cores = keys.get("CPUs", "4")
-            keys = {**keys, "CPUs": cores, "Sockets": "1", "CoresPerSocket": cores, "ThreadsPerCore": "1"}
+            keys = {"Sockets": "1", "CoresPerSocket": cores, "ThreadsPerCore": "1", **keys, "CPUs": cores}
             words = " ".join(f"{key}={value}" for key, value in keys.items())
             yield f"NodeName={node} NodeHostName={host} NodeAddr=127.0.0.1 Port={port} {words} State=UNKNOWN"
         yield from (f"PartitionName={line} State=UP" for line in self.situation.partitions)

@@ -1,0 +1,257 @@
+"""Random runs of a real Slurm: plans come from seeds, and recordings have what a replay needs, and no more.
+
+The archives in tests/data/slurm/random were recorded by `tools/real_slurm.py`. Where Slurm is installed, it records
+two small runs again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import lzma
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from servers import find
+from support import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+from real_slurm import DATA, expanded, record_plan
+from slurming.recorder.archives import packed, unpacked
+from slurming.recorder.driving import REFUSED
+from slurming.recorder.kinds import KINDS, plan
+from slurming.recorder.plans import FIRST, Plan
+from slurming.recorder.reading import faults
+from slurming.recorder.runs import ATTEMPTS, chosen, record_all
+from slurming.recorder.workloads import jobs, sized
+
+WITHOUT_ENGINE = True
+RANDOM = DATA / "random"
+NEEDED = ["faketime", "sbatch", "slurmctld", "slurmd"]
+PATHS = ("/tmp/", "/work/", "/root/", "/home/", "/usr/", "/dev/shm")
+USERS = ("uucp", "proxy", "games", "news", "backup")
+DATES = (re.compile(r"20\d\d-\d\d-"), re.compile(r"17\d{8}"), re.compile(r"18\d{8}"))
+"""Users of the system, dates and seconds since 1970."""
+
+plans = st.builds(plan, st.sampled_from([*KINDS]), st.integers(0, 10**6))
+
+
+@cache
+def text_of(kind: str) -> str:
+    return lzma.decompress((RANDOM / f"{kind}.json.xz").read_bytes()).decode()
+
+
+@cache
+def recorded(kind: str) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = json.loads(text_of(kind))
+    return made
+
+
+def each_recorded() -> Iterator[dict[str, Any]]:
+    for path in sorted(RANDOM.glob("*.json.xz")):
+        yield from recorded(path.name.partition(".")[0])
+
+
+@given(plans)
+def test_a_seed_makes_the_same_plan_again(made: Plan) -> None:
+    assert plan(made.kind, made.seed) == made
+    assert plan(made.kind, made.seed + 1).submissions != made.submissions
+    assert msgspec.json.decode(msgspec.json.encode(made), type=Plan) == made
+
+
+@given(plans)
+def test_plans_are_what_slurm_can_take(made: Plan) -> None:
+    """Jobs depend on earlier ones, commands come after the jobs that they name, and nodes and partitions exist."""
+    assert made.submissions[0].at == FIRST
+    nodes = set(made.named_nodes())
+    partitions = set(re.findall(r"PartitionName=(\w+)", "\n".join(made.partitions)))
+    for steps in (made.submissions, made.events):
+        assert [each.at for each in steps] == sorted(each.at for each in steps)
+        assert all(0 <= each.at < made.longest for each in steps)
+    for number, job in enumerate(made.submissions):
+        assert all(int(found) < number for word in job.args for found in re.findall(r"\{(\d+)\}", word))
+        assert job.runs
+        assert all(run > 0 for run in job.runs)
+        words = dict(zip(job.args, [*job.args[1:], ""], strict=True))
+        assert set(words.get("-p", "").split(",")) <= partitions | {""}
+        assert int(words.get("-N", 1)) <= made.size
+    for event in made.events:
+        for found in re.findall(r"\{(\d+)\}", " ".join(event.cmd)):
+            assert made.submissions[int(found)].at < event.at
+    named = re.findall(r"(?:Nodes|NodeName)=(n[\d\[\],-]+)", "\n".join([*made.partitions, made.topology, made.gres]))
+    assert {name for pattern in named for name in expanded(pattern)} <= nodes
+
+
+@given(st.integers(), st.integers(1, 60), st.integers(2, 20))
+def test_jobs_fill_the_cluster_for_as_long_as_was_asked(seed: int, count: int, nodes: int) -> None:
+    made = jobs(Random(seed), sized(nodes), count=(count, count), until=100, busy=(300, 300))
+    assert len(made) == count
+    assert made[-1].at <= FIRST + 100.1
+    work = sum(job.runs[0] * int(job.args[1]) for job in made) / nodes
+    assert work <= 300 + 400 * count  # each is longer than it should be only to reach its limit
+
+
+def test_there_are_recordings_of_each_kind() -> None:
+    assert {path.name.partition(".")[0] for path in RANDOM.iterdir()} == set(KINDS)
+    assert sum(1 for _ in each_recorded()) >= 250
+    assert sum(path.stat().st_size for path in RANDOM.iterdir()) < 2_000_000
+
+
+def test_the_recordings_are_of_the_plans_that_their_seeds_make() -> None:
+    for made in each_recorded():
+        of = plan(made["config"], made["seed"])
+        conf = {key: value for key, value in of.slurm_conf.items() if key != "AccountingStorageType"}
+        assert (conf, of.partitions, of.topology) == (made["slurm_conf"], made["partitions"], made["topology"])
+        for row in made["submissions"]:
+            asked = of.submissions[row["index"]]
+            assert row.get("runs", [row.get("run")]) == asked.runs
+            constant = [re.escape(part) for part in re.split(r"\{\d+\}", " ".join(asked.args))]
+            assert re.fullmatch(r"\d+".join(constant), " ".join(row["args"]))
+
+
+def accounted_for(made: dict[str, Any]) -> None:
+    """Each job has a record and each start a job; the last start is that of the record."""
+    records = {row["JobId"]: row for row in made["result_jobs"]}
+    of_arrays = {row["ArrayJobId"] for row in records.values() if "ArrayJobId" in row}
+    assert {str(row["id"]) for row in made["submissions"] if row["id"] != REFUSED} <= records.keys() | of_arrays
+    starts = {re.sub(r".*\((\d+)\)", r"\1", row["job"]): row for row in made["starts"]}
+    assert starts.keys() <= records.keys()
+    for number, start in starts.items():
+        row = records[number]
+        if row["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "RUNNING", "NODE_FAIL"):
+            assert abs(row["StartTime"] - start["t"]) < 2
+            assert row["NodeList"] == start["nodes"]
+            assert row["Scheduler"] == {"main": "Main", "backfill": "Backfill"}[start["by"]]
+    for row in records.values():
+        if row["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT"):
+            assert row["JobId"] in starts or row["Reason"] == "BadConstraints"  # sbatch refuses these
+
+
+def test_all_jobs_of_the_recordings_are_accounted_for() -> None:
+    for made in each_recorded():
+        accounted_for(made)
+
+
+def test_the_page_describes_each_kind() -> None:
+    page = (ROOT / "docs" / "explanation" / "slurm-measured.md").read_text(encoding="utf-8")
+    assert [kind for kind in KINDS if f"`{kind}`" not in page] == []
+
+
+def of_the_machine(text: str) -> list[str]:
+    """Whatever names this machine, its users or a day."""
+    named = [path for path in PATHS if path in text]
+    named += [user for user in USERS if user in text]
+    return named + [found for date in DATES for found in date.findall(text)]
+
+
+def test_the_archives_have_nothing_of_the_machine() -> None:
+    assert [of_the_machine(text_of(kind)) for kind in KINDS] == [[] for _ in KINDS]
+    assert len(of_the_machine("/tmp/slurm of uucp at 2026-11-26T, 1795704420")) == 4
+    assert [*unpacked(RANDOM / "cores.json.xz")] == recorded("cores")
+
+
+def test_recordings_have_what_they_are_for() -> None:
+    """Each kind shows what it is about: preemption has victims, licences are waited for, and so on."""
+    shown = {
+        "preemption": '"PREEMPTED"',
+        "qospreempt": '"PREEMPTED"',
+        "licences": " Licenses ",
+        "limits": " QOS",
+        "dependencies": "DependencyNeverSatisfied",
+        "failures": '"NODE_FAIL"',
+        "partitions": "PartitionNodeLimit",
+        "gpus": "gpu:",
+        "fair": "sshare",
+        "classic": "sshare",
+        "multifactor": "sprio",
+    }
+    assert {kind: word for kind, word in shown.items() if word not in text_of(kind)} == {}
+    by = {start["by"] for made in each_recorded() for start in made["starts"]}
+    assert by == {"main", "backfill"}
+
+
+def test_a_useless_recording_is_made_again(tmp_path: Path) -> None:
+    """What is there is kept, a recording with faults is repeated, and what never succeeds is counted."""
+    good = recorded("builtin")[0] | {"log": [], "sdiag": []}
+    assert faults(good) == []
+    slow = good | {"quality": {**good["quality"], "max_duration_minus_run": 11}}
+    assert len(faults(slow)) == 1
+    asked: list[str] = []
+
+    def record(made: Plan, port: int) -> dict[str, Any]:
+        assert port == 0  # no plan needs a database
+        asked.append(made.kind)
+        if made.kind == "cores":
+            raise RuntimeError("Slurm does not start")
+        return slow if len(asked) == 1 else good
+
+    for missing in (1, 1):
+        which = chosen(["builtin", "cores"], 1, 1)
+        assert record_all(which, tmp_path, record, folder=tmp_path, interrupt=list) == missing
+    assert asked == ["builtin", "builtin", *["cores"] * 2 * ATTEMPTS]
+    assert json.loads(lzma.decompress((tmp_path / "builtin" / "01.json.xz").read_bytes())) == good
+    assert packed(good) == packed(packed(good))
+    with pytest.raises(KeyError):
+        chosen(["nonsense"], 1, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_recording_leaves_nothing(tmp_path: Path, sent: signal.Signals, status: int) -> None:
+    for name in NEEDED:
+        find(name)
+    mark = f"SLURM_CONF={tmp_path}".encode()
+
+    def daemons() -> list[str]:
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes():
+                    found.append(entry.name)
+        return found
+
+    words = ["--random", "1", "--kind", "backfill", "--kind", "cores", "--parallel", "2", "--output", str(tmp_path)]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "tools" / "real_slurm.py"), *words], env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as recorder:
+        while len(daemons()) < 4:
+            assert recorder.poll() is None
+            time.sleep(0.1)
+        recorder.send_signal(sent)
+        assert recorder.wait(120) == status
+    assert daemons() == []
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.long
+def test_a_real_slurm_is_recorded_anew() -> None:
+    for name in NEEDED:
+        find(name)
+    small = [replace(plan("backfill", 3), longest=150), replace(plan("dependencies", 3), longest=150)]
+    small = [replace(each, submissions=each.submissions[:9], events=[]) for each in small]
+    with ThreadPoolExecutor(2) as threads:
+        both = [*threads.map(lambda made: record_plan(made, 10, 0), small)]
+    for made, of in zip(both, small, strict=True):
+        accounted_for(made)
+        assert of_the_machine(json.dumps(made)) == []
+        assert (made["config"], made["seed"]) == (of.kind, of.seed)
+        assert [row["index"] for row in made["submissions"]] == [*range(9)]
+        assert made["samples"]
+        assert len(made["starts"]) >= 4
+        assert packed(made)["starts"] == made["starts"]
+        assert made.keys() - {"sdiag"} == recorded(of.kind)[0].keys()
