@@ -38,6 +38,9 @@ class Compared(NamedTuple):
     wrong: list[str]
 
 
+_Moments = tuple[float, float, Mapping[int, float]]
+
+
 class _Event(NamedTuple):
     time: float
     rank: int
@@ -53,6 +56,13 @@ def minutes_of(limit: str) -> float:
     return int(days or 0) * 1440 + hours * 60 + minutes + seconds / 60
 
 
+def _cpus_of(job: Mapping[str, Any]) -> int:
+    """The CPUs that a job asked for: on whole nodes, scontrol prints later how many it got."""
+    each = job.get("CPUs/Task", "1")
+    asked = int(job.get("NumTasks", "0")) * (int(each) if each.isdigit() else 1)
+    return asked or int(job["NumCPUs"].partition("-")[0])
+
+
 def facts_of(job: Mapping[str, Any]) -> JobFacts:
     """The facts of a job that scontrol printed."""
     named = {name: "" if job.get(name) in (None, "(null)") else job[name] for name in ("Account", "QOS")}
@@ -63,31 +73,34 @@ def facts_of(job: Mapping[str, Any]) -> JobFacts:
         qos=named["QOS"],
         partitions=(job["Partition"],),
         nodes=int(job["NumNodes"].partition("-")[0]),
-        cpus=int(job["NumCPUs"].partition("-")[0]),
+        cpus=_cpus_of(job),
         minutes=minutes_of(job["TimeLimit"]),
         nice=int(job["Nice"]),
         submitted=job["SubmitTime"],
     )
 
 
-def moments_of(run: Mapping[str, Any]) -> Iterator[float]:
+def moments_of(run: Mapping[str, Any], fitted: _Moments | None = None) -> Iterator[float]:
     """The moments of calculations; none without a database."""
     if run["dbd"]:
-        before, first, later = MOMENTS[run["seed"]]
+        before, first, later = fitted or MOMENTS[run["seed"]]
         yield before
         last = max(sample["t"] for sample in run["samples"])
         for place in range(int(last - first) // PERIOD + 1):
             yield first + PERIOD * place + later.get(place, 0.0)
 
 
-def events_of(run: Mapping[str, Any]) -> list[_Event]:
+def events_of(run: Mapping[str, Any], fitted: _Moments | None = None) -> list[_Event]:
     """All that happens in a run, in its order."""
     done = {each.split("JobId=")[1].split()[0]: time for time, each in run["log"] if each.endswith("done")}
-    events = [_Event(time, 0, 0, "renew", None) for time in moments_of(run)]
+    events = [_Event(time, 0, 0, "renew", None) for time in moments_of(run, fitted)]
     for job in run["result_jobs"]:
         facts = facts_of(job)
         events.append(_Event(job["SubmitTime"], 2, facts.number, "submitted", facts))
-        events.append(_Event(job["AccrueTime"], 3, facts.number, "eligible", None))
+        if not isinstance(job["AccrueTime"], str):
+            events.append(_Event(job["AccrueTime"], 3, facts.number, "eligible", None))
+        if isinstance(job["StartTime"], str) or isinstance(job["EndTime"], str):  # it never started
+            continue
         events.append(_Event(job["StartTime"], 4, facts.number, "started", job))
         end = job["EndTime"]  # Slurm's log has the millisecond, except for jobs that were killed
         noted = done.get(job["JobId"], end + 0.9)
@@ -100,7 +113,7 @@ def events_of(run: Mapping[str, Any]) -> list[_Event]:
     return sorted(events, key=lambda event: event[:3])
 
 
-def compared(run: Mapping[str, Any]) -> Compared:
+def compared(run: Mapping[str, Any], fitted: _Moments | None = None) -> Compared:
     """Compute all priorities of a run again, and compare each row of sprio and sshare, and each first priority."""
     priorities = Multifactor(configuration_of_run(run), accounting_of_run(run), since=-600.0)
     noted = {
@@ -108,10 +121,11 @@ def compared(run: Mapping[str, Any]) -> Compared:
         for _, each in run["log"]
         if "InitPrio=" in each
     }
+    keeps = not run["dbd"] and "CALCULATE_RUNNING" in run["slurm_conf"].get("PriorityFlags", "")
     sprio = sshare = first = 0
     wrong: list[str] = []
     early: dict[str, str] = {}
-    for time, _, number, what, given in events_of(run):
+    for time, _, number, what, given in events_of(run, fitted):
         if what == "renew":
             priorities.renew(time)
         elif what == "submitted":
@@ -121,7 +135,7 @@ def compared(run: Mapping[str, Any]) -> Compared:
                 wrong.append(f"{time}: the first priority of {number} is {got}, not {noted[number]}")
         elif what == "eligible":
             priorities.eligible(number, time)
-        elif what == "started":
+        elif what == "started" and not keeps:
             priorities.started(number, time, given["Partition"], {"cpu": float(given["NumCPUs"])})
         elif what == "ended":
             priorities.ended(number, given)

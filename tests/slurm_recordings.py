@@ -36,6 +36,8 @@ def conf_of(run: Mapping[str, Any]) -> str:
     parameters = {"ClusterName": "emu", "ReturnToService": "2", **run["slurm_conf"]}
     if run["dbd"]:
         parameters["AccountingStorageType"] = "accounting_storage/slurmdbd"
+        if "dump" not in run:  # recordings with the commands only are of clusters that enforce limits
+            parameters.setdefault("AccountingStorageEnforce", "associations,limits,qos")
     lines = [f"{name}={value}" for name, value in parameters.items()]
     first = 0
     for group in run["nodes"]:
@@ -51,7 +53,9 @@ def configuration_of_run(run: Mapping[str, Any]) -> Configuration:
 
 
 def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
-    """The accounts of a recorded run, from the commands that made them, and its qualities of service."""
+    """The accounts of a recorded run, as they were printed or from the commands that made them, and its QOS."""
+    if run.get("dump"):
+        return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run.get("qos", ())))])
     cluster, *lines = ["Cluster - 'emu':Fairshare=1:QOS='normal'", "Parent - 'root'", "User - 'root':Fairshare=1"]
     for command, _ in run["setup"]:
         words = command.split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import lzma
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -108,12 +107,12 @@ def test_a_job_has_a_cause_if_its_start_or_host_differs(one: Schedule, other: Sc
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a site whose Slurm was real."""
     folder = tmp_path_factory.mktemp("site")
     for name in ("sacct.txt", "slurm.conf"):
         (folder / name).write_bytes(lzma.decompress((SITE / f"{name}.xz").read_bytes()))
-    yield folder
+    return folder
 
 
 def test_a_log_has_the_starts_and_hosts_that_it_says(site: Path) -> None:
