@@ -14,12 +14,12 @@ makes from the schema are `batprotocol.fb`.
 The packages and modules, from the lowest layer to the highest:
 
 - `errors`, `extras` (packages to install), `rules`, `distributions`, `left_out` (rows that readers left out), `clocks`
-  (moments of logs), `steps` (for compiled modules), `deprecation` (old names), `reflection` (schemas);
+  (moments of logs), `durations`, `steps` (for compiled modules), `deprecation` (old names), `reflection` (schemas);
 - `model` (values), `hosts` (sets of free hosts), `requests` (the vocabulary of jobs that share hosts), `outages` (the
   vocabulary of hosts that fail), `power` (carbon intensities and prices), `wire` (bytes), `builder`, `conversation`
   (the rules), `advice`;
 - `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
-  the schema), `engines` (places where programs run), `slurm` (the files of a Slurm site);
+  the schema), `engines` (places where programs run), `slurm` (the files of a Slurm site, and a client of a real one);
 - `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),
   `capture` (reads recordings), `history` (reads logs of resource managers), `fast` (FaST's schedulers, nodes and agents
   over MQTT);

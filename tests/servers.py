@@ -47,6 +47,10 @@ PROGRAMS: Final = {
     "slurmctld": _Program("slurmctld", ("/usr/sbin",)),
     "slurmd": _Program("slurmd", ("/usr/sbin",)),
     "slurmdbd": _Program("slurmdbd", ("/usr/sbin",)),
+    "auth_jwt.so": _Program("slurm-wlm-jwt-plugin", ("/usr/lib/*/slurm-wlm",)),
+    "slurmrestd": _Program("slurmrestd", ("/usr/sbin",)),
+    "ssh": _Program("openssh-client"),
+    "sshd": _Program("openssh-server", ("/usr/sbin",)),
     "cc": _Program("gcc libc6-dev", is_server=False),
     "dot": _Program("graphviz", is_server=False),
     "faketime": _Program("faketime", is_server=False),
@@ -59,8 +63,10 @@ PROGRAMS: Final = {
         file=f"libpython{_PYTHON}.so*",
     ),
     "nlohmann/json.hpp": _Program("nlohmann-json3-dev", ("/usr/include",), is_server=False),
+    "setpriv": _Program("util-linux", is_server=False),
     "openssl": _Program("openssl", is_server=False),
     "pybatsim": _Program(is_server=False, pip="pybatsim==3.2.1"),
+    "pystache": _Program(is_server=False, pip="psij-python"),
     "zmq.h": _Program("libzmq3-dev", ("/usr/include",), is_server=False),
 }
 EXTRAS: Final = frozenset(

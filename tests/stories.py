@@ -15,6 +15,7 @@ A comment above a block says what cannot be seen:
     <!-- file: NAME -->         the block is the content of that file, and is not run
     <!-- exit: 1 -->            the exit status of the last command of the block
     <!-- needs: mosquitto -->   from here on, the page needs this program, or the rest is skipped (`servers.PROGRAMS`)
+    <!-- server: slurm -->      while the page is run, there is a real Slurm, see `slurms`: skipped where it is missing
     <!-- terminal: NAME -->     the block goes on while the next ones run, as in a terminal of its own, until the page
                                 ends; ```text with this comment is what it has printed when it has ended by itself
     <!-- ready: TEXT -->        the block that goes on is waited for until it has printed this
@@ -48,6 +49,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import servers
+import slurms
 import yaml
 from support import ROOT
 
@@ -309,6 +311,13 @@ def _stories(page: Path) -> Iterator[Path]:
 
 def run_page(page: Path, folder: Path) -> int:
     """Run all blocks of a page in an empty folder; how many there were. AssertionError tells which is wrong."""
+    with contextlib.ExitStack() as stack:
+        if ("server", "slurm") in [(name, value) for name, value, _ in comments(page)]:
+            stack.enter_context(slurms.running_slurm())
+        return _run_page(page, folder)
+
+
+def _run_page(page: Path, folder: Path) -> int:
     *before, _ = _stories(page)
     for earlier in before:
         for block in blocks(earlier):

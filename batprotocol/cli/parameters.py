@@ -35,8 +35,8 @@ class Duration(click.types.FloatParamType):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from batprotocol.durations import parse_duration
         from batprotocol.errors import InputError
-        from batprotocol.simulator.inputs.units import parse_duration
 
         if isinstance(value, int | float):
             return float(value)

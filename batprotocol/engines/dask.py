@@ -32,13 +32,16 @@ def missing(error: ImportError) -> str:
     return f"it needs {error.name}: {installing('dask')}"
 
 
-def connect(address: str, timeout: float, prepare: Callable[[Any], None] = lambda client: None) -> Any:
+def connect(
+    address: str, timeout: float, prepare: Callable[[Any], None] = lambda client: None, security: Any = None
+) -> Any:
     """Connect to a scheduler; return the client.
 
     Args:
         address: the address of the scheduler, `tcp://host:8786`.
         timeout: how long to wait for its answer, in seconds.
         prepare: called with the client. If it fails, the client is closed.
+        security: Dask's certificates for an address `tls://`, or None.
 
     Raises:
         ImportError: `distributed` is missing.
@@ -51,7 +54,7 @@ def connect(address: str, timeout: float, prepare: Callable[[Any], None] = lambd
     while True:
         try:
             remaining = max(0.1, until - time.monotonic())
-            client: Any = Client(address, timeout=remaining, set_as_default=False)  # type: ignore[no-untyped-call]
+            client: Any = Client(address, timeout=remaining, set_as_default=False, security=security)  # type: ignore[no-untyped-call]
             try:
                 prepare(client)
             except BaseException:
@@ -73,6 +76,7 @@ class DaskEngine:
         seconds: the time limit of a call; a process that takes longer is killed.
         memory: the limit of the address space of each process, in bytes; 0: no limit.
         timeout: how long to wait for an answer of the scheduler, in seconds.
+        security: Dask's certificates for an address `tls://`, or None.
 
     Raises:
         PackageMissing: `distributed` is missing.
@@ -82,7 +86,14 @@ class DaskEngine:
     is_remote = True
 
     def __init__(
-        self, function: str, address: str, *, seconds: float = float("inf"), memory: int = 0, timeout: float = 10.0
+        self,
+        function: str,
+        address: str,
+        *,
+        seconds: float = float("inf"),
+        memory: int = 0,
+        timeout: float = 10.0,
+        security: Any = None,
     ) -> None:
         self._address = address
         self._timeout = timeout
@@ -92,7 +103,7 @@ class DaskEngine:
         self._done: SimpleQueue[Any] = SimpleQueue()
         self._away_since: float | None = None
         try:
-            self._client = connect(address, timeout)
+            self._client = connect(address, timeout, security=security)
         except ImportError as error:
             raise PackageMissing(missing(error).replace("it", "Dask", 1), name=error.name) from None
         except FAULTS as error:
@@ -164,9 +175,13 @@ class DaskEngine:
             values = dict(zip((future.key for future in fine), self._client.gather(fine), strict=True))
         except FAULTS as error:
             raise ClusterError(f"{self._address} does not answer any more: {error}") from None
-        return [self._ended(future, values) for future in done]
+        return [ended for future in done if (ended := self._ended(future, values)) is not None]
 
-    def _ended(self, future: Any, values: dict[str, Ended]) -> Ended:
+    def _ended(self, future: Any, values: dict[str, Ended]) -> Ended | None:
+        """The end of a call; None if its worker died with the result, so that Dask repeats it."""
+        if future.key not in values and future.status in ("pending", "lost", "finished"):
+            future.add_done_callback(self._done.put)
+            return None
         number, _ = self._futures.pop(future.key)
         if future.key in values:
             return values[future.key]._replace(number=number)

@@ -3,9 +3,9 @@
 `import batprotocol.gym` registers them: `gymnasium.make("batprotocol/Batch-v0")`, and `gymnasium.make_vec` for many in
 one process. An `Environment` (`environment`) draws episodes from a `log`, and advances a world of `worlds` until there
 is a decision. It returns observations (`observations`) and rewards (`rewards`), and renders the world (`rendering`,
-with the letters of `lettering`). `machines` describes hosts that jobs share. `environments` defines the decisions, with
-`backfilling` where jobs may overtake. `vector` combines many environments into one. `wrappers` has the observations of
-other papers.
+with the letters of `lettering`). `machines` describes hosts that jobs share, and `failing` hosts that fail.
+`environments` defines the decisions, with `backfilling` where jobs may overtake. `vector` combines many environments
+into one. `wrappers` has the observations of other papers.
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.backfilling import Backfiller
-from batprotocol.gym.log import Log, order_of
+from batprotocol.gym.failing import Failures, GivenFailures
+from batprotocol.gym.log import Log, order_of, parts_of
 from batprotocol.gym.machines import Machine, platform_of
-from batprotocol.gym.observations import MACHINE, RUNNING, Sight, default_features
+from batprotocol.gym.observations import RUNNING, Sight, default_features
 from batprotocol.gym.rendering import picture, text
 from batprotocol.gym.rewards import Reward, RowsReward, reward_of
 from batprotocol.gym.worlds.direct import Direct
@@ -80,12 +81,14 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             An agent maximises it. So metrics of which less is better, such as waiting, become negative rewards.
         reward_at: "end": the whole reward comes at the end of the episode; "step": each step gets its change of the
             reward. The sum is the same.
+        failures: the failures of hosts: a `FailureModel` or several, drawn anew for each episode, or a file of events
+            of hosts; None: no host fails. A job that has a host that fails is lost. See `Failures`.
         simulated: whether the embedded Batsim plays the episodes, message by message, even if all jobs are delays.
         render_mode: "ansi", "rgb_array" or None.
 
     `info` has `action_mask`, which `action_space.sample` takes. After an action that was not allowed, it has `refused`,
     a sentence with the reason. At the end, it has `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`, and
-    where jobs share hosts `rejected_jobs`, the number of jobs that could never run.
+    where jobs share hosts `rejected_jobs`, the number of jobs that could never run, and with failures `lost_jobs`.
 
     Raises:
         InputError: an argument cannot be used, the log is too short, or a job is larger than the machine.
@@ -115,6 +118,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         mask_in_observation: bool = False,
         reward: Reward | OwnMetric | RowsReward | str = "bounded_slowdown",
         reward_at: str = "end",
+        failures: GivenFailures | None = None,
         simulated: bool = False,
         render_mode: str | None = None,
     ) -> None:
@@ -129,11 +133,14 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         self.log = Log.of(workload, _count(platform, hosts), resolution)
         self.machine = self._machine(platform, site, allocation)
         self.jobs = jobs
-        self._parts = _parts(within, jobs, len(self.log))
+        self._parts = parts_of(within, jobs, len(self.log))
         self.order = None if order is None else order_of(order)
         self._ranks = None if self.order is None or self.order.changes else self.log.ranks(self.order)
         names = default_features(self.machine) if features is None else features
-        self.sight = Sight(names, max_queue, max_running, self.machine)
+        self._failures = None if failures is None else Failures(failures, self.log)
+        if self._failures is not None and (self.needs_simulator or self.machine is not None):
+            raise InputError("failures are for Batch, Policies and Backfill with whole hosts: leave out failures")
+        self.sight = Sight(names, max_queue, max_running, self.machine, self._failures is not None)
         self.max_queue = max_queue
         self.reward = reward_of(reward)
         self.reward_at = reward_at
@@ -320,6 +327,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             "mean_waiting_time": sum(waits) / max(len(waits), 1),
             "utilisation": area / passed if passed > 0 else 0.0,
             **({} if self.machine is None else {"rejected_jobs": world.count - world.counted}),
+            **({} if self._failures is None else {"lost_jobs": world.lost}),
         }
 
     # Moments
@@ -352,6 +360,12 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             from batprotocol.gym.worlds.shared import Shared
 
             return Shared(self.machine, self.order, first, self.jobs, ranks)
+        if self._failures is not None:
+            from batprotocol.gym.worlds.failing import Failing
+
+            seed = int(self.np_random.integers(2**31)) if self._failures.are_drawn else 0
+            events = self._failures.events(first, self.jobs, seed)
+            return Failing(self.log, first, self.jobs, ranks, tried, events=events)
         if self.simulated:
             from batprotocol.gym.worlds.simulated import Simulated
 
@@ -439,7 +453,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             parts: dict[str, spaces.Space[Any]] = {
                 "jobs": _unit(sight.max_queue, sight.width),
                 "running": _unit(sight.max_running, RUNNING),
-                "machine": _unit(MACHINE),
+                "machine": _unit(sight.resources - sight.machine),
             }
             if not sight.max_running:
                 del parts["running"]
@@ -461,27 +475,6 @@ def _count(platform: Platform | None, hosts: int | str | None) -> int | None:
 
 def _unit(*shape: int) -> spaces.Box:
     return spaces.Box(0.0, 1.0, shape, np.float32)
-
-
-def _parts(within: Sequence[tuple[int, int]] | None, jobs: int, count: int) -> list[range]:
-    """The numbers of the jobs that an episode may begin with."""
-    if type(jobs) is not int or jobs < 1:
-        raise InputError(f"expected jobs, a whole number >= 1 of an episode, got {shown(jobs)}")
-    parts = []
-    for part in ((0, count),) if within is None else within if isinstance(within, Sequence) else (within,):
-        try:
-            first, end = map(operator.index, part)
-        except (TypeError, ValueError):
-            raise InputError(f"expected parts of the log as (first, last + 1), got {shown(part)}") from None
-        if not 0 <= first < end <= count:
-            raise InputError(f"expected parts within the log's {count} jobs, got {shown(part)}")
-        if end - first >= jobs:
-            parts.append(range(first, end - jobs + 1))
-    if not parts:
-        raise InputError(
-            f"an episode has {jobs} jobs, and the log, or each given part of it, has fewer: use fewer jobs"
-        )
-    return parts
 
 
 def _copied(reward: Reward) -> Reward:

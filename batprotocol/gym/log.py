@@ -6,7 +6,9 @@ It knows workloads and queue orders. It must not know environments.
 from __future__ import annotations
 
 import math
+import operator
 import os
+from collections.abc import Sequence
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -20,7 +22,7 @@ from batprotocol.policies.jobs import per_second
 from batprotocol.simulator import Workload, named_workload
 from batprotocol.simulator.inputs.machines import natural_order
 
-__all__ = ["NEVER", "Log", "order_of"]
+__all__ = ["NEVER", "Log", "order_of", "parts_of"]
 
 NEVER: Final = 1e300
 """The number of seconds that stands for no walltime. It is finite, so that computations with it are."""
@@ -214,3 +216,24 @@ def _in_order(times: npt.NDArray[np.float64], names: list[str]) -> npt.NDArray[n
                 order[begin:end] = sorted(order[begin:end], key=lambda place: natural_order(names[place]))
             begin = end
     return np.array(order, np.int64)
+
+
+def parts_of(within: Sequence[tuple[int, int]] | None, jobs: int, count: int) -> list[range]:
+    """The numbers of the jobs that an episode may begin with."""
+    if type(jobs) is not int or jobs < 1:
+        raise InputError(f"expected jobs, a whole number >= 1 of an episode, got {shown(jobs)}")
+    parts = []
+    for part in ((0, count),) if within is None else within if isinstance(within, Sequence) else (within,):
+        try:
+            first, end = map(operator.index, part)
+        except (TypeError, ValueError):
+            raise InputError(f"expected parts of the log as (first, last + 1), got {shown(part)}") from None
+        if not 0 <= first < end <= count:
+            raise InputError(f"expected parts within the log's {count} jobs, got {shown(part)}")
+        if end - first >= jobs:
+            parts.append(range(first, end - jobs + 1))
+    if not parts:
+        raise InputError(
+            f"an episode has {jobs} jobs, and the log, or each given part of it, has fewer: use fewer jobs"
+        )
+    return parts

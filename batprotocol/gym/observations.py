@@ -162,12 +162,15 @@ class Sight:
         max_queue: the number of observed jobs of the queue.
         max_running: the number of observed running jobs, those that end first.
         machine: the hosts that jobs share; None: they do not.
+        away: whether the machine has one more value: the fraction of hosts that are down or drained.
 
     Raises:
         InputError: there is no such feature.
     """
 
-    def __init__(self, names: Sequence[str], max_queue: int, max_running: int, machine: Machine | None = None) -> None:
+    def __init__(
+        self, names: Sequence[str], max_queue: int, max_running: int, machine: Machine | None = None, away: bool = False
+    ) -> None:
         if type(max_queue) is not int or type(max_running) is not int or max_queue < 1 or max_running < 0:
             numbers = f"got {shown(max_queue)} and {shown(max_running)}"
             raise InputError(f"expected max_queue, a whole number >= 1, and max_running, one >= 0, {numbers}")
@@ -181,7 +184,9 @@ class Sight:
         """The position of the running jobs in a row."""
         self.machine = self.running + max_running * RUNNING
         """The position of the machine in a row."""
-        self.resources = self.machine + MACHINE
+        self.away = away
+        """Whether the machine has one more value: the fraction of hosts that are down or drained."""
+        self.resources = self.machine + MACHINE + away
         """The position of the free shares of resources in a row, where jobs share hosts."""
         self.shape = (1 + len(machine.partitions), len(machine.resources)) if machine is not None else ()
         """Their rows (all hosts, then each partition), and their columns (the resources)."""
@@ -202,8 +207,8 @@ class Sight:
     def __deepcopy__(self, memo: object) -> Sight:
         return self  # it never changes
 
-    def __reduce__(self) -> tuple[type[Sight], tuple[Sequence[str], int, int, Machine | None]]:
-        return Sight, (self.names, self.max_queue, self.max_running, self._of)
+    def __reduce__(self) -> tuple[type[Sight], tuple[Sequence[str], int, int, Machine | None, bool]]:
+        return Sight, (self.names, self.max_queue, self.max_running, self._of, self.away)
 
     def lasting(self, world: World) -> Lasting:
         """Compute the values of the jobs of an episode that never change."""
@@ -260,6 +265,8 @@ class Sight:
         machine[0] = world.free / world.log.hosts
         machine[1] = beyond / (beyond + self.max_queue)
         machine[2] = world.next / world.count
+        if self.away:
+            machine[3] = world.away / world.log.hosts
         if self.shape:
             row[self.resources :] = world.shares().ravel()
 

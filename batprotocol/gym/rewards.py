@@ -87,7 +87,7 @@ _NOBODY: Final = np.empty(0, np.int64)
 
 def _known(world: World, lasted: Floats, jobs: npt.NDArray[np.int64], others: Sequence[float]) -> Floats:
     """The run times of jobs, or other times in place of those that only the simulator can compute."""
-    return lasted if world.log.is_plain else np.where(np.isnan(lasted), np.array(others)[jobs], lasted)
+    return lasted if world.knows_ends else np.where(np.isnan(lasted), np.array(others)[jobs], lasted)
 
 
 class BoundedSlowdown(_OfJobs):

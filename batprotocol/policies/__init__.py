@@ -2,10 +2,12 @@
 
 `Policy`, in `scheduler`, combines the parts. `named`, in `names`, makes a policy from its name, and `by_name` does so
 for programs that load schedulers from files only. Each part is a class of a few lines in `orders`, `backfilling` (which
-makes reservations in a `profile`), `allocations` or `walltimes`. The parts read the state in `jobs` and `queue`.
+makes reservations in a `profile`), `allocations`, `walltimes` or `failures`. The parts read the state in `jobs`
+and `queue`.
 `switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
 share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and
-`filling` divides their cores between hosts. `slurm` is another scheduler: Slurm's own.
+`filling` divides their cores between hosts. `happening` reads events of hosts. `slurm` is another scheduler: Slurm's
+own.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 from batprotocol.deprecation import old_names
 from batprotocol.policies.allocations import *
 from batprotocol.policies.backfilling import *
+from batprotocol.policies.failures import *
 from batprotocol.policies.jobs import *
 from batprotocol.policies.names import *
 from batprotocol.policies.orders import *

@@ -6,6 +6,7 @@ Times are in seconds, rounded to the policy's resolution.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, TypeAlias
 
 import msgspec
@@ -14,9 +15,10 @@ from sortedcontainers import SortedList
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Job
 
-__all__ = ["Ending", "RunningJob", "State", "WaitingJob", "user_of"]
+__all__ = ["Ending", "RunningJob", "State", "WaitingJob", "natural_key", "user_of"]
 
 
+_DIGITS = re.compile("([0-9]+)")
 _EXACT = 2.0**53
 """From here on, all floats are whole numbers."""
 
@@ -150,3 +152,8 @@ def user_of(job: Job) -> str | int | None:
         return None
     user = data.get("user") if isinstance(data, dict) else None
     return user if isinstance(user, str | int) else None
+
+
+def natural_key(text: str) -> list[tuple[int, int | str]]:
+    """A key by which 9 comes before 10."""
+    return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(text)]

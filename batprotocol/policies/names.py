@@ -11,9 +11,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from batprotocol.durations import parse_duration
 from batprotocol.edc import Scheduler
-from batprotocol.errors import SchedulerError, hint, shown
-from batprotocol.policies import allocations, backfilling, orders, walltimes
+from batprotocol.errors import InputError, SchedulerError, hint, shown
+from batprotocol.policies import allocations, backfilling, failures, orders, walltimes
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.site import SiteRules, read_site
 from batprotocol.policies.slurm.naming import SlurmNameError, is_slurm, slurm_named
@@ -37,6 +38,7 @@ KINDS: Final[Mapping[str, str]] = {
     "backfilling": "Backfilling",
     "allocation": "Allocation",
     "walltimes": "Expected run times",
+    "failures": "Hosts that fail",
     "settings": "Settings",
     "replay": "Replay",
 }
@@ -316,6 +318,48 @@ def _site(options: Sequence[str]) -> SiteRules:
         raise ValueError(f"cannot read {shown(path)}: {error.strerror}") from None
 
 
+def _requeue(options: Sequence[str]) -> tuple[str, Any]:
+    times = [each for each in options if each != "last"]
+    if len(times) > 1 or len(options) > 2:
+        raise ValueError(f"expected a number of times and last, got {shown(','.join(options))}")
+    return "failures", failures.Requeue(_times(times[0]) if times else math.inf, last="last" in options)
+
+
+def _times(text: str) -> int:
+    return int(_number(text, 0, whole=True))
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except InputError as error:
+        raise ValueError(error.reason) from None
+
+
+def _checkpoint(options: Sequence[str]) -> tuple[str, Any]:
+    named: dict[str, Any] = {}
+    given: list[str] = []  # by their places
+    for each in options:
+        key, equals, value = each.partition("=")
+        if each == "last":
+            named["last"] = True
+        elif not equals:
+            given.append(each)
+        elif key in ("restart", "times") and key not in named:
+            named[key] = _seconds(value) if key == "restart" else _times(value)
+        else:
+            raise ValueError(f"expected restart=SECONDS or times=N once, got {shown(each)}")
+    is_formula = not given or given[0] in failures.FORMULAS
+    if len(given) > (3 if is_formula else 2) or (not is_formula and len(given) < 2):
+        known = ", ".join(failures.FORMULAS)
+        raise ValueError(
+            f"expected SECONDS,COST, or a formula ({known}) with COST and MTBF, got {shown(','.join(given))}"
+        )
+    interval = _seconds(given[0]) if not is_formula else given[0] if given else "daly"
+    named |= {key: _seconds(value) for key, value in zip(("cost", "mtbf"), given[1:], strict=False)}
+    return "failures", failures.Checkpoint(interval, **named)
+
+
 def _resolution(options: Sequence[str]) -> tuple[str, Any]:
     return "resolution", _number(_only(options, "1"), 0)
 
@@ -347,6 +391,8 @@ _OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, An
     allocations.Shared: ("JOBS", _shared),
     walltimes.MeanOfLast: ("N", _predicted),
     orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
+    failures.Requeue: ("TIMES,last", _requeue),
+    failures.Checkpoint: ("SECONDS,COST,restart=SECONDS,times=N,last", _checkpoint),
 }
 
 
@@ -373,6 +419,16 @@ _SETTINGS: Final = (
         lambda options: ("site", _site(options)),
     ),
     Part(
+        *(
+            "settings",
+            "risk",
+            "",
+            "Jobs start although a window that is known would meet them, such as maintenance.",
+            "",
+        ),
+        lambda options: ("risk", True),
+    ),
+    Part(
         *("settings", "resolution", "SECONDS", "Times that differ by less count as equal; 0.001 by default.", ""),
         _resolution,
     ),
@@ -390,6 +446,7 @@ PARTS: Final[Mapping[str, Part]] = {
         *(_part("backfilling", each) for each in _BACKFILLINGS),
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
+        *(_part("failures", each) for each in (failures.Requeue, failures.Checkpoint)),
         *_SETTINGS,
         _REPLAY,
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -15,11 +14,13 @@ from procset import ProcSet
 
 from batprotocol.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
-from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
+from batprotocol.errors import InputError, RuleViolation, shown
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
+    AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
     EDCRequestedSimulationFeatures,
+    ExternalEventOccurredEvent,
     Host,
     HostsTurnedOnOffEvent,
     Job,
@@ -33,21 +34,22 @@ from batprotocol.model import (
 )
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
-from batprotocol.policies.jobs import Ending, RunningJob, State, WaitingJob
+from batprotocol.policies.failures import Checkpoint, Failures
+from batprotocol.policies.happening import Happening
+from batprotocol.policies.jobs import RunningJob, State, WaitingJob, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Queue
 from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
-from batprotocol.policies.site.driver import SiteDriver
+from batprotocol.policies.site.driver import SiteDriver, ranking_of
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
-from batprotocol.requests import Allocated, read_request
+from batprotocol.requests import Allocated, Attempt, read_request
 
 __all__ = ["Policy"]
 
 logger = logging.getLogger("batprotocol.policies")
 
-_DIGITS = re.compile("([0-9]+)")
 _LATEST = 2.0**50
 """The policy asks for no call after this many seconds."""
 
@@ -67,8 +69,10 @@ class Policy(Scheduler):
         resolution: times that differ by less count as equal, in seconds, >= 0. As Batsim's messages take a while, jobs
             start a few microseconds after others have ended.
         site: the rules of a site; by default, there are none.
+        risk: whether jobs start although a window that is known would meet them. By default, they do not.
         replays: whether jobs start when and where a log says, see `recorded` in their extra data. The other parts have
             no effect then, except for the resolution.
+        failures: the fate of jobs whose hosts fail; by default, they are lost.
 
     Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
     and logs that as `batprotocol.policies`: jobs that request no hosts or more than there are, and jobs that Batsim
@@ -99,7 +103,9 @@ class Policy(Scheduler):
         resolution: float = 1e-3,
         off_after: float = math.inf,
         site: SiteRules | None = None,
+        risk: bool = False,
         replays: bool = False,
+        failures: Failures | None = None,
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
@@ -110,14 +116,14 @@ class Policy(Scheduler):
         self.shares_hosts = self.allocation.share > 1
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
-        self.rules, self.replays = site, replays
-        if site is not None and site.can_preempt:  # jobs that give way run again
+        self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
+        if failures is not None or (site is not None and site.can_preempt):  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
 
     @property
     def site(self) -> Site | None:
-        """The jobs that share hosts; None as long as all jobs ask for whole hosts, and there are no rules."""
+        """The jobs with their hosts; None while all jobs ask for whole hosts, no host fails, and there are no rules."""
         return self._driver.site if isinstance(self._driver, SiteDriver) else None
 
     @property
@@ -134,6 +140,11 @@ class Policy(Scheduler):
         driver = self._driver
         return () if driver is None else driver.allocated if isinstance(driver, Replay) else driver.site.allocated
 
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
+        return self.site.attempts if self.site is not None else ()
+
     def _prepare(self, state: State) -> None:
         self._driver: SiteDriver | Replay | None = None
         self._computing: tuple[Host, ...] = ()
@@ -142,11 +153,12 @@ class Policy(Scheduler):
         self._most, state.size = state.room, state.vacant
         self.queue = Queue(self.order, state, keeps=self.keeps)
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
-        self._sleepy: list[tuple[Ending, Hosts]] = []  # hosts that are being switched off
         self._all_submitted = self._is_closed = False
+        self._all_injected = self._is_quiet = False
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
         self._switched: list[HostsTurnedOnOffEvent] = []
+        self._happening = Happening()
         self._starts = 0
         self._count = 0
         self._changed = False
@@ -165,13 +177,15 @@ class Policy(Scheduler):
         self.switching.begin(event)
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
+        self._all_injected = not event.external_event_lists
         self._computing = tuple(event.computation_hosts)
+        self._happening = Happening(host.id for host in self._computing)
         if self.replays:
             self._driver = Replay(
                 self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at
             )
-        elif self.rules is not None:
-            self._open_site(self.rules)
+        elif self.rules is not None or isinstance(self.failures, Checkpoint):
+            self._open_site(self.rules or SiteRules())
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -192,13 +206,26 @@ class Policy(Scheduler):
             for each in event.progresses:
                 self._driver.killed(each.job_id, each.progress)
 
+    def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
+        self._happening.add(event)
+
+    def on_all_static_external_events_have_been_injected(
+        self, event: AllStaticExternalEventsHaveBeenInjectedEvent
+    ) -> None:
+        self._all_injected = True
+
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
         if self._call <= self.state.now:
             self._call, self._changed = math.inf, True
         self._take_arrivals()
+        if self._happening:
+            self._take_happened()
         if self._driver is not None:
+            if self._all_injected and not self._is_quiet and isinstance(self._driver, SiteDriver):
+                self._is_quiet = True
+                self._driver.no_more_events()
             if self._all_submitted and not self._is_closed:  # also the jobs of this message are submitted
                 self._is_closed = True
                 self._driver.no_more()
@@ -209,6 +236,7 @@ class Policy(Scheduler):
         self._take_switched()
         self._start_jobs()
         self._switch_off()
+        self._finish()
 
     # Jobs
 
@@ -237,7 +265,7 @@ class Policy(Scheduler):
         arrivals, rounded = self._arrivals, self.state.rounded
         if len(arrivals) > 1:
             # Batsim sends the jobs of one time by id, and 10 before 9.
-            arrivals.sort(key=lambda event: (rounded(event.submission_time), _natural(event.job_id)))
+            arrivals.sort(key=lambda event: (rounded(event.submission_time), natural_key(event.job_id)))
         for event in arrivals:
             for order in self._orders:
                 order.submitted(event.job_id, event.job, self.state)
@@ -359,6 +387,16 @@ class Policy(Scheduler):
             self.state.move(job, end)
             self.backfilling.extended(job, before, self.state)
 
+    def _finish(self) -> None:
+        """Where jobs run again if hosts fail, and none has failed: when all jobs have ended, none will run again."""
+        if (
+            self.failures is not None
+            and self._all_submitted
+            and not (self._is_closed or self.queue or self.state.running)
+        ):
+            self._is_closed = True
+            self.reply.add_finish_registration()
+
     # Jobs that share hosts, and all else of `batprotocol.requests`
 
     def _needs_site(self, job: Job) -> bool:
@@ -368,69 +406,63 @@ class Policy(Scheduler):
         except InputError:
             return True  # the site rejects it with its reason
 
-    def _open_site(self, rules: SiteRules) -> Site:
-        ranking, contiguous = self.allocation.ranking, self.allocation.contiguous
-        parts = {
-            "off": self.switching.after < math.inf,
-            self.allocation.name: ranking is None,
-            "keep": self.keeps,
-            "each": self.each,
-        }
-        part = next((name for name, is_used in parts.items() if is_used), None)
-        if part is not None or ranking is None:
-            raise SchedulerError(
-                f"{part} does not know jobs that share hosts: use another part, or jobs that ask for whole hosts"
-            )
+    def _open_site(
+        self, rules: SiteRules, what: str = "jobs that share hosts", instead: str = "jobs that ask for whole hosts"
+    ) -> SiteDriver:
+        ranking = ranking_of(
+            self.allocation,
+            f"{what}: use another part, or {instead}",
+            off=self.switching.after < math.inf,
+            keep=self.keeps,
+            each=self.each,
+        )
         driver = self._driver = SiteDriver(
-            *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes),
+            *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes, self.failures),
             ranking=ranking,
-            contiguous=contiguous,
+            contiguous=self.allocation.contiguous,
+            risk=self.risk,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,
         )
-        return driver.site
+        return driver
 
     def _submit_to_site(self, event: JobSubmittedEvent, submitted: float) -> None:
         """Give a job to the site, which opens with the first job that needs it."""
-        if self._driver is None:
-            self._take_ends()
-            site = self._open_site(SiteRules())
-            for running in self.state.running.values():
-                site.adopt(running)
-            for waiting in list(self.queue.jobs.values()):
-                site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
-        assert self._driver is not None
-        self._driver.submitted(event, self._count, submitted)
+        driver = self._driver or self._move_to_site("jobs that share hosts", "jobs that ask for whole hosts")
+        driver.submitted(event, self._count, submitted)
         self._count += 1
+
+    def _move_to_site(self, what: str, instead: str) -> SiteDriver:
+        """Open a site in the course of a simulation. It adopts the jobs that run and wait."""
+        self._take_ends()
+        driver = self._open_site(SiteRules(), what, instead)
+        for running in self.state.running.values():
+            driver.site.adopt(running)
+        for waiting in list(self.queue.jobs.values()):
+            driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
+        return driver
+
+    # Hosts that fail, and that are promised
+
+    def _take_happened(self) -> None:
+        """Read what has happened to hosts. The first time, a site opens."""
+        for event in self._happening.take(self.state.now):
+            if isinstance(self._driver, Replay) or (self._driver is None and self._is_closed):
+                continue  # its log has the ends of all jobs, or all have ended
+            driver = self._driver or self._move_to_site("hosts that fail", "a simulation without events of hosts")
+            driver.happened(event)
 
     # Hosts that sleep
 
     def _take_switched(self) -> None:
         for event in self._switched:
             hosts = parse_hosts(event.host_ids)
-            self._fall_asleep(hosts)
+            if self.switching.fell_asleep(hosts, self.state, self.allocation.share):
+                self._look_around()
+                self._changed = True
             self._wake_up(hosts)
         self._switched.clear()
-
-    def _fall_asleep(self, hosts: ProcSet) -> None:
-        """Of the switched hosts, free those that were switched off."""
-        state = self.state
-        for number, (ending, sleepy) in enumerate(self._sleepy):
-            if sleepy & hosts:
-                state.endings.remove(ending)
-                done = sleepy & hosts
-                sleepy -= done
-                state.free.give_back(done)
-                self.switching.asleep |= done
-                self._look_around()
-                self._sleepy[number] = (*ending[:2], len(sleepy) * self.allocation.share, ""), sleepy
-                state.endings.add(self._sleepy[number][0])
-                self._changed = True
-        for ending, sleepy in self._sleepy:
-            if not sleepy:
-                state.endings.remove(ending)
-        self._sleepy = [each for each in self._sleepy if each[1]]
 
     def _wake_up(self, hosts: ProcSet) -> None:
         """Start the jobs whose hosts are all on."""
@@ -462,13 +494,6 @@ class Policy(Scheduler):
             hosts = state.free.take_these(idle)
             self._look_around()
             self._count += 1
-            ending = state.now, self._count, hosts.size * self.allocation.share, ""
-            state.endings.add(ending)
-            self._sleepy.append((ending, Hosts(hosts)))
+            switching.falls_asleep(hosts, self._count, state, self.allocation.share)
         if state.running or self.queue or not self._all_submitted:
             self._call_at(switching.next())
-
-
-def _natural(text: str) -> list[tuple[int, int | str]]:
-    """A key by which 9 comes before 10."""
-    return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(text)]

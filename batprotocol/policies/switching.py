@@ -1,6 +1,6 @@
 """Switch hosts off that have been idle for a while, and on when a job gets them.
 
-This module knows which hosts sleep, and since when the others are idle. It must not know jobs.
+This module knows which hosts sleep, and since when the others are idle. It must not know the jobs that wait.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from procset import ProcSet
+
 from batprotocol.edc import Reply
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
 from batprotocol.model.hosts import frozen_hosts
+from batprotocol.policies.jobs import Ending, State
 
 __all__ = ["Switching"]
 
@@ -36,11 +39,13 @@ class Switching:
         """The free hosts that sleep."""
         self.waking = Hosts()
         """The hosts that are being switched on."""
+        self._sleepy: list[tuple[Ending, Hosts]] = []  # hosts that are being switched off
         self._idle: dict[int, float] = {}  # since when; the host that has been idle for longest comes first
 
     def begin(self, event: SimulationBeginsEvent) -> None:
         """A simulation begins."""
         self.asleep, self.waking, self._pstates, self._idle = Hosts(), Hosts(), {}, {}
+        self._sleepy = []
         if self.after == math.inf:
             return
         for host in event.computation_hosts:
@@ -78,6 +83,38 @@ class Switching:
         for host in hosts:
             del self._idle[host]
         return hosts
+
+    def falls_asleep(self, hosts: FrozenHosts, number: int, state: State, share: int) -> None:
+        """Hosts are being switched off. They are free again when they sleep.
+
+        Args:
+            hosts: the hosts, which were taken of those that are free.
+            number: a number that no job has.
+            state: the policy's state.
+            share: how many jobs a host can have.
+        """
+        ending = state.now, number, hosts.size * share, ""
+        state.endings.add(ending)
+        self._sleepy.append((ending, Hosts(hosts)))
+
+    def fell_asleep(self, hosts: ProcSet, state: State, share: int) -> bool:
+        """Of the switched hosts, free those that were switched off; whether there are some."""
+        changed = False
+        for number, (ending, sleepy) in enumerate(self._sleepy):
+            if sleepy & hosts:
+                state.endings.remove(ending)
+                done = sleepy & hosts
+                sleepy -= done
+                state.free.give_back(done)
+                self.asleep |= done
+                self._sleepy[number] = (*ending[:2], len(sleepy) * share, ""), sleepy
+                state.endings.add(self._sleepy[number][0])
+                changed = True
+        for ending, sleepy in self._sleepy:
+            if not sleepy:
+                state.endings.remove(ending)
+        self._sleepy = [each for each in self._sleepy if each[1]]
+        return changed
 
     def next(self) -> float:
         """The next time at which hosts are to be switched off; infinity if none are idle."""

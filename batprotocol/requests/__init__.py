@@ -6,8 +6,8 @@ use `amounts` (memory, generic resources, times), `features` (constraints), `dep
 says about a job) and `ranges` (names of hosts). `fitting` matches the two: the hosts that a job can ever have, or why
 there are none. `waiting` decides when the dependencies of jobs are satisfied, with `circles` for jobs that wait for
 each other. `checking` checks the requests of whole workloads. `paths` has the longest paths through such jobs, `lives`
-the ids of jobs that run again, and `allocated` what started jobs take of their hosts. `schema` writes the vocabulary as
-JSON schema.
+the ids of jobs that run again, `attempts` how their runs ended, and `allocated` what started jobs take of their hosts.
+`schema` writes the vocabulary as JSON schema.
 
 This package must not know schedulers.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from batprotocol.requests.allocated import Allocated
 from batprotocol.requests.amounts import Gres, Moment
+from batprotocol.requests.attempts import Attempt
 from batprotocol.requests.checking import check_requests
 from batprotocol.requests.dependencies import Condition, Dependency
 from batprotocol.requests.features import Constraint
@@ -31,6 +32,7 @@ from batprotocol.requests.waiting import Dependencies, Verdict
 __all__ = [
     "Allocated",
     "ArrayTask",
+    "Attempt",
     "Condition",
     "Constraint",
     "Dependencies",

@@ -106,6 +106,10 @@ def simulate(
     watching: list[Observer] = [statistics, *observers]
     files = None if output is None else ResultFiles(output, energy=energy, statistics=statistics)
     watching += [rows, points] if files is None else [files]
+    events = [
+        each if isinstance(each, ExternalEventList) else read_external_events(each, corrected=corrected)
+        for each in external_events
+    ]
     simulator = Simulator(
         hosts,
         [
@@ -114,10 +118,7 @@ def simulate(
             else read_workload(each, name=f"w{number}", compositions=rules != DEFAULT_RULE_SET, corrected=corrected)
             for number, each in enumerate(given)
         ],
-        external_events=[
-            each if isinstance(each, ExternalEventList) else read_external_events(each, corrected=corrected)
-            for each in external_events
-        ],
+        external_events=events,
         energy=energy,
         rules=rules,
         corrected=corrected,
@@ -139,6 +140,7 @@ def simulate(
         energy=energy,
         rows=rows.rows if output is None else output,
         points=points.points,
+        events=events,
         was_stopped=was_stopped,
     )
 

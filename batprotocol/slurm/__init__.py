@@ -1,4 +1,5 @@
-"""The files of a Slurm site, read as values: slurm.conf, topology.conf, and what sacctmgr prints.
+"""Slurm: the files of a site as values, and a client of a real one, which calls its commands or slurmrestd.
 
-This package must not know schedulers, simulations and logs.
+`configuration` reads slurm.conf and topology.conf, `accounting` the tables of sacctmgr. This package must not know
+schedulers, simulations, logs and campaigns.
 """

@@ -6,10 +6,11 @@ take this way:
 
 - `keys` defines the keys of a description. `study` makes the runs of a description in TOML or Python. `schedulers`,
   `files` and `naming` find the files that it names, `sources` the modules that a scheduler imports from its folder.
-  `changing` decides how the workload of a run
-  changes. `runs` defines a run and its name.
+  `changing` decides how the workload of a run changes, and `failing` which of its hosts fail. `runs` defines a run and
+  its name.
 - `checking` reads each input once, and refuses studies that cannot run.
-- `running` gives the runs that are not in the store to an engine (`batprotocol.engines`), which calls `executing`. That
+- `running` gives the runs that are not in the store to an engine (`batprotocol.engines`), which calls `executing`.
+  `on_slurm` has workers for it that are jobs of Slurm. `executing`
   makes schedulers, reads `inputs`, simulates (with the embedded or a `real` Batsim), records the conversation of runs
   that fail (`keeping`), and reports in `outcomes` how runs ended.
 - `measuring` computes the metrics of runs when they end, or later from their files.

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from batprotocol.errors import StudyError, shown
+from batprotocol.studies.failing import failure_seed_of
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, OLD_KEYS
 from batprotocol.studies.runs import Task
@@ -97,8 +98,9 @@ def draws_of(value: Mapping[str, Any], workload: GivenInput) -> tuple[str, ...]:
 
 def drawn_of(value: Mapping[str, Any], workload: GivenInput, scheduler: Chosen, init: str) -> tuple[str, ...]:
     """The parts that the seed of a run draws."""
+    failures = ("failures",) if failure_seed_of(value) is not None else ()
     if "seed" not in value:
-        return ()
+        return failures
     found = () if "seed" in words_of(workload) else draws_of(value, workload)
-    own = SEED in init or SEED in scheduler.arguments.values()
-    return (*found, "scheduler") if own else found
+    own = ("scheduler",) if SEED in init or SEED in scheduler.arguments.values() else ()
+    return (*found, *own, *failures)

@@ -9,7 +9,9 @@ import tempfile
 from collections.abc import Iterable, Mapping
 
 from batprotocol.errors import InputError, StudyError
+from batprotocol.left_out import LeftOut
 from batprotocol.simulator.inputs import advice_on
+from batprotocol.studies.failing import is_policy, made_events
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
 from batprotocol.studies.runs import Run
@@ -18,7 +20,7 @@ __all__ = ["checked"]
 
 
 def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
-    """Check the inputs of these runs, and return advice on them as sentences.
+    """Check the inputs of these runs, with their events of hosts, and return advice on them as sentences.
 
     Args:
         runs: the runs.
@@ -33,6 +35,7 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
         inputs = Inputs(folder)
         workloads: dict[object, None] = {}
         platforms: dict[object, None] = {}
+        events: dict[object, None] = {}
         for run in runs:
             task = run.task
             key = task.workload, task.workload_files, *(word for word in task.changes if word != "seed")
@@ -44,6 +47,12 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
             if task.platform_files and machine not in platforms:
                 platforms[machine] = None
                 _expect(run, "platform", inputs, files)
+            laws = tuple(each for each in task.drawn_failures.items() if each[0] != "seed")
+            failing = task.events_files, task.failures_files, laws, is_policy(task.scheduler), task.platform, *machine
+            if any(failing[:3]) and failing not in events:
+                events[failing] = None
+                for note in _of_events(run, inputs, files):
+                    notes[note] = None
     return tuple(notes)
 
 
@@ -52,6 +61,25 @@ def _of_workload(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterab
     workload = inputs.workload(run.task, files).workload
     label = str(run.axes.get("workload", run.task.workload))
     return [f"{label}: {each}" for each in advice_on(workload)]
+
+
+def _of_events(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterable[str]:
+    """Check the external events of a run, and the laws of its failures; sentences on what is left out of a trace."""
+    task, left_out = run.task, LeftOut()
+    try:
+        made_events(
+            task,
+            inputs.platform(task, files),
+            inputs.workload(task, files).workload,
+            lambda digest: inputs.path(digest, files),
+            left_out,
+        )
+    except InputError as error:
+        key = "mtbf" if task.drawn_failures else "failures" if task.failures_files else "events"
+        raise StudyError(f"{run}: {error}", key) from None
+    for reason in left_out:
+        what = "outages are left out" if reason.is_row else "values of outages are left out"
+        yield f"{task.failures}: {reason.count:,} {what}: {reason.reason}"
 
 
 def _expect(run: Run, what: str, inputs: Inputs, files: Mapping[str, Files]) -> None:

@@ -21,19 +21,24 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.engines.serving import PRINTED
 from batprotocol.errors import InputError
+from batprotocol.left_out import LeftOut
 from batprotocol.policies import Policy
 from batprotocol.simulator import (
     JobRow,
     JobRows,
     Platform,
     WorkflowResult,
+    Workload,
+    host_events_of,
     read_energy,
     simulate,
     watched,
     workflow_results,
     write_allocations,
 )
+from batprotocol.simulator.results.beside import write_failures
 from batprotocol.simulator.results.grouping import with_allocations
+from batprotocol.studies.failing import file_of_events, made_events, until_of
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs, Submitted
 from batprotocol.studies.keeping import Keeper
@@ -105,7 +110,9 @@ def _run(
         try:
             workload = workshop.inputs.workload(task, shared)
             platform = workshop.inputs.platform(task, shared)
-            events = [workshop.inputs.path(task.events_files, shared)] if task.events_files else []
+            events = made_events(
+                task, platform, workload.workload, lambda digest: workshop.inputs.path(digest, shared), LeftOut()
+            )
         except OSError as error:
             if is_full(error):
                 raise
@@ -122,8 +129,9 @@ def _run(
             os.mkdir(prefix)
             source = workshop.inputs.root(task.source, shared)
             workload_path = workshop.inputs.path(task.workload_files, shared) if task.workload_files else ""
+            paths = [file_of_events(events, scratch)] if events else []
             fault, joules = simulate_with(
-                task, scheduler, platform, workload.workload, workload_path, source, events, scratch
+                task, scheduler, platform, workload.workload, workload_path, source, paths, scratch
             )
             if fault is not None:
                 return fault
@@ -155,7 +163,13 @@ def _run(
                 return Outcome(state=FAILED, kind=kind, error=KINDS[kind])
             keeper.drop()
             rows, joules = rounded(kept.rows), result.consumed_joules
+        late = _too_late(task, rows, workload.workload, hosts)
+        if late is not None:
+            return late
         allocations = scheduler.allocated if isinstance(scheduler, Policy) else ()
+        attempts = scheduler.attempts if isinstance(scheduler, Policy) else ()
+        host_events = list(host_events_of(events))
+        write_failures(prefix, attempts, host_events)
         if allocations:
             write_allocations(f"{prefix}{ALLOCATIONS}", allocations)
         workflows = _workflows(rows, workload, platform)
@@ -166,6 +180,8 @@ def _run(
             workflows=workflows,
             consumed_joules=joules,
             energy=None if joules is None else tuple(read_energy(f"{prefix}{ENERGY}")),
+            attempts=attempts,
+            events=host_events,
         )
         roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
         found = measures_of(what, measures, roots)
@@ -180,6 +196,18 @@ def _run(
     }
     files = {name: msgspec.json.encode(value) for name, value in known.items() if value}
     return Outcome(state=DONE, measured=found, hosts=hosts, files=files)
+
+
+def _too_late(task: Task, rows: Sequence[JobRow], workload: Workload, hosts: int) -> Outcome | None:
+    """The outcome of a run that lasted longer than failures were drawn; None if it did not."""
+    if not task.drawn_failures:
+        return None
+    until = until_of(task.drawn_failures, workload, hosts)
+    last = max((row.finish_time or 0.0 for row in rows), default=0.0)
+    if last <= until:
+        return None
+    reason = f"the last job ended at {last:.15g} s, and failures are drawn until {until:.15g} s: raise failures_until"
+    return Outcome(state=FAILED, kind="input", error=reason)
 
 
 def _workflows(rows: Sequence[JobRow], submitted: Submitted, platform: Platform) -> list[WorkflowResult]:

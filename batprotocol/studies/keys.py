@@ -12,18 +12,21 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from batprotocol.conversation import RULE_SETS
-from batprotocol.errors import StudyError, shown
+from batprotocol.durations import parse_duration
+from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.simulator.inputs.names import FILE_WORDS
+from batprotocol.simulator.inputs.outages import parse_law
 
-__all__ = ["ESTIMATES", "KEYS", "OLD_KEYS", "Key", "values_of", "with_new_names"]
+__all__ = ["ESTIMATES", "KEYS", "NEVER", "OLD_KEYS", "Key", "values_of", "with_new_names"]
 
 
 class Key(NamedTuple):
     """A key.
 
     Args:
-        kind: its purpose: an `input`, a `change` of the workload, the `machine`, an `option` of the simulation, or the
-            `metrics`. Keys of that kind set how results are measured; a change of their values runs nothing again.
+        kind: its purpose: an `input`, a `change` of the workload, the `machine`, its `failures`, an `option` of the
+            simulation, or the `metrics`. Keys of that kind set how results are measured; a change of their values runs
+            nothing again.
         expected: a description of its values, for error messages.
         check: whether a value is valid.
         meaning: a sentence that describes it.
@@ -67,10 +70,32 @@ def _is_share(value: Any) -> bool:
     return _is_number(value) and 0 <= value < 1
 
 
+NEVER: Final = "never"
+"""The mean time between failures if no host fails."""
 ESTIMATES: Final = ("asked", "exact", "predicted")
 """The estimates of run times that schedulers can use."""
 _TRUTH: Final = ("true or false", _is_truth)
 _INTERVAL: Final = ('an interval such as "0-999"', _is_interval)
+
+
+def _is_mean(value: Any) -> bool:
+    return _is_duration(value) or value == NEVER
+
+
+def _is_duration(value: Any) -> bool:
+    if not isinstance(value, str):
+        return _is_positive(value)
+    try:
+        return 0 < parse_duration(value) < math.inf
+    except InputError:
+        return False
+
+
+def _is_law(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and parse_law(value) is not None
+    except InputError:
+        return False
 
 
 def _is_factor(value: Any) -> bool:
@@ -99,7 +124,41 @@ KEYS: Final[Mapping[str, Key]] = {
         "machine", "the name of a host", _is_text, "The host of Batsim itself, which runs no jobs, as `-m` of simulate."
     ),
     "mmax": Key("machine", "a number of hosts > 0", _is_count, "The maximum number of hosts: the first ones are used."),
-    "events": Key("input", "a file", _is_text, "A file of external events."),
+    "events": Key(
+        *("input", "a file", _is_text),
+        "A file of external events. For policies, its events of hosts are checked.",
+    ),
+    "failures": Key(
+        *("input", "a file", _is_text),
+        "The failures of hosts: a trace of the Failure Trace Archive or of Los Alamos National Laboratory, or a file "
+        "of events of hosts.",
+    ),
+    "mtbf": Key(
+        *("failures", 'a duration such as "1mo", seconds > 0, or "never"', _is_mean),
+        "Draw failures: the mean time from a repair of a host to its next failure; with `never`, no host fails.",
+    ),
+    "failure_shape": Key(
+        *("failures", "a number > 0", _is_positive),
+        "The shape of the Weibull distribution of these times. The default is 1, the exponential distribution.",
+    ),
+    "repair": Key(
+        *("failures", 'a law such as "fixed:2h"', _is_law),
+        "The law of the times of repairs, as for `batproto workload failures`. The default is "
+        "`lognormal:mean=355min,median=54min`.",
+    ),
+    "failing": Key(
+        *("failures", 'a group of hosts such as "rack=32"', _is_text),
+        "The hosts that fail together, as for `batproto workload failures`. The default is `host`, each host alone.",
+    ),
+    "failures_until": Key(
+        *("failures", 'a duration such as "30d", or seconds > 0', _is_duration),
+        "The time until which failures are drawn. The default is four times the time that the jobs need without "
+        "failures. A run that lasts longer fails.",
+    ),
+    "failure_seed": Key(
+        *("failures", "an integer >= 0", _is_natural),
+        'The seed of the failures; "0-9" are ten seeds. The default is the seed of the run.',
+    ),
     "jobs": _changing("jobs", *_INTERVAL, "; of a model, the number of jobs"),
     "time": _changing("time", *_INTERVAL),
     "window": _changing("window", *_INTERVAL, "; only the jobs of the window itself count in the results"),
@@ -200,7 +259,7 @@ def values_of(key: str, given: Any) -> list[Any]:
     Raises:
         StudyError: there is no value, or an interval of seeds is not valid.
     """
-    if key == "seed" and isinstance(given, str):
+    if key in ("seed", "failure_seed") and isinstance(given, str):
         found = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", given)
         if found is None or int(found[1]) > int(found[2]):
             raise StudyError(f'expected integers, or an interval such as "0-9", got {shown(given)}', key)

@@ -13,7 +13,7 @@ __all__ = ["WorkloadLoad", "loads_of"]
 _AXES: Final = tuple(
     name
     for name, key in KEYS.items()
-    if key.kind in ("input", "change", "machine") and name not in ("scheduler", "seed")
+    if key.kind in ("input", "change", "machine") and name not in ("scheduler", "seed", "events", "failures")
 )
 """The axes that decide the offered load. Seeds draw the same workload anew."""
 

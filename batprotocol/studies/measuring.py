@@ -13,13 +13,23 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, StudyError
-from batprotocol.simulator import JobRow, OwnMetric, WorkflowResult, grouped, load_metric, measured, read_energy
-from batprotocol.simulator.results.metrics import JobTimes, MeasuredTime
+from batprotocol.requests import Attempt
+from batprotocol.simulator import (
+    JobRow,
+    OwnMetric,
+    TimedHostEvent,
+    WorkflowResult,
+    grouped,
+    load_metric,
+    measured,
+    read_energy,
+)
+from batprotocol.simulator.results.times import JobTimes, MeasuredTime
 from batprotocol.simulator.results.workflows import workflow_means
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE
 from batprotocol.studies.runs import Measure, OwnMetricFile
-from batprotocol.studies.store.jobs import groups_in, jobs_in, users_in, workflows_in
+from batprotocol.studies.store.jobs import failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.store.rows import Rows
 
 __all__ = ["ENERGY", "FUNCTION", "Measurable", "measure_again", "measures_of", "with_groups", "with_metrics"]
@@ -40,6 +50,8 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
         consumed_joules: the energy of all hosts; None if it was not measured.
         energy: the energy of all hosts since time 0, in joules, over time; None if it was not measured.
         workflows: the results of the workflows that jobs name.
+        attempts: the attempts of jobs, if jobs were interrupted.
+        events: the events of hosts with their times.
     """
 
     rows: Sequence[JobRow]
@@ -48,6 +60,8 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
     consumed_joules: float | None = None
     energy: Sequence[tuple[float, float]] | None = None
     workflows: Sequence[WorkflowResult] = ()
+    attempts: Sequence[Attempt] = ()
+    events: Sequence[TimedHostEvent] = ()
 
     def metrics(self, measure: Measure, roots: Mapping[str, str], more: Sequence[OwnMetric] = ()) -> dict[str, float]:
         """The known metrics by their names.
@@ -68,6 +82,8 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
             users=self.users,
             consumed_joules=self.consumed_joules,
             energy=self.energy,
+            attempts=self.attempts,
+            events=self.events,
             own=own,
             **settings,
         )
@@ -169,7 +185,16 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
             continue
         settings: Any = {name: value for name, value in row.measure.settings.items() if name not in ("wide", "long")}
         what = _kept(row.folder, row.hosts)
-        groups = grouped(what.rows, what.hosts, by, groups_in(row.folder), users=what.users, own=own, **settings)
+        groups = grouped(
+            what.rows,
+            what.hosts,
+            by,
+            groups_in(row.folder),
+            users=what.users,
+            attempts=what.attempts,
+            own=own,
+            **settings,
+        )
         workflows = {each.name: each for each in what.workflows} if by == "workflow" else {}
         for label, metrics in groups.items():
             more = workflow_means([workflows[label]]) if label in workflows else {}
@@ -192,6 +217,7 @@ def _kept(folder: str, hosts: int) -> Measurable:
     if os.path.isfile(path):
         with open(os.path.join(folder, _TOTALS), "rb") as file:
             joules = float(msgspec.json.decode(file.read().replace(b"-nan", b"null"))["consumed_joules"])
+    attempts, events = failures_in(folder)
     return Measurable(
         rows=tuple(jobs_in(folder)),
         hosts=hosts,
@@ -199,4 +225,6 @@ def _kept(folder: str, hosts: int) -> Measurable:
         consumed_joules=joules,
         energy=None if joules is None else tuple(read_energy(path)),
         workflows=workflows_in(folder),
+        attempts=attempts,
+        events=events,
     )

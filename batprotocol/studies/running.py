@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -28,6 +28,9 @@ from batprotocol.studies.store.store import key_of
 from batprotocol.studies.study import Description, read_description
 
 __all__ = ["Progress", "Study", "read_rows"]
+
+SLURM_WORKERS: Final = 16
+"""The number of workers on Slurm if none is given."""
 
 _BEFOREHAND: Final = 4
 """The number of runs for each place that an engine gets before they can begin."""
@@ -187,6 +190,7 @@ class Study:
         retry_failed: bool = False,
         processes: int | None = None,
         dask: str | None = None,
+        slurm: str | None = None,
         batsim: Sequence[str] = (),
         in_process: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
@@ -198,8 +202,11 @@ class Study:
                 that decides its result.
             only: `AXIS=VALUE` or `AXIS=VALUE,VALUE`: only the runs with these values.
             retry_failed: whether failed runs run again.
-            processes: the number of processes on this machine; None: one for each processor.
+            processes: the number of processes on this machine; None: one for each processor. With `slurm`, the number
+                of workers; None: 16.
             dask: the address of a Dask scheduler. Its workers run the study instead of this machine.
+            slurm: the partition of Slurm whose nodes run the study instead of this machine; "": the default one. The
+                nodes must have this Python with its packages, at the same path.
             batsim: the command that simulates, as a list of words; by default, the embedded Batsim simulates.
             in_process: whether that command loads the scheduler into its own process.
             on_progress: a function that is called with the progress several times a second. If it raises an exception,
@@ -210,7 +217,7 @@ class Study:
 
         Raises:
             StudyError: a run cannot be named, or the store cannot be used.
-            ClusterError: Dask does not answer.
+            ClusterError: Dask or Slurm does not answer.
             PackageMissing: Dask is not installed.
             OSError: a file cannot be read, or the store not be written.
         """
@@ -229,11 +236,11 @@ class Study:
             if todo:
                 limits = self._description.limits
                 seconds = limits.seconds * _GRACE + _GRACE_SECONDS
-                engine = _engine(dask, _count(processes, len(todo)), seconds, limits.memory)
-                try:
+                count = (
+                    min(processes or SLURM_WORKERS, len(todo)) if slurm is not None else _count(processes, len(todo))
+                )
+                with _engine(dask, slurm, count, seconds, limits.memory) as engine:
                     _Loop(engine, opened, limits, files, progress, on_progress, states, _ways(runs)).run(todo)
-                finally:
-                    engine.close()
             again_measured = _unmeasured(opened, runs)
             if again_measured:
                 opened.add_measured(_measured(opened, runs, again_measured, files, processes))
@@ -322,12 +329,28 @@ def read_rows(path: str | os.PathLike[str], store: str | os.PathLike[str] | None
         return opened.rows(all=all)
 
 
-def _engine(dask: str | None, count: int, seconds: float, memory: int) -> Engine:
-    if dask is None:
-        return Processes(FUNCTION, count, seconds=seconds, memory=memory)
-    from batprotocol.engines.dask import DaskEngine
+@contextmanager
+def _engine(dask: str | None, slurm: str | None, count: int, seconds: float, memory: int) -> Iterator[Engine]:
+    """The engine of a study. At the end, it is closed, and workers on Slurm are cancelled."""
+    engine: Engine
+    with ExitStack() as ends:
+        if slurm is not None:
+            from batprotocol.engines.dask import DaskEngine
+            from batprotocol.slurm.client import LocalRunner, SlurmCommands
+            from batprotocol.studies.on_slurm import SlurmWorkers
 
-    return DaskEngine(FUNCTION, dask, seconds=seconds, memory=memory)
+            workers = SlurmWorkers(SlurmCommands(LocalRunner()), count, slurm)
+            ends.callback(workers.close)
+            security = workers.security
+            engine = DaskEngine(FUNCTION, workers.address, seconds=seconds, memory=memory, security=security)
+        elif dask is not None:
+            from batprotocol.engines.dask import DaskEngine
+
+            engine = DaskEngine(FUNCTION, dask, seconds=seconds, memory=memory)
+        else:
+            engine = Processes(FUNCTION, count, seconds=seconds, memory=memory)
+        ends.callback(engine.close)
+        yield engine
 
 
 def _count(processes: int | None, runs: int) -> int:

@@ -19,6 +19,10 @@ FORMAT: Final = 2
 """The format of runs in a store. A run of another format has another name."""
 
 
+_LATER: Final = ("failures", "failures_files", "drawn_failures")
+"""The fields of a task that came later, with the same format."""
+
+
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides the result of a run, except the contents of its files.
 
@@ -36,6 +40,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         roles: the roles of hosts, by their names.
         events: the name of the file of external events, or "".
         events_files: the digest of that file, or "".
+        failures: the name of the file of failures, or "".
+        failures_files: the digest of that file, or "".
+        drawn_failures: the laws of failures that are drawn, see `laws_of`; empty: none are.
         init: the initialization data.
         energy: whether energy is measured.
         corrected: see `simulate`.
@@ -58,6 +65,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     roles: Mapping[str, str] = {}
     events: str = ""
     events_files: str = ""
+    failures: str = ""
+    failures_files: str = ""
+    drawn_failures: Mapping[str, Any] = {}
     init: str = ""
     energy: bool = False
     corrected: bool = False
@@ -69,7 +79,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shared(self) -> tuple[str, ...]:
         """The digests of all files that the run needs on its machine."""
-        return tuple(filter(None, (self.source, self.workload_files, self.platform_files, self.events_files)))
+        files = (self.source, self.workload_files, self.platform_files, self.events_files, self.failures_files)
+        return tuple(filter(None, files))
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """All that decides its result, as plain values. The name of a run without failures does not depend on them."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: value for name, value in found.items() if value or name not in _LATER}
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -138,7 +155,7 @@ class Run(msgspec.Struct, frozen=True):
         axes: its value on each axis of the study, as the study describes it.
         task: everything that decides its result.
         measure: how its result is measured.
-        drawn: the parts that its seed draws, of `workload`, `weeks`, `estimates` and `scheduler`.
+        drawn: the parts that its seed draws, of `workload`, `weeks`, `estimates`, `scheduler` and `failures`.
         is_model: whether its workload is drawn from a model, and not read from a file.
     """
 
@@ -159,7 +176,7 @@ class Run(msgspec.Struct, frozen=True):
         is_model: bool = False,
     ) -> Run:
         """The run of a task."""
-        key = _hash([FORMAT, version(), msgspec.to_builtins(task)])[:32]
+        key = _hash([FORMAT, version(), task.described])[:32]
         return cls(key, axes, task, measure or Measure(), drawn, is_model)
 
     @property

@@ -29,6 +29,7 @@ from batprotocol.studies.changing import (
     word_of,
     words_of,
 )
+from batprotocol.studies.failing import laws_of
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, OLD_KEYS, values_of, with_new_names
 from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
@@ -43,7 +44,7 @@ _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _OF_MODELS: Final = ("jobs", "arrival_factor", "offered_load", "estimates", "estimate_factor", "walltimes", "seed")
 """The changes of a workload that is drawn from a model."""
 _EXCLUSIVE: Final = (
-    *(("estimates", "estimate_factor"), ("arrival_factor", "offered_load")),
+    *(("estimates", "estimate_factor"), ("arrival_factor", "offered_load"), ("failures", "mtbf")),
     *(("window", other) for other in ("jobs", "time", "shift", "weeks", "offered_load", "warm_up", "cool_down")),
 )
 """A study has at most one key of each of these groups."""
@@ -82,7 +83,7 @@ class Description:
             """The axes of its tables: the labels of the values of each key that was given."""
             self._values = {key: self._checked(key, keys[key]) for key in KEYS if key in keys}
             self._expect_one_of_each()
-            self._inputs = {key: self._read(key) for key in ("workload", "platform", "events")}
+            self._inputs = {key: self._read(key) for key in ("workload", "platform", "events", "failures")}
             self._schedulers = [
                 found
                 for number, each in enumerate(self._values["scheduler"])
@@ -91,6 +92,7 @@ class Description:
             self._metrics, self._metric_files = own_metrics(keys.get("metrics", []), self.folder)
             self._label()
             self._expect_changes()
+            self._expect_laws()
             self._expect_chance()
             self._expect_watts()
             self._expect_only()
@@ -201,17 +203,24 @@ class Description:
         if len(self.axes.get("seed", ())) < 2:
             return
         inits = self._values.get("init", [""])
+        others = {"failures"} if "failure_seed" in self._values else set()
         if not any(
-            drawn_of(self._values, workload, scheduler, init)
+            set(drawn_of(self._values, workload, scheduler, init)) - others
             for workload in self._inputs["workload"]
             for scheduler in self._schedulers
             for init in inits
         ):
             raise StudyError(
-                "nothing is drawn at random: use a workload such as lublin:256?jobs=1000, set weeks or "
-                'estimate_factor, or give the seed to the scheduler, with init = "{seed}" or an argument "{seed}"',
+                "nothing is drawn at random: use a workload such as lublin:256?jobs=1000, set weeks, "
+                'estimate_factor or mtbf, or give the seed to the scheduler, with init = "{seed}" or as an argument',
                 "seed",
             )
+
+    def _expect_laws(self) -> None:
+        """Refuse keys of drawn failures without failures."""
+        for key in self._values:
+            if KEYS[key].kind == "failures" and key != "mtbf" and "mtbf" not in self._values:
+                raise StudyError('no failures are drawn: set mtbf, such as mtbf = "1mo"', key)
 
     def _expect_watts(self) -> None:
         without = any(each.files is None for each in self._inputs["platform"])
@@ -333,7 +342,9 @@ class Description:
         for chosen_values in product(*choices.values()):
             value = {key: each for key, (_, each) in zip(choices, chosen_values, strict=True)}
             axes = {key: label for key, (label, _) in zip(choices, chosen_values, strict=True) if key in self.axes}
-            workload, platform, events = (value[key] for key in ("workload", "platform", "events"))
+            workload, platform, events, failures = (
+                value[key] for key in ("workload", "platform", "events", "failures")
+            )
             scheduler: Chosen = value["scheduler"]
             if not all(scheduler.runs_with_value(key, label) for key, label in axes.items()):
                 continue
@@ -354,6 +365,9 @@ class Description:
                 roles=platform.options.get("roles", {}),
                 events=events.text or "",
                 events_files=digests[id(events)],
+                failures=failures.text or "",
+                failures_files=digests[id(failures)],
+                drawn_failures=laws_of(value, seed),
                 init=init.replace(SEED, str(seed)),
                 energy=value.get("energy", False),
                 corrected=value.get("corrected", False),

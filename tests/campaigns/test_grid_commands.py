@@ -215,7 +215,7 @@ def test_tasks_are_added_and_rules_refuse(grid: tuple[str | Path, ...], tmp_path
         (("del",), "give -c, or -j without -p, -r and --purge"),
         (("events",), "give one of -c, -e and -g"),
         (("output",), "give one of -c and -j"),
-        (("clusters", "--add", "x"), "give --add with one of --local and --dask"),
+        (("clusters", "--add", "x"), "give --add with one of --local, --dask and --file"),
         (("run", "--cycle", "0"), "expected a number of seconds > 0, got 0.0"),
     ],
 )
@@ -336,3 +336,40 @@ def test_the_scheduler_runs_as_any_other(tmp_path: Path) -> None:
     done = run("simulate", f"{tmp_path / 'grid.py'}:GridScheduler", "--init", json.dumps(plan))
     assert (done.status, done.err) == (0, "")
     assert re.search(r"jobs +2[5-9][0-9] ", done.out)  # 250 of the example, and those of the campaign
+
+
+def test_a_cluster_that_a_file_describes(tmp_path: Path) -> None:
+    command = ("grid", "--store", tmp_path / "grid.db")
+    (tmp_path / "site.toml").write_text('type = "slurm"\nfolder = "~/jobs"\npartion = "idle"\n')
+    done = run_here(*command, "clusters", "--add", "site", "--file", tmp_path / "site.toml")
+    assert done.status == 1
+    assert "site.toml: there is no key 'partion'; did you mean 'partition'?" in done.err
+    (tmp_path / "site.toml").write_text('type = "slurm"\nfolder = "~/jobs"\npartition = "idle"\n')
+    assert run_here(*command, "clusters", "--add", "site", "--file", tmp_path / "site.toml") == (0, "", "")
+    assert f"address: {tmp_path}/site.toml" in run_here(*command, "clusters", "-I").out
+    done = run_here(*command, "clusters", "--add", "site", "--file", tmp_path / "site.toml", "--dask", "tcp://x")
+    assert (done.status, "give --add with one of --local, --dask and --file" in done.err) == (2, True)
+
+
+def test_the_types_of_clusters(tmp_path: Path) -> None:
+    done = run_here("grid", "--store", tmp_path / "none.db", "clusters", "--types")
+    assert done.status == 0
+    assert "slurm (--file FILE.toml)\n  resource: a core" in done.out
+    assert done.out.count("  cannot:   ") >= 3
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_campaign_is_simulated_before_it_is_run(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    (tmp_path / "campaign.json").write_text(jdl(tmp_path, "x", tasks=8))
+    done = run_here(*grid, "simulate", "--campaign", tmp_path / "campaign.json", "--seconds", "30", "--load", "0")
+    assert done.status == 0
+    assert "hosts: 2 in one cluster\ntasks: 8 (8 ended well)\n" in done.out
+    (seconds,) = re.findall(r"the campaign's own time: ([0-9]+) s", done.out)
+    assert 4 * 30 <= int(seconds) <= 4 * (30 + 5) + 5  # a cycle takes 5 s
+    (tmp_path / "tasks").write_text("a d=10\nb d=10\n")
+    text = json.dumps({"name": "n", "param_file": str(tmp_path / "tasks"), "clusters": {"here": {"exec_file": "x"}}})
+    (tmp_path / "campaign.json").write_text(text)
+    done = run_here(*grid, "simulate", "--campaign", tmp_path / "campaign.json", "--load", "0.5")
+    assert "tasks: 2 (2 ended well)" in done.out
+    done = run_here(*grid, "simulate", tmp_path / "plan.json", "--campaign", tmp_path / "campaign.json")
+    assert (done.status, "give one of PLAN.json and --campaign" in done.err) == (2, True)

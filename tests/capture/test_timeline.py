@@ -132,7 +132,8 @@ def test_hosts_off_duty(changes: list[tuple[float, frozenset[int], Power]]) -> N
     for host, start, end, was in expected:
         middle = (start + end) / 2
         (only,) = [each for each in found if each.first <= host <= each.last and each.start <= middle < each.end]
-        assert only.is_switching == (was is not Power.OFF)
+        expected_kind = was.value if was in (Power.OFF, Power.DOWN, Power.DRAINED) else "switching"
+        assert only.kind == expected_kind
     total = sum((each.end - each.start) * (each.last - each.first + 1) for each in found)
     assert total == pytest.approx(sum(end - start for _, start, end, _ in expected))
 

@@ -37,6 +37,12 @@ QUESTIONS = (
     Question("know what load means", ("glossary", "Load"), "howto/run-studies", "jobs arrive 1.2 times as fast"),
     Question("make a timeline", ("how to", "Keep captures of runs"), "howto/keep-captures", "batproto timeline"),
     Question("turn idle hosts off", ("how to", "Save energy"), "howto/save-energy", "off="),
+    Question(
+        "let jobs survive a host that fails",
+        ("how to", "Survive failures"),
+        "howto/survive-failures",
+        "checkpoint=40min,1min",
+    ),
     Question("kill a job", ("each event", "KillJobsEvent"), "reference/events/KillJobsEvent", "add_kill_jobs"),
     Question(
         "register a job from the scheduler",

@@ -111,6 +111,7 @@ INNER = {
     "steps",
     "stubs",
     "distributions",
+    "durations",
     "files",
     "methods",
     "signals",

@@ -23,6 +23,7 @@ WITHOUT_ENGINE = True
 FLOORS = {
     "deprecation": 0,
     "distributions": 0,
+    "durations": 0.5,
     "errors": 0,
     "extras": 0,
     "rules": 0,
@@ -51,6 +52,7 @@ FLOORS = {
     "slurm": 4.75,  # it reads files, for logs and for policies
     "tables": 4.5,
     "signals": 4.5,
+    "slurm": 4.75,  # it starts Slurm's commands
     "writing": 4.5,
     "sockets": 4.5,
     "capture": 5,

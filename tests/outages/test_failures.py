@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError
 from batprotocol.outages import HostChange, HostEvent, HostStates
 from batprotocol.simulator.inputs import described_platform, read_external_events
@@ -31,7 +32,6 @@ from batprotocol.simulator.inputs.outages import (
     write_host_events,
 )
 from batprotocol.simulator.inputs.outages.streams import Stream
-from batprotocol.simulator.inputs.units import parse_duration
 
 WITHOUT_ENGINE = True
 HOUR, DAY = 3600.0, 86400.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +14,16 @@ from processes import BATPROTO, batproto
 from batprotocol.cli.run.scheduler import as_file
 from batprotocol.edc import run
 from batprotocol.edc.embedded import options
+from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import named
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,
+    ExternalEventList,
+    Platform,
     Result,
+    StaticJob,
+    Workload,
     connect,
     load_library,
     read_platform,
@@ -81,3 +87,67 @@ def test_batproto_has_batsim_load_it_by_its_name(tmp_path: Path) -> None:
     done = batproto("run", "--in-process", name, "--", *command)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "library" / "jobs.csv").read_bytes() == (tmp_path / "here-jobs.csv").read_bytes()
+
+
+# Hosts that fail
+
+FAILING = [
+    *((40.0, '{"hosts":"0-3","state":"down"}'), (90.5, '{"hosts":"0-3","state":"up"}')),
+    *((95.0, '{"hosts":"2","state":"down"}'), (300.25, '{"hosts":"2","state":"up"}')),
+    *((400.0, '{"hosts":"1-6","state":"down"}'), (401.0, '{"hosts":"1-6","state":"up"}')),
+]
+FATES = ["easy", "easy-sjf+requeue", "conservative+requeue=1,last", "easy+checkpoint=20,2,restart=5"]
+FATE = FATES[3]
+EVENTS = ExternalEventList.of(FAILING)
+
+
+@pytest.fixture(scope="module")
+def jobs() -> Workload:
+    made = [
+        StaticJob(str(number), number * 11.0, number % 5 + 1, DelayProfile(30.0 + number * 7 % 90), 250.0)
+        for number in range(30)
+    ]
+    made.append(StaticJob("task", 3.0, 2, ParallelTaskHomogeneousProfile(9e10, 0.0), 400.0))
+    return Workload(made)
+
+
+MACHINE = Platform.homogeneous(8)
+
+
+@pytest.mark.parametrize("name", FATES)
+def test_over_a_socket_jobs_of_hosts_that_fail_end_as_in_process(name: str, jobs: Workload) -> None:
+    bound: list[str] = []
+    ready = threading.Event()
+
+    def is_bound(at: str) -> None:
+        bound.append(at)
+        ready.set()
+
+    served = threading.Thread(target=lambda: run(named(name)(), "tcp://127.0.0.1:*", on_bound=is_bound))
+    served.start()
+    ready.wait()
+    with connect(bound[0]) as component:
+        result = simulate(MACHINE, jobs, component, external_events=[EVENTS])
+    served.join()
+    assert list(result.jobs) == list(simulate(MACHINE, jobs, named(name)(), external_events=[EVENTS]).jobs)
+
+
+@needs_host
+@pytest.mark.parametrize("name", FATES)
+def test_in_the_library_jobs_of_hosts_that_fail_end_as_in_process(name: str, jobs: Workload) -> None:
+    with load_library(options.library(), options.carried(as_file(name))) as component:
+        result = simulate(MACHINE, jobs, component, external_events=[EVENTS])
+    assert list(result.jobs) == list(simulate(MACHINE, jobs, named(name)(), external_events=[EVENTS]).jobs)
+
+
+def test_the_program_that_stands_in_for_batsim_writes_the_same_jobs(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    lines = [{"type": "generic", "timestamp": time, "data": data} for time, data in FAILING]
+    events.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    simulate(PLATFORM, WORKLOAD, named(FATE)(), external_events=[events], output=f"{tmp_path}/here-")
+    command = [*SIMULATE, "--endpoint", "{endpoint}", "--events", str(events), "-o", str(tmp_path / "socket")]
+    done = batproto("run", FATE, "--", *command)
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / "here-jobs.csv").read_bytes()
+    assert (tmp_path / "socket" / "jobs.csv").read_bytes() == written
+    assert b"~1," in written, "no job runs again"

@@ -108,8 +108,8 @@ def test_the_timeline_is_that_of_a_naive_one(seed: int) -> None:
     for some, begin, end, amount in taken:
         timeline.give_back(some, max(begin, HORIZON), end, amount)
     for host, amount in CAPACITY.items():  # nothing is left of it
-        assert timeline.least(host, 0, math.inf) == amount
-        assert len(timeline._times[host]) == len(timeline._free[host]) == 1
+        assert timeline.least(host, HORIZON, math.inf) == amount
+    assert list(timeline.moments()) == [(host, HORIZON, amount) for host, amount in CAPACITY.items()]
 
 
 def test_the_first_time_stands_for_all_before_it() -> None:
@@ -302,15 +302,15 @@ WORK = ParallelTaskHomogeneousProfile(8.0, 4.0)
 )
 def test_the_work_that_remains(profile: Profile, progress: KillProgress | None, expected: Profile | None) -> None:
     assert remaining(profile, progress) == expected
-    lives, job = Lives(), waiting("w0!a!7", profile=profile)
+    lives, job = Lives(None, 1e9, lambda: None), waiting("w0!a!7", profile=profile)
     assert lives.current("w0!a!7") == "w0!a!7"
     for number in (1, 2):
-        life = lives.next(job, progress)
-        assert life.id == lives.current("w0!a!7") == f"again!w0-a-7~{number}"
-        assert life.new_profile == expected
-        assert life.profile == (expected or profile)
-        assert life.job.profile_id == ("w0!p" if expected is None else life.id)
-        assert life.job.resource_request == 1
+        run = lives.next(job, progress, is_saved=True)
+        assert run.id == lives.current("w0!a!7") == f"again!w0-a-7~{number}"
+        assert run.profiles == ([] if expected is None else [(run.id, expected)])
+        assert run.profile == (expected or profile)
+        assert run.job.profile_id == ("w0!p" if expected is None else run.id)
+        assert (run.job.resource_request, run.number) == (1, number)
 
 
 @pytest.mark.parametrize(

@@ -433,7 +433,7 @@ def test_rules_that_cannot_be_are_refused(tables: dict[str, Any], sentence: str)
         ({"memory": "1T"}, 1, "no host has 1024 GiB"),
         ({"dependency": "afterok:1"}, 1, "it waits for itself: w0!1 -> w0!1"),
         ({"deadline": 5}, 1, "it would end at 30 s at the earliest, and its deadline is 5 s"),
-        ({"reservation": "r"}, 1, "it asks for the reservation 'r', and sites have none: remove the key reservation"),
+        ({"reservation": "r"}, 1, "it asks for the reservation 'r', and there is none of that name"),
         ({"cores": "many"}, 1, "cores: expected a whole number >= 1, got 'many'"),
         ({"cores": 1, "contiguous": True}, 3, "no 3 hosts have together what it asks for"),
     ],

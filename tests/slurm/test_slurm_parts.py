@@ -7,10 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from commands import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batprotocol.policies import PolicyNameError
+from batprotocol.policies import PolicyNameError, by_name
 from batprotocol.policies.names import scheduler_named
 from batprotocol.policies.slurm import Phases
 from batprotocol.policies.slurm.bits import best_fit, bits_of, lowest, members, runs
@@ -22,6 +23,7 @@ from batprotocol.policies.slurm.naming import slurm_files, with_slurm_files
 from batprotocol.policies.slurm.selecting import Linear
 from batprotocol.policies.slurm.space import Space
 from batprotocol.slurm.configuration import Scheduler, configuration_of
+from batprotocol.testing import conformance
 
 WITHOUT_ENGINE = True
 
@@ -130,6 +132,27 @@ def test_names(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(PolicyNameError, match=part):
             scheduler_named(name, str(tmp_path))
+
+
+CONF = "NodeName=n[0-31]\nPartitionName=p Nodes=ALL Default=YES\nPowerPlugin=power/x\n"
+
+
+@pytest.mark.slow
+def test_commands_take_it(tmp_path: Path) -> None:
+    path = tmp_path / "slurm.conf"
+    path.write_text(CONF)
+    done = run("simulate", "--hosts", "n[0-31]", f"slurm:{path}")
+    assert done.status == 0
+    assert "succeeded" in done.out
+    assert getattr(by_name, f"slurm={path}")().configuration.nodes[3].name == "n3"
+    assert done.err.count(f"{path}:3: PowerPlugin is not followed") == 1
+
+
+@pytest.mark.slow
+def test_it_breaks_no_rule(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    report = conformance.check(scheduler_named("slurm:slurm.conf", str(tmp_path)), examples=10)
+    assert report.simulations == 10
 
 
 def test_commands() -> None:

@@ -48,7 +48,10 @@ NAN, INF = math.nan, math.inf
         ),
         (["estimates"], ["exact"], ["rough", True]),
         (["estimate_factor"], [0, 0.0, 2.5], [-0.1, True, "2", NAN, INF]),
-        (["seed"], [0, 1, 10**9], [-1, 0.5, True, "1"]),
+        (["seed", "failure_seed"], [0, 1, 10**9], [-1, 0.5, True, "1"]),
+        (["mtbf"], ["1mo", 60, "never"], ["soon", 0, -1, INF, None, True]),
+        (["failures_until"], ["1d8h", 0.5], ["never", "1x", 0, None]),
+        (["repair"], ["fixed:2h", "weibull:shape=0.7,mean=1h"], ["2h", "fixed:", 7200, None]),
         (["rules"], ["batsim-5.0.0-rc2"], ["batsim-1", 5]),
         (["warm_up", "cool_down"], [0, 0.0, 0.999], [1, 1.0, -0.001, True, False, "0.1", NAN, INF]),
     ],
@@ -64,8 +67,9 @@ def test_every_key_has_a_kind() -> None:
     for name, key in KEYS.items():
         kinds.setdefault(key.kind, []).append(name)
     assert kinds == {
-        "input": ["workload", "platform", "events", "scheduler"],
+        "input": ["workload", "platform", "events", "failures", "scheduler"],
         "machine": ["master", "mmax"],
+        "failures": ["mtbf", "failure_shape", "repair", "failing", "failures_until", "failure_seed"],
         "change": [
             *(
                 "jobs",

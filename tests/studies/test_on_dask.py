@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from daskers import DaskProcesses, dask_processes
@@ -51,6 +52,21 @@ def workload(path: Path, jobs: int) -> None:
 def files_of(store: Path) -> dict[str, bytes]:
     """All that is kept of runs."""
     return {str(path.relative_to(store)): path.read_bytes() for path in (store / "runs").rglob("*") if path.is_file()}
+
+
+def test_failures_are_the_same_on_dask(dask: DaskProcesses, tmp_path: Path) -> None:
+    """Their file travels to the workers, and drawn ones are drawn there."""
+    workload(tmp_path / "jobs.json", 40)
+    event = {"type": "generic", "timestamp": 150, "data": json.dumps({"hosts": "0-7", "state": "down"})}
+    (tmp_path / "events.jsonl").write_text(json.dumps(event) + "\n")
+    drawn: dict[str, Any] = {"mtbf": "1h", "repair": "fixed:5min", "failure_seed": 3}
+    for keys in ({"failures": "events.jsonl"}, drawn):
+        study = Study(scheduler="easy+requeue", workload="jobs.json", folder=tmp_path, **keys)
+        (one,) = study.run(tmp_path / f"{len(keys)} here", processes=1)
+        (other,) = study.run(tmp_path / f"{len(keys)} there", dask=dask.address)
+        assert (one.error, other.error) == ("", "")
+        assert one.metrics["nb_interruptions"] > 0
+        assert files_of(tmp_path / f"{len(keys)} here") == files_of(tmp_path / f"{len(keys)} there")
 
 
 def killed_again_and_again(folder: Path, *, jobs: int, seeds: int, workers: int, lost: int, deaths: int) -> None:

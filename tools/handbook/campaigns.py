@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 
 from batprotocol.campaigns.jdl.idle import IDLE
+from batprotocol.campaigns.managers.oar import Description
+from batprotocol.campaigns.managers.psij import PsijDescription
+from batprotocol.campaigns.managers.slurm import SlurmDescription
 from batprotocol.campaigns.model import ClusterProperties, Settings
 from batprotocol.cli.reference.told import meanings
 from handbook.markdown import code, prose, table
 
-__all__ = ["keys", "settings"]
+__all__ = ["keys", "oar_keys", "psij_keys", "settings", "slurm_keys"]
 
 
 def keys(page: str, argument: str) -> str:
@@ -23,6 +26,21 @@ def keys(page: str, argument: str) -> str:
 def settings(page: str, argument: str) -> str:
     """How the grid can be run."""
     return _fields(Settings, meanings(Settings), ("setting", "default", "what it is"))
+
+
+def oar_keys(page: str, argument: str) -> str:
+    """The keys of the file that describes an OAR cluster."""
+    return _fields(Description, meanings(Description), ("key", "default", "what it is"))
+
+
+def psij_keys(page: str, argument: str) -> str:
+    """The keys of the file that describes a cluster for PSI/J."""
+    return _fields(PsijDescription, meanings(PsijDescription), ("key", "default", "what it is"))
+
+
+def slurm_keys(page: str, argument: str) -> str:
+    """The keys of the file that describes a cluster of Slurm."""
+    return _fields(SlurmDescription, meanings(SlurmDescription), ("key", "default", "what it is"))
 
 
 def _fields(kind: type[Any], told: Any, heads: tuple[str, ...], without: tuple[str, ...] = ()) -> str:

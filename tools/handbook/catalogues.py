@@ -11,7 +11,7 @@ from batprotocol.outages.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.power import FORMATS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
-from batprotocol.simulator import METRICS, OF_WORKFLOWS
+from batprotocol.simulator import METRICS, OF_FAILURES, OF_WORKFLOWS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.simulator.inputs.outages import FAILURE_PRESETS
 from batprotocol.simulator.inputs.power_traces import DAILY_WORDS, TRACE_WORDS
@@ -27,6 +27,7 @@ _KEY_KINDS: Final[Mapping[str, str]] = {
     "input": "Inputs",
     "change": "Changes of the workload",
     "machine": "Hosts",
+    "failures": "Failures of hosts",
     "option": "Simulation",
     "metrics": "Measuring",
 }
@@ -140,18 +141,22 @@ def _anchor(family: str) -> str:
 
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """The place of each metric by its name."""
-    return {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in {**METRICS, **OF_WORKFLOWS}.items()}
+    of_jobs = {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in METRICS.items()}
+    return of_jobs | {name: (_METRICS_PAGE, _anchor(name)) for name in (*OF_FAILURES, *OF_WORKFLOWS)}
+
+
+_MORE: Final = {"failures": OF_FAILURES, "workflows": OF_WORKFLOWS}
 
 
 def metrics(page: str, which: str) -> str:
-    """The metrics of `jobs`, each with its statistics, those `statistics`, or those of the `machine` or `workflows`."""
+    """The metrics of `jobs`, the `machine`, `failures` or `workflows`; or the `statistics` of those of jobs."""
     families = [(name, list(found)) for name, found in groupby(METRICS.values(), _family)]
     if which == "statistics":
         of_jobs = next(found for _, found in families if len(found) > 1)
         rows = [(code(each.name.partition("_")[0]), prose(each.definition.rpartition("; ")[2])) for each in of_jobs]
         return table(("statistic", "meaning"), rows) + "\n"
-    if which == "workflows":
-        return "\n\n".join(_metric(name, [each]) for name, each in OF_WORKFLOWS.items()) + "\n"
+    if which in _MORE:
+        return "\n\n".join(_metric(name, [each]) for name, each in _MORE[which].items()) + "\n"
     assert which in {"jobs", "machine"}
     return "\n\n".join(_metric(name, found) for name, found in families if (len(found) > 1) == (which == "jobs")) + "\n"
 

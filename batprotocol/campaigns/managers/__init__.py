@@ -1,13 +1,15 @@
 """Resource managers, which run the jobs of campaigns on clusters.
 
 `interface` defines them. `local` runs processes on this machine. `dask` uses the workers of a Dask scheduler, and sends
-the code of `dask_remote` to them. `opening` opens the resource manager of a cluster, and `asking` asks all clusters in
-parallel. Simulated clusters are in `simulation`.
+the code of `dask_remote` to them. `slurm` submits jobs to a partition of Slurm, and `oar` asks OAR's REST API. `types`
+lists them. `opening` opens the resource manager of a cluster, and `asking` asks all clusters in parallel. Simulated
+clusters are in `simulation`.
 """
 
 from batprotocol.campaigns.managers.dask import DaskCluster
 from batprotocol.campaigns.managers.interface import Request, ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
 from batprotocol.campaigns.managers.opening import MANAGERS, open_manager
+from batprotocol.campaigns.managers.slurm import SlurmCluster
 
-__all__ = ["MANAGERS", "DaskCluster", "LocalProcesses", "Request", "ResourceManager", "open_manager"]
+__all__ = ["MANAGERS", "DaskCluster", "LocalProcesses", "Request", "ResourceManager", "SlurmCluster", "open_manager"]

@@ -59,7 +59,9 @@ class Request(Record, frozen=True, kw_only=True):
         parameters: the parameters of its task.
         directory: the directory in which it is started; `~` and `$HOME` are the home directory of the user who runs it.
         weight: how many resources it requests, at least 1.
+        resources: the resources that it requests, in OAR's notation: `/nodes=1/cpu=2`; empty: `weight` resources.
         properties: which resources it requests, in OAR's notation; empty: any.
+        project: the project that the cluster accounts the job to; empty: the user's usual one.
         walltime: the requested time in seconds, > 0.
         best_effort: whether the cluster's own jobs may kill it.
         group: the number of the first job of its group; None: the job is alone. The jobs of a group are submitted
@@ -73,7 +75,9 @@ class Request(Record, frozen=True, kw_only=True):
     parameters: str = ""
     directory: str = "~"
     weight: int = 1
+    resources: str = ""
     properties: str = ""
+    project: str = ""
     walltime: float = 3600.0
     best_effort: bool = True
     group: int | None = None

@@ -18,6 +18,7 @@ import msgspec
 from batprotocol import model
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import CapturedJob, JobBook
+from batprotocol.capture.timeline.absences import Absences
 from batprotocol.capture.timeline.messages import MOST_TEXTS, Messages
 from batprotocol.capture.timeline.switches import Power, Switches
 from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData, TimelineJob
@@ -106,6 +107,7 @@ class _Reader:
         self._hosts: dict[int, str] = {}
         self._host_count = 0
         self._switches = Switches()
+        self._absences = Absences()
         self._probes: dict[str, _Probe] = defaultdict(_Probe)
         self._now = 0.0
         self.has_read = False
@@ -117,6 +119,7 @@ class _Reader:
             model.ProbeDataEmittedEvent: lambda event: self._probes[event.probe_id].emitted(event),
             model.TurnOnOffHostsEvent: self._switch_asked,
             model.HostsTurnedOnOffEvent: self._switched,
+            model.ExternalEventOccurredEvent: self._happened,
         }
 
     def take(self, entry: Entry) -> None:
@@ -150,7 +153,7 @@ class _Reader:
             host_names=names,
             offers=self._offers,
             series=series,
-            off_duty=self._switches.finish(self._now),
+            off_duty=[*self._absences.finish(self._now), *self._switches.finish(self._now)],
             messages=self._messages,
             end=self._now,
         )
@@ -202,6 +205,11 @@ class _Reader:
             is_on = self._switches.power(intervals[0][0]) is Power.ON
             power = Power.SWITCHING_OFF if is_on else Power.SWITCHING_ON
             self._switches.change(max(event.timestamp, self._now), intervals, power)
+
+    def _happened(self, event: model.ExternalEventOccurredEvent) -> None:
+        """An external event, at the time of its message: its own timestamp may be earlier."""
+        if isinstance(event.external_event, model.GenericExternalEvent):
+            self._absences.read(self._now, event.external_event.data)
 
     def _switched(self, event: model.HostsTurnedOnOffEvent) -> None:
         intervals = _known(event.host_ids)

@@ -39,8 +39,15 @@ _RATIO: Final = {".png": 200, ".svg": 300, ".pdf": 300}
 _UNITS: Final = ((2 * 86400.0, 86400.0, "d"), (2 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"), (0.0, 1.0, "s"))
 _UNDATED: Final = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 """No dates: the same run always gives the same file."""
-_OFF: Final = "#dfe3e9"
-_SWITCHING: Final = "#f5e6c9"
+_OFF_DUTY: Final = {
+    "off": ("", "#dfe3e9"),
+    "switching": ("", "#f5e6c9"),
+    "down": ("hosts down", "#efc4c0"),
+    "drained": ("hosts drained", "#ecdcb4"),
+    "closed": ("closed windows", "#d8d3ea"),
+    "reserved": ("reservations", "#cfe5dc"),
+}
+"""The name in the legend, and the colour, of hosts that are off duty."""
 _STYLE: Final[Any] = {
     "font.size": 8,
     "axes.spines.top": False,
@@ -101,7 +108,8 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
         last = grid[-1, 0]
         last.set_xlabel(f"simulated time ({unit})")
         last.set_xlim(min(run.start for run in runs) / factor, max(run.end for run in runs) / factor or 1.0)
-        _add_legend(figure, colours)
+        kinds = {off.kind for run in runs for off in run.off_duty}
+        _add_legend(figure, colours, [entry for kind, entry in _OFF_DUTY.items() if kind in kinds and entry[0]])
         figure.align_ylabels()
     return figure
 
@@ -118,7 +126,7 @@ def _draw_jobs(axis: Any, run: TimelineData, colours: Sequence[str], factor: flo
     for off in run.off_duty:
         left, right = off.start / factor, off.end / factor
         corners.append(((left, off.first), (right, off.first), (right, off.last + 1), (left, off.last + 1)))
-        filled.append(_SWITCHING if off.is_switching else _OFF)
+        filled.append(_OFF_DUTY[off.kind][1])
     for job, colour in zip(run.jobs, colours, strict=True):
         if job.started is None:
             continue
@@ -194,8 +202,8 @@ def _hash(text: str) -> int:
     return found ^ found >> 15
 
 
-def _add_legend(figure: Any, colours: Sequence[_Colours]) -> None:
-    entries = dict(entry for each in colours for entry in each.legend)
+def _add_legend(figure: Any, colours: Sequence[_Colours], others: Sequence[tuple[str, str]]) -> None:
+    entries = dict(entry for each in colours for entry in each.legend) | dict(others)
     if entries:
         from matplotlib.patches import Patch
 

@@ -1,4 +1,4 @@
-"""Which jobs of a run belong together: the lives of a job that was preempted, and the jobs that others wait for.
+"""Which jobs of a run belong together: the lives of a job that was interrupted, and the jobs that others wait for.
 
 This module must not know how links are drawn.
 """
@@ -11,6 +11,7 @@ from math import inf
 from typing import Final, NamedTuple
 
 from batprotocol.capture.timeline.values import TimelineJob
+from batprotocol.model import FinalJobState
 from batprotocol.requests import Dependencies
 from batprotocol.requests.lives import former_life
 from batprotocol.requests.request import NOTHING
@@ -70,7 +71,8 @@ def _lives(jobs: Sequence[TimelineJob], places: dict[str, int]) -> dict[int, lis
         begin = flat.get(first)
         if begin is not None and begin != place:
             found.setdefault(begin, [begin]).append(place)
-    return found
+    # With checkpoints, a job is rejected, and registered again as its first attempt: that one has the links.
+    return {begin: chain[jobs[begin].state is FinalJobState.REJECTED :] for begin, chain in found.items()}
 
 
 def _waiting(

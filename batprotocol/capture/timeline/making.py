@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from batprotocol.capture.captures import Capture
 from batprotocol.capture.kinds import JOBS, jobs_file
+from batprotocol.capture.timeline.absences import absences_of
 from batprotocol.capture.timeline.conversations import Describe, read_conversation
 from batprotocol.capture.timeline.messages import MOST_TEXTS
 from batprotocol.capture.timeline.tables import read_tables
@@ -48,7 +49,7 @@ class JobRow(Protocol):
 
 @runtime_checkable
 class WithJobs(Protocol):
-    """An object with rows of jobs, such as the `Result` of a simulation. It may have a `host_count`, too."""
+    """An object with rows of jobs, such as the `Result` of a simulation. It may have `host_count`, `host_events`."""
 
     @property
     def jobs(self) -> Iterable[JobRow]: ...
@@ -94,7 +95,10 @@ def timeline(
         data = _of_capture(source, name, messages, describe)
     elif isinstance(source, WithJobs):
         hosts = getattr(source, "host_count", None)
-        data = TimelineData(name or "simulation", map(_job, source.jobs), hosts=hosts)
+        jobs = list(map(_job, source.jobs))
+        end = max((job.finished for job in jobs if job.finished is not None), default=0.0)
+        away = absences_of(getattr(source, "host_events", ()), end)
+        data = TimelineData(name or "simulation", jobs, hosts=hosts, off_duty=away)
     elif isinstance(source, Iterable) and beside is not None:
         data = read_tables(os.path.join(beside, JOBS), name, map(_job, source))
     elif isinstance(source, Iterable):

@@ -16,7 +16,7 @@ import msgspec
 
 from batprotocol.capture.timeline.messages import BLOCK, Messages, deflated
 from batprotocol.capture.timeline.usage import free_hosts, waiting_jobs
-from batprotocol.capture.timeline.values import OffDuty, Series, TimelineData, TimelineJob, or_nan
+from batprotocol.capture.timeline.values import OFF_DUTY, OffDuty, Series, TimelineData, TimelineJob, or_nan
 from batprotocol.model import FinalJobState
 
 __all__ = [
@@ -48,7 +48,8 @@ def all_series(timeline: TimelineData) -> list[Series]:
     kinds = {each.kind for each in timeline.given}
     found = [] if "queue" in kinds or not timeline.jobs else [waiting_jobs(timeline.jobs)]
     if "hosts" not in kinds and timeline.host_count:
-        found.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start, timeline.off_duty, timeline.end))
+        away = [each for each in timeline.off_duty if each.reason != "reserved"]
+        found.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start, away, timeline.end))
     order = ("queue", "hosts", "power", "probe")
     return sorted([*found, *timeline.given], key=lambda series: order.index(series.kind))
 
@@ -166,7 +167,7 @@ def off_duty_columns(off_duty: Sequence[OffDuty]) -> dict[str, array[Any]]:
         "off_last": array("I", [each.last for each in off_duty]),
         "off_from": array("d", [each.start for each in off_duty]),
         "off_to": array("d", [each.end for each in off_duty]),
-        "off_kind": array("B", [each.is_switching for each in off_duty]),
+        "off_kind": array("B", [OFF_DUTY.index(each.kind) for each in off_duty]),
     }
 
 

@@ -14,6 +14,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from batprotocol.capture.timeline.lanes import Lanes
 from batprotocol.capture.timeline.links import links_of
 from batprotocol.capture.timeline.packing import off_duty_columns, packed_columns, word_numbers
@@ -196,7 +198,7 @@ def _bands(timeline: TimelineData) -> dict[int, int]:
 
 def _in_rows(timeline: TimelineData, rows: Rows) -> list[OffDuty]:
     return [
-        OffDuty(*interval, each.start, each.end, each.is_switching)
+        msgspec.structs.replace(each, first=interval[0], last=interval[1])
         for each in timeline.off_duty
         for interval in rows.intervals(each.first, min(each.last, timeline.host_count - 1))
     ]

@@ -14,15 +14,18 @@ __all__ = ["Power", "Switches"]
 
 
 class Power(Enum):
-    """The power state of a host."""
+    """The state of a host: its power, or why it is away."""
 
     ON = "on"
     OFF = "off"
     SWITCHING_ON = "switching on"
     SWITCHING_OFF = "switching off"
+    DOWN = "down"
+    DRAINED = "drained"
 
 
 _SWITCHING = (Power.SWITCHING_ON, Power.SWITCHING_OFF)
+_AWAY = (Power.DOWN, Power.DRAINED)
 
 
 class Switches:
@@ -68,5 +71,7 @@ class Switches:
 
     def _add(self, run: list[tuple[int, float, Power]], end: float) -> None:
         if run and end > run[0][1]:
-            self._found.append(OffDuty(run[0][0], run[-1][0], run[0][1], end, run[0][2] in _SWITCHING))
+            state = run[0][2]
+            reason = state.value if state in _AWAY else ""
+            self._found.append(OffDuty(run[0][0], run[-1][0], run[0][1], end, state in _SWITCHING, reason))
         run.clear()

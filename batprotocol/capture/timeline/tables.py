@@ -12,7 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from batprotocol.capture.kinds import JOBS
+from batprotocol.capture.timeline.absences import Absences
 from batprotocol.capture.timeline.switches import Power, Switches
 from batprotocol.capture.timeline.values import OffDuty, Series, TimelineData, TimelineJob, intervals_of
 from batprotocol.errors import InputError
@@ -22,6 +25,7 @@ from batprotocol.tables import Rows
 __all__ = ["read_table", "read_tables"]
 
 _NEEDED: Final = ("job_id", "submission_time", "starting_time", "allocated_resources")
+_HOST_EVENTS: Final = "host_events.jsonl"
 _SWITCHING: Final = {"-1": Power.SWITCHING_ON, "-2": Power.SWITCHING_OFF}
 
 
@@ -56,6 +60,9 @@ def read_tables(
     if energy is not None:
         series.append(_power(energy))
     off_duty = [] if pstates is None else _off_duty(pstates, end)
+    events = None if prefix is None else file.with_name(f"{prefix}{_HOST_EVENTS}")
+    if events is not None and events.is_file():
+        off_duty = [*_absences(events, end), *off_duty]
     called = name or (file.resolve().parent.name if file.name == JOBS else file.stem)
     try:
         return TimelineData(called, rows, hosts=hosts, series=series, off_duty=off_duty)
@@ -151,6 +158,26 @@ def _power(file: Path) -> Series:
             values.append(power)
         last = time
     return Series("power", "power", times, values, unit="W", lane="power")
+
+
+class _Event(msgspec.Struct):
+    """A line of a file of external events."""
+
+    timestamp: float
+    data: str
+
+
+def _absences(file: Path, end: float) -> list[OffDuty]:
+    """When hosts were down, drained or promised, from host_events.jsonl."""
+    absences = Absences()
+    with open(file, "rb") as opened:
+        for number, line in enumerate(opened, 1):
+            try:
+                event = msgspec.json.decode(line, type=_Event)
+            except (msgspec.DecodeError, UnicodeError) as error:
+                raise InputError(f"it is not an external event: {error}", file=os.fspath(file), line=number) from None
+            absences.read(event.timestamp, event.data)
+    return absences.finish(end)
 
 
 def _off_duty(file: Path, end: float) -> list[OffDuty]:

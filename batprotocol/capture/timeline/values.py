@@ -20,7 +20,7 @@ from batprotocol.requests import Offer, Request
 if TYPE_CHECKING:
     from batprotocol.capture.timeline.messages import Messages
 
-__all__ = ["MOST_HOSTS", "OffDuty", "Series", "SeriesKind", "TimelineData", "TimelineJob"]
+__all__ = ["MOST_HOSTS", "OFF_DUTY", "OffDuty", "Series", "SeriesKind", "TimelineData", "TimelineJob"]
 
 MOST_HOSTS: Final = 1_000_000
 """The numbers of hosts are below this limit."""
@@ -103,8 +103,12 @@ class Series(msgspec.Struct, frozen=True):
     most: float = 0.0
 
 
+OFF_DUTY: Final = ("off", "switching", "down", "drained", "closed", "reserved")
+"""Why hosts are off duty. Hosts that are reserved are so only for other jobs than those of the window."""
+
+
 class OffDuty(msgspec.Struct, frozen=True, gc=False):
-    """Hosts that were off or switching for a while.
+    """Hosts that were off, switching, away or reserved for a while.
 
     Args:
         first: the first host.
@@ -112,6 +116,8 @@ class OffDuty(msgspec.Struct, frozen=True, gc=False):
         start: when it began, in simulated seconds.
         end: when it ended, in simulated seconds.
         is_switching: whether they were switching on or off; otherwise, they were off.
+        reason: why they were away: `down`, `drained`, `closed` (in a window without jobs) or `reserved` (in a window of
+            some users); "": they were off or switching.
     """
 
     first: int
@@ -119,6 +125,12 @@ class OffDuty(msgspec.Struct, frozen=True, gc=False):
     start: float
     end: float
     is_switching: bool = False
+    reason: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Why they were off duty: one of `OFF_DUTY`."""
+        return self.reason or OFF_DUTY[self.is_switching]
 
 
 class TimelineData:
@@ -132,7 +144,7 @@ class TimelineData:
         offers: what hosts offer: cores, GPUs, partitions. Hosts that are not among them count as one core.
         series: more series to draw. Those of the jobs that wait and of the free hosts are computed from the jobs,
             unless a series of kind `queue` or `hosts` replaces them.
-        off_duty: hosts that were off or switching.
+        off_duty: hosts that were off, switching, away or reserved.
         messages: the messages of the run.
         end: when the run ended, in simulated seconds; by default, the last time that is known.
 
@@ -159,12 +171,14 @@ class TimelineData:
         """The jobs by their start; those that did not start come last."""
         self.host_names = tuple(host_names)
         self.offers = {offer.id: offer for offer in offers}
-        self.off_duty = list(off_duty)
         self.messages = messages
         self.given = list(series)
         seen = max((job.hosts[-1][1] + 1 for job in self.jobs if job.hosts), default=0)
         self.host_count = max(seen, hosts or 0)
         """The number of computation hosts."""
+        self.off_duty = [
+            _within(each, self.host_count) for each in off_duty if not each.reason or each.first < self.host_count
+        ]
         self.start, self.end = self._span(end)
         """The start and the end of the run, in simulated seconds."""
 
@@ -184,6 +198,11 @@ class TimelineData:
         if first == inf and not edges:
             raise InputError("there is nothing to draw: neither jobs nor messages")
         return min(first, *edges, 0.0), max(last, *edges, 0.0)
+
+
+def _within(off: OffDuty, host_count: int) -> OffDuty:
+    """The hosts that exist: an event may name others."""
+    return off if off.last < host_count or not off.reason else msgspec.structs.replace(off, last=host_count - 1)
 
 
 def or_nan(values: Iterable[float | None]) -> array[float]:

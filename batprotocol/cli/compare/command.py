@@ -13,9 +13,9 @@ __all__ = ["compare"]
 
 
 def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.simulator import METRICS
+    from batprotocol.simulator import METRICS, OF_FAILURES
 
-    return completions(tuple(METRICS), start)
+    return completions((*METRICS, *OF_FAILURES), start)
 
 
 @click.command()

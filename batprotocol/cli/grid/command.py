@@ -204,11 +204,19 @@ def output(context: click.Context, /, **options: Any) -> None:
 @click.option(
     "-u", "--usage", "level", flag_value="usage", help="Print how many of their resources were free, and when."
 )
-@click.option("--add", metavar="NAME", help="Add or change a cluster, with --local or --dask.")
+@click.option("--types", is_flag=True, help="Print what each type of clusters can and cannot do.")
+@click.option("--add", metavar="NAME", help="Add or change a cluster, with --local, --dask or --file.")
 @click.option(
     "--local", metavar="FOLDER", type=_path, help="With --add: processes on this machine, with their files in FOLDER."
 )
 @click.option("--dask", metavar="ADDRESS", help="With --add: the workers of the Dask scheduler at tcp://HOST:PORT.")
+@click.option(
+    "--file",
+    metavar="FILE",
+    type=_path,
+    shell_complete=complete_file,
+    help="With --add: the cluster that this file describes, such as one of Slurm, in TOML.",
+)
 @click.option("--resources", metavar="N", type=click.IntRange(min=1), help="With --local: how many jobs run at a time.")
 @click.option(
     "--power",
@@ -228,13 +236,14 @@ def clusters(context: click.Context, /, **options: Any) -> None:
     Examples:
       batproto grid clusters --add here --local here.cluster --resources 4
       batproto grid clusters --add far --dask tcp://far.example.org:8786
+      batproto grid clusters --add site --file site.toml
       batproto grid clusters -u
     """
     from batprotocol.cli.grid import requests as work
 
-    places = sum(options[name] is not None for name in ("local", "dask"))
+    places = sum(options[name] is not None for name in ("local", "dask", "file"))
     if (options["add"] is None and places) or (options["add"] is not None and places != 1):
-        raise click.UsageError("give --add with one of --local and --dask", context)
+        raise click.UsageError("give --add with one of --local, --dask and --file", context)
     context.exit(work.clusters(context.obj[0], **options))
 
 
@@ -251,6 +260,12 @@ def _settings(command: Any) -> Any:
             metavar="X",
             type=click.FloatRange(0, 100),
             help="How many jobs may wait, as a part of a cluster.",
+        ),
+        click.option(
+            "--order-flood-rate",
+            metavar="X",
+            type=click.FloatRange(0, 100),
+            help="How many jobs always wait, as a part of a cluster: these start when resources get free.",
         ),
         click.option(
             "--strategy", type=click.Choice(["fifo", "affinity", "priority"]), help="The order of the campaigns."
@@ -326,6 +341,20 @@ def run(context: click.Context, /, **options: Any) -> None:
     "--length", metavar="CYCLES", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Duration of a task."
 )
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1000, help="Number of tasks.")
+@click.option(
+    "--campaign",
+    metavar="JDL.json",
+    type=_path,
+    shell_complete=complete_file,
+    help="In place of PLAN.json: simulate this campaign on the clusters of the store, at their size.",
+)
+@click.option(
+    "--seconds",
+    metavar="S",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    help="With --campaign: duration of a task.",
+)
 @click.option("-o", "--output", metavar="DIR", type=_path, help="Write plots (PNG, SVG) and the report there.")
 @_settings
 @_json
@@ -336,14 +365,20 @@ def simulate(context: click.Context, /, plan: str | None, **options: Any) -> Non
     PLAN.json has the initialization data of GridScheduler: clusters, campaigns, settings. Without it, there are four
     clusters of 128 hosts and one campaign of --jobs tasks, each of which takes --length cycles.
 
+    With --campaign, the clusters are those of the store: each is asked how many resources it has. So you can plan a
+    campaign before you run it.
+
     \b
     Examples:
+      batproto grid simulate --campaign campaign.json --seconds 45 --load 0.7
       batproto grid simulate --regulator two-way --length 3
       batproto grid simulate plan.json -p platform.xml -w local.json -o report
     """
     from batprotocol.cli.grid import simulate as work
 
-    context.exit(work.simulate(plan, **options))
+    if plan is not None and options["campaign"] is not None:
+        raise click.UsageError("give one of PLAN.json and --campaign", context)
+    context.exit(work.simulate(context.obj[0], plan, **options))
 
 
 expect_unicode(grid, "local")

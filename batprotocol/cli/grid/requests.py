@@ -184,6 +184,8 @@ def clusters(
     add: str | None,
     local: str | None,
     dask: str | None,
+    file: str | None,
+    types: bool,
     resources: int | None,
     power: float | None,
     enable: str | None,
@@ -193,11 +195,14 @@ def clusters(
 ) -> int:
     """List the clusters, or change one; return the exit status."""
     output = Output()
+    if types:
+        output.line(("", "\n\n".join(_types())))
+        return 0
     with opened(url) as store:
         from batprotocol.campaigns.store import Where
 
         if add is not None:
-            batch, address = ("local", os.path.abspath(local)) if local is not None else ("dask", dask or "")
+            batch, address = _place(local=local, dask=dask, file=file)
             store.register(Where(name=add, batch=batch, address=address, resources=resources, power=power or 1.0))
         for name, enabled in ((enable, True), (disable, False)):
             if name is not None:
@@ -208,6 +213,24 @@ def clusters(
             return 0
         _list_clusters(store, output, level, as_json)
     return 0
+
+
+def _place(*, local: str | None, dask: str | None, file: str | None) -> tuple[str, str]:
+    """The type of a cluster, and its address."""
+    from batprotocol.campaigns.managers.types import type_in
+
+    if local is not None:
+        return "local", os.path.abspath(local)
+    return ("dask", dask or "") if file is None else (type_in(file), os.path.abspath(file))
+
+
+def _types() -> Iterator[str]:
+    """The types of clusters, each as a paragraph."""
+    from batprotocol.campaigns.managers.types import TYPES
+
+    for name, each in TYPES.items():
+        rows = (("resource", each.resource), ("job", each.job), ("can", each.can), ("cannot", each.cannot))
+        yield "\n".join([f"{name} ({each.given})", *(f"  {title + ':':<10}{text}" for title, text in rows)])
 
 
 def _preference(user: str, cluster: str, priority: str) -> UserPriority:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from batprotocol.cli.grid.requests import json_of
+from batprotocol.cli.grid.requests import json_of, opened
 from batprotocol.cli.grid.run import settings_of
 from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output, ProgressBar
@@ -23,8 +23,11 @@ __all__ = ["simulate"]
 
 
 def simulate(
+    url: str,
     path: str | None,
     *,
+    campaign: str | None,
+    seconds: float,
     platform: str | None,
     workloads: Sequence[str],
     load: float,
@@ -46,7 +49,10 @@ def simulate(
     if output is not None and find_spec("matplotlib") is None:
         raise PackageMissing(f"plots need the package matplotlib: {installing('plots')}")
     printed, given = Output(), settings_of(settings)
-    plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
+    if campaign is not None:
+        plan, own, size = _planned(url, campaign, given, seconds=seconds, load=load)
+    else:
+        plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
     hosts = read_platform(platform) if platform is not None else Platform.homogeneous(size)
     if workloads:
         own = [read_workload(each, name=f"w{number}") for number, each in enumerate(workloads)]
@@ -91,6 +97,20 @@ def _inputs(
     plan = msgspec.structs.replace(plan, settings=msgspec.structs.replace(plan.settings, **changed))
     size = sum(wanted for wanted in plan.clusters.values() if isinstance(wanted, int))
     return plan, [], size or len(read_platform(EXAMPLE_PLATFORM).computation_hosts)
+
+
+def _planned(url: str, path: str, settings: Any, *, seconds: float, load: float) -> tuple[Any, list[Any], int]:
+    """The same for a campaign on the clusters of the store."""
+    from batprotocol.campaigns.managers.opening import size_of
+    from batprotocol.campaigns.simulation.planning import clusters_in, plan_campaign, read_campaign
+
+    jdl = read_campaign(read_text(path), read_text)
+    with opened(url) as store:
+        known = {where.name: where for where in store.clusters()}
+        wanted = [known[name] for name in clusters_in(jdl) if name in known]
+        sizes = {each.name: size_of(each.name, each.batch, each.address, each.resources, store.mark) for each in wanted}
+    plan, own = plan_campaign(jdl, sizes, seconds=seconds, load=load, settings=settings)
+    return plan, own, sum(sizes.values())
 
 
 def _show_progress(bar: ProgressBar, cycle: Any) -> None:

@@ -58,6 +58,12 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
     type=click.Path(readable=False, path_type=str),
     help="Write what jobs took of shared hosts, an allocations.csv, for a built-in policy.",
 )
+@click.option(
+    "--attempts",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="Write the runs of jobs that were interrupted, an attempts.csv, for a built-in policy.",
+)
 @click.option("--in-process", is_flag=True, help="Let COMMAND load the scheduler: no socket, the fastest way.")
 @click.option(
     "--protocol",
@@ -82,6 +88,7 @@ def run(
     init: str | None,
     record: str | None,
     allocations: str | None,
+    attempts: str | None,
     in_process: bool,
     protocol: str | None,
     schema: str | None,
@@ -102,8 +109,8 @@ def run(
     With --in-process, Batsim loads the scheduler into its own process. The command adds Batsim's option
     --edc-library-str to COMMAND. If COMMAND contains {library}, it only replaces {library} and {init}.
 
-    With a built-in policy, --allocations writes the cores, memory and GPUs that each job took of its hosts. Batsim does
-    not know them.
+    With a built-in policy, --allocations writes the cores, memory and GPUs that each job took of its hosts, and
+    --attempts the work that was lost when hosts failed. Batsim does not know them.
 
     A recording has a file for each message, in a new folder or in an archive. A recording of a run that was killed can
     be read up to its last message. During the run, FILE.tar.xz is not compressed yet, and DIR holds an archive.
@@ -127,6 +134,7 @@ def run(
             "--timeout": timeout,
             "--schema": schema,
             "--allocations": allocations,
+            "--attempts": attempts,
         }
         if protocol is not None:
             raise click.UsageError(
@@ -148,6 +156,7 @@ def run(
         init=init,
         record=record,
         allocations=allocations,
+        attempts=attempts,
         pin=pin,
         verbose=verbose,
         command=command,

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from batprotocol.cli.bridge.ends import drive_old, spoken
 from batprotocol.cli.run.private import private_endpoint
 from batprotocol.cli.run.program import PATIENCE, Command, Ended
-from batprotocol.cli.run.scheduler import allocations_of, load, pinned, telling_of_signals, telling_whose_fault
+from batprotocol.cli.run.scheduler import (
+    allocations_of,
+    attempts_of,
+    load,
+    pinned,
+    telling_of_signals,
+    telling_whose_fault,
+)
 from batprotocol.cli.terminal.text import printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
@@ -25,9 +32,11 @@ from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
 from batprotocol.signals import Interrupts
-from batprotocol.simulator.results import write_allocations
+from batprotocol.simulator.results import write_allocations, write_attempts
 
 __all__ = ["run"]
+
+Report = TypeVar("Report")
 
 
 def run(
@@ -39,6 +48,7 @@ def run(
     init: str | None,
     record: str | None,
     allocations: str | None,
+    attempts: str | None,
     pin: bool,
     verbose: bool,
     command: Sequence[str],
@@ -56,6 +66,7 @@ def run(
         init: the initialization data, instead of those that the simulator sends.
         record: the path of a recording of the conversation, or None.
         allocations: the file for what jobs take of shared hosts, or None.
+        attempts: the file for the runs of jobs that are interrupted, or None.
         pin: keep the scheduler and the command on one core.
         verbose: show everything that the scheduler logs.
         protocol: the version of an older protocol that Batsim speaks, or None.
@@ -79,7 +90,9 @@ def run(
             with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
                 scheduler = load(target)()
             if allocations is not None:
-                stack.callback(_keep_allocations(scheduler, allocations))
+                stack.callback(_kept(scheduler, "--allocations", allocations_of, write_allocations, allocations))
+            if attempts is not None:
+                stack.callback(_kept(scheduler, "--attempts", attempts_of, write_attempts, attempts))
             private = endpoint is None and _asks("{endpoint}", command)
             bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
             other = stack.enter_context(Command(command, init or "")) if command else None
@@ -123,12 +136,18 @@ def run(
         return status
 
 
-def _keep_allocations(scheduler: Scheduler, path: str) -> Callable[[], None]:
-    """A function that writes what jobs took of their hosts. A file that cannot be written is an error at once."""
-    if allocations_of(scheduler) is None:
-        raise click.UsageError("--allocations is for built-in policies: leave it out")
-    write_allocations(path, ())
-    return lambda: write_allocations(path, allocations_of(scheduler) or ())
+def _kept(
+    scheduler: Scheduler,
+    option: str,
+    reports_of: Callable[[Scheduler], Sequence[Report] | None],
+    write: Callable[[str, Iterable[Report]], None],
+    path: str,
+) -> Callable[[], None]:
+    """A function that writes what a policy reports on jobs. A file that cannot be written is an error at once."""
+    if reports_of(scheduler) is None:
+        raise click.UsageError(f"{option} is for built-in policies: leave it out")
+    write(path, ())
+    return lambda: write(path, reports_of(scheduler) or ())
 
 
 # The endpoint

@@ -13,13 +13,14 @@ import click
 from batprotocol.cli.terminal.text import printable
 from batprotocol.edc import Scheduler, loading
 from batprotocol.edc.faults import show_own
-from batprotocol.requests import Allocated
+from batprotocol.requests import Allocated, Attempt
 from batprotocol.signals import Interrupts
 
 __all__ = [
     "allocations_of",
     "as_file",
     "as_usage",
+    "attempts_of",
     "is_policy",
     "load",
     "pinned",
@@ -61,6 +62,13 @@ def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
     from batprotocol.policies import Policy
 
     return scheduler.allocated if isinstance(scheduler, Policy) else None
+
+
+def attempts_of(scheduler: object) -> Sequence[Attempt] | None:
+    """The runs of jobs that were interrupted, so far; None for another scheduler than a policy."""
+    from batprotocol.policies import Policy
+
+    return scheduler.attempts if isinstance(scheduler, Policy) else None
 
 
 def as_file(target: str) -> str:

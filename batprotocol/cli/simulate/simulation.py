@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.new.scheduler import example_scheduler
-from batprotocol.cli.run.scheduler import allocations_of, is_policy, load, telling_whose_fault
+from batprotocol.cli.run.scheduler import allocations_of, attempts_of, is_policy, load, telling_whose_fault
 from batprotocol.cli.simulate.groups import groups_of, print_groups
 from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output, ProgressBar
@@ -52,6 +52,7 @@ from batprotocol.simulator import (
     write_real_execution,
 )
 from batprotocol.simulator.inputs.outages import read_host_events
+from batprotocol.simulator.results.beside import write_failures
 
 __all__ = ["run"]
 
@@ -187,8 +188,9 @@ def run(
             recorder.result(result)
     if result is None:  # it is the scheduler's own fault, and has been reported
         return 1
+    result.attempts = attempts_of(scheduler) or ()
     if prefix is not None:
-        _write_allocations(f"{prefix}allocations.csv", scheduler)
+        _write_reports(prefix, scheduler, result)
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
     groups = None
     if by is not None:
@@ -265,11 +267,12 @@ def _scheduler(
     return example_scheduler()() if target is None else load(target)()
 
 
-def _write_allocations(path: str, scheduler: Scheduler) -> None:
-    """Write what jobs took of their hosts, if they shared hosts by cores, memory or GPUs."""
-    found = allocations_of(scheduler)
-    if found:
-        write_allocations(path, found)
+def _write_reports(prefix: str, scheduler: Scheduler, result: Result) -> None:
+    """Write what jobs took of shared hosts, and what became of interrupted runs and of hosts, if there were any."""
+    allocations = allocations_of(scheduler)
+    if allocations:
+        write_allocations(f"{prefix}allocations.csv", allocations)
+    write_failures(prefix, result.attempts, result.host_events)
 
 
 class _Meter(Observer):

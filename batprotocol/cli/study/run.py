@@ -38,6 +38,7 @@ def run(
     retry_failed: bool,
     processes: int | None,
     dask: str | None,
+    slurm: str | None,
     batsim: str | None,
     in_process: bool,
 ) -> int:
@@ -51,6 +52,7 @@ def run(
         retry_failed: whether failed runs run again.
         processes: the number of processes, or None.
         dask: the address of a Dask scheduler, or None.
+        slurm: the partition of Slurm for its workers, "" for the default one, or None.
         batsim: the command that simulates, as a shell reads it, or None.
         in_process: whether that command loads the scheduler.
     """
@@ -77,6 +79,7 @@ def run(
         retry_failed=retry_failed,
         processes=processes,
         dask=dask,
+        slurm=slurm,
         batsim=command,
         in_process=in_process,
     )

@@ -34,7 +34,14 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one va
     "--processes",
     metavar="N",
     type=click.IntRange(min=1),
-    help="The number of runs at a time.  [default: the number of processors]",
+    help="The number of runs at a time.  [default: the number of processors; with --slurm: 16]",
+)
+@click.option(
+    "--slurm",
+    metavar="[PARTITION]",
+    is_flag=False,
+    flag_value="",
+    help="Run on workers that are jobs of a partition of Slurm, or of its default one.",
 )
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786.")
 @click.option(
@@ -53,6 +60,7 @@ def run(
     retry_failed: bool,
     processes: int | None,
     dask: str | None,
+    slurm: str | None,
     batsim: str | None,
     in_process: bool,
 ) -> None:
@@ -68,6 +76,7 @@ def run(
     \b
     Examples:
       batproto study run study.toml
+      batproto study run study.toml --slurm -j 64
       batproto study run study.toml --batsim batsim --in-process
       batproto study run study.toml --batsim "batproto simulate -p {platform} -w {workload} -o {output}
           --endpoint {endpoint} --init {init} {energy}--energy"
@@ -78,6 +87,8 @@ def run(
         raise click.UsageError(
             "--processes is for this machine: leave it out with --dask, whose workers decide the number", context
         )
+    if slurm is not None and dask is not None:
+        raise click.UsageError("give one of --slurm and --dask", context)
     if in_process and batsim is None:
         raise click.UsageError("--in-process is for a real Batsim: give --batsim, too", context)
     context.exit(
@@ -89,6 +100,7 @@ def run(
             retry_failed=retry_failed,
             processes=processes,
             dask=dask,
+            slurm=slurm,
             batsim=batsim,
             in_process=in_process,
         )

@@ -29,7 +29,7 @@ from batprotocol.model import (
 from batprotocol.policies import FCFS, Order, State
 from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.membership import mapping_of
-from batprotocol.policies.site.planning import Start
+from batprotocol.policies.site.reserving import Start
 from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.steering import Steered, is_simple
 from batprotocol.simulator import JobRow

@@ -7,7 +7,7 @@ starts. Decisions are sent when time goes on.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from batprotocol.model import (
     Message,
     parse_hosts,
 )
-from batprotocol.simulator import EnergyRow, JobRow, Observer, Platform, Simulator, Workload
+from batprotocol.simulator import EnergyRow, ExternalEventList, JobRow, Observer, Platform, Simulator, Workload
 from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs.columns import JobColumns
 
@@ -49,6 +49,7 @@ class Simulated(World):
         tried: see `World`.
         platform: the hosts; None: equal hosts, without a network if all jobs are delays.
         energy: whether energy is measured.
+        events: external events.
 
     Attributes:
         hosts: the hosts that are on and that no job has, `free` of them.
@@ -77,6 +78,7 @@ class Simulated(World):
         tried: npt.NDArray[np.int64] | None = None,
         platform: Platform | None = None,
         energy: bool = False,
+        events: Sequence[ExternalEventList] = (),
     ) -> None:
         super().__init__(log, first, count, ranks, tried)
         self.hosts = Hosts(range(log.hosts))
@@ -91,7 +93,11 @@ class Simulated(World):
         self._ids = tuple(named(log, first + job) for job in range(count))
         self._names = {id: job for job, id in enumerate(self._ids)}
         self._simulator = Simulator(
-            _platform(log) if platform is None else platform, [workload], energy=energy, observer=self._seen
+            _platform(log) if platform is None else platform,
+            [workload],
+            external_events=events,
+            energy=energy,
+            observer=self._seen,
         )
         builder = MessageBuilder()
         builder.add_edc_hello("batprotocol.gym", "1")

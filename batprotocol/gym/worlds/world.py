@@ -264,6 +264,19 @@ class World(ABC):
         return sum(self.sizes[job] for job in self.end_jobs)
 
     @property
+    def away(self) -> int:
+        """The number of hosts that are down or drained."""
+        return 0
+
+    @property
+    def knows_ends(self) -> bool:
+        """Whether the run times of all jobs are known beforehand."""
+        return self.log.is_plain
+
+    lost: int = 0
+    """The number of jobs that were lost because a host failed."""
+
+    @property
     def counted(self) -> int:
         """The number of jobs of the episode that have run or can run."""
         return self.count

@@ -2,14 +2,18 @@
 
 A `Policy` hands its jobs to a `Site` (in `core`) from the first job on that uses the vocabulary of
 `batprotocol.requests`, or from the beginning if it has rules; `driver` connects the two through `actions`. The data
-take this way: `rules` reads the rules of a file with `tables`, and `membership` finds the hosts and jobs of partitions.
+take this way: `rules` reads the rules of a file with `tables`, and `membership` finds the hosts and jobs of partitions;
+by them, `admission` finds where a job can run, or why it never can. `away` has the hosts that have failed.
 `jobs` has the jobs with their amounts, `pool` the free amounts of each host, `timeline` the future ones. `queue` has
 the jobs that wait, in order and by kind: `ranking` keeps the order, `sieve` finds the kinds for which an amount
 suffices, and `priorities` has the fair share of users.
 `limits` counts what users and accounts have. `planning` chooses the jobs that start, by the `settings` of a kind of
 backfilling and along `lines` of jobs that are alike, with the `gaps` that there are for each kind, and `choosing` their
-hosts; `keeping` finds the reservations that need not be made anew.
-`preempting` finds jobs that give way, and `lives` lets them run again. With `steering`, somebody else chooses the jobs.
+hosts; `reserving` makes the reservations of single jobs, and `keeping` finds those that need not be made anew.
+`windows` closes hosts for a time, and promises them to jobs: a reservation is one of the `lanes`, with hosts of its
+own. `fates` does what that means for jobs, and what failures do.
+`preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `lives` makes their next `runs`,
+and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the jobs.
 """
 
 from __future__ import annotations

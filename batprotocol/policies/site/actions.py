@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from batprotocol.model import Job, Profile
@@ -21,8 +22,11 @@ class Actions(Protocol):
     def kill(self, job_ids: list[str]) -> None:
         """Kill jobs."""
 
-    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
-        """Register a job, and its profile if it has a new one."""
+    def withdraw(self, job_id: str) -> None:
+        """Reject a job that is registered under another name."""
+
+    def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
+        """Register new profiles, and a job."""
 
     def finish(self) -> None:
         """No more jobs are registered."""

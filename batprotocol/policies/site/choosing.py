@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nsmallest
 from itertools import combinations, islice
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ class Chooser:
         if ranking not in RANKINGS and ranking != "best-fit":
             raise ValueError(f"there is no allocation {ranking!r}; there are best-fit, {', '.join(RANKINGS)}")
         self.ranking = ranking
-        self.offers = offers
+        self.offers = dict(offers)
 
     def is_by_number(self, request: Request) -> bool:
         """Whether a job gets the hosts with the smallest numbers, whatever is free on them."""
@@ -125,6 +126,8 @@ class Chooser:
         counts = () if request.constraint is None else request.constraint.counts
         if request.contiguous:
             return self._contiguous(hosts, count, request)
+        if first is None and not counts and self.ranking == "numbers":
+            return [min(hosts)] if count == 1 else sorted(nsmallest(count, hosts))
         ranked = self._ranked(hosts, count, free)
         if first is not None:
             ranked.sort(key=first)

@@ -14,37 +14,32 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.hosts import Hosts
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
+from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.backfilling import Backfilling
+from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
+from batprotocol.policies.site.admission import Admission, SiteHosts
+from batprotocol.policies.site.away import Away, Residents
 from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.fates import Fates
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
+from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.limits import Usage
-from batprotocol.policies.site.lives import Lives
-from batprotocol.policies.site.membership import (
-    ANY,
-    anywhere,
-    default_of,
-    longest_of_qos,
-    mapping_of,
-    partitions_of,
-    refusal_of_deadline,
-    refusal_of_names,
-    refusal_of_partition,
-    time_limit,
-)
+from batprotocol.policies.site.lives import Ended, Lives, end_of
+from batprotocol.policies.site.membership import fixed, mapping_of, refusal_of_deadline
 from batprotocol.policies.site.planning import Planner
-from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.queue import SiteQueue
-from batprotocol.policies.site.rules import Partition, SiteRules
-from batprotocol.policies.site.settings import settings_of
+from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.site.runs import Run
+from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.timeline import Timeline
+from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Allocated, Dependencies, read_request
-from batprotocol.requests import Site as Machine
+from batprotocol.requests import Allocated, Attempt, Dependencies, read_request
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
 
@@ -63,7 +58,9 @@ class Site:
         walltimes: how long jobs are expected to run.
         ranking: which of the hosts with room a job gets: a name of `RANKINGS`, or `best-fit`.
         contiguous: whether all jobs need hosts with consecutive numbers.
+        risk: whether jobs start although a window that is known would meet them.
         actions: how jobs are executed, rejected and killed.
+        failures: the fate of jobs whose hosts fail; None: they are lost.
 
     Raises:
         InputError: a property of a host, or a name in the rules, cannot be used.
@@ -81,40 +78,54 @@ class Site:
         *,
         ranking: str = "numbers",
         contiguous: bool = False,
+        failures: Failures | None = None,
+        risk: bool = False,
     ) -> None:
         hosts = tuple(hosts)
-        self.rules, self._state, self._walltimes, self._actions = rules, state, walltimes, actions
-        self._contiguous = contiguous
-        self._machine = Machine(hosts)
-        self._pool = Pool(self._machine.offers)
-        self._members = partitions_of(hosts, self._machine, rules)
-        self._default = default_of(rules, self._members)
-        offers = {offer.id: offer for offer in self._machine.offers}
+        self.rules, self._state, self._actions, self._contiguous = rules, state, actions, contiguous
+        self._hosts = SiteHosts(hosts, rules)
+        self._pool = self._hosts.pool
+        offers = {offer.id: offer for offer in self._hosts.machine.offers}
         self.priorities: Priorities | None = None
         """The usage and fair share of users and accounts, and the priorities of jobs; None without such rules."""
         if rules.priority is not None:
-            self.priorities = Priorities(rules, rules.priority, offers, self._partition_hosts, state.now)
+            self.priorities = Priorities(rules, rules.priority, offers, self._hosts.hosts_of, state.now)
         self.queue = SiteQueue(order, state, self._pool, self.priorities)
         self._timeline = Timeline(self._pool.capacity, state.now)
         self._chooser = Chooser(ranking, offers)
-        self._planner = Planner(
-            settings_of(backfilling), self.queue, self._pool, self._timeline, self._chooser, self._partition_hosts
-        )
+        self._planner = self._new_planner(settings_of(backfilling))
         self._usage = Usage(rules)
+        self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
         self._dependencies = Dependencies()
         self._held: dict[str, SiteJob] = {}  # jobs whose time or dependency has not come
         self._times: list[tuple[float, int, str]] = []  # when to look at them again
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
-        self._lives = Lives()
+        self._residents = Residents()
+        self._lanes = Lanes(self._pool.hosts)
+        self._away = Away(self._pool, self._timeline, self.queue, self._lanes)
+        self._windows = Windows(
+            *(self._hosts, state, self.queue, self._timeline, self._chooser, self._planner, self._admission),
+            *(self._lanes, self._away),
+            risk=risk,
+        )
+        self._fates = Fates(
+            *(state, self._windows, self._planner, self.queue, self._held, self._running),
+            *(self._away, self._lanes, self._residents, self._look_at, actions.kill, self._give_up),
+        )
+        slowest = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
+        self._lives = Lives(failures, slowest, self._mean_time_between_failures)
+        self._registers = rules.can_preempt or failures is not None
         self._graces: list[tuple[float, list[str]]] = []
-        self._numbers = self._starts = 0
+        self._starts = 0
         self._all_submitted = self._is_finished = False
         self.allocated: list[Allocated] = []
         """The amounts that each started job took, in the order of their starts."""
+        self.attempts: list[Attempt] = []
+        """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
 
-    def _partition_hosts(self, name: str) -> frozenset[int]:
-        return self._members[name] if name else frozenset(self._pool.capacity)
+    def _new_planner(self, settings: Settings) -> Planner:
+        return Planner(settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
 
     @property
     def is_idle(self) -> bool:
@@ -144,32 +155,37 @@ class Site:
         waiting = SiteJob(job_id, job, number, time, request)
         waiting.profile = profile
         self._see(self._dependencies.submitted(job_id, request, time))
-        refusal = self._prepare(waiting) or self._usage.refusal(waiting)
+        refusal = self._admission.prepare(waiting) or self._usage.refusal(waiting)
         if refusal is not None:
             self._reject(waiting, refusal)
             return False
+        run = self._lives.first(waiting)
+        if run is not None:
+            self._actions.withdraw(job_id)
+            self._actions.register(run.id, run.job, run.profiles)
+            self._admission.divided(waiting, run)
         self._usage.waits(waiting, 1)
-        self._held[job_id] = waiting
+        self._held[waiting.id] = waiting
+        self._windows.enter(waiting)
         return self._look_at(waiting)
 
     def adopt(self, running: RunningJob) -> None:
         """A job runs that was started before the site was opened: it has its hosts for itself."""
         waited = running.waited
-        job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, NOTHING)
+        request = read_request(waited.job.extra_data)  # it asks for whole hosts, or the site would have been open
+        job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, request)
         job.expected = waited.expected
         members = list(running.hosts)
-        kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), frozenset(self._pool.capacity))
-        self._numbers += 1
-        entry = Entry(job, "", 1, kind, self._numbers)
+        kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), self._pool.hosts)
+        entry = Entry(job, "", 1, kind, self._admission.next_number())
         job.entries.append(entry)
         self._dependencies.submitted(job.id, NOTHING, job.submitted)
         self._dependencies.started(job.id, running.started)
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
-        self._pool.take(members, kind.amount)
-        self.queue.changed(members)
-        self._timeline.take(members, self._state.now, adopted.end, kind.amount)
+        self._occupy(adopted)
         self._usage.runs(adopted, 1)
+        self._residents.started(adopted)
         self._starts = max(self._starts, running.place + 1)
         self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
@@ -182,86 +198,20 @@ class Site:
         self._all_submitted = True
         self._see(self._dependencies.no_more())
 
-    def _prepare(self, job: SiteJob) -> str | None:
-        """Find out where a job can run; returns why it can never run, or None."""
-        request, size = job.request, job.size
-        if size < 1:
-            return f"it asks for {size} hosts, and needs one at least"
-        if size > len(self._pool.capacity):
-            return f"it asks for {size} hosts, and there are {len(self._pool.capacity)}"
-        if request.reservation is not None:
-            return (
-                f"it asks for the reservation {request.reservation!r}, and sites have none: remove the key reservation"
-            )
-        refusal = refusal_of_names(self.rules, request)
-        if refusal is not None:
-            return refusal
-        longest = longest_of_qos(self.rules, request)
-        if longest < job.walltime < math.inf:
-            return f"its walltime is {job.walltime:g} s, and QOS {request.qos} allows {longest:g} s"
-        names = request.partition or self._default
-        for name in names:
-            if name not in self._members:
-                return f"there is no partition {name!r}; there are {', '.join(sorted(self._members)) or 'none'}"
-        why = None
-        job.is_whole = request.is_whole
-        needs = needs_of(request, size)
-        for name in names or ("",):
-            partition = self.rules.partitions.get(name, ANY)
-            reason = refusal_of_partition(name, partition, job) or self._add_entry(job, name, partition)
-            why = why or reason
-        if not job.entries:
-            return why or "no partition takes it"
-        kind = job.entries[0].kind
-        job.amount = kind.amount
-        job.cores = self._pool.cores_of(kind.hosts, size, self._pool.amount(needs, job.is_whole))[0]
-        job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
-        return refusal_of_deadline(job, job.submitted)
-
-    def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
-        request, size = job.request, job.size
-        members = self._partition_hosts(name)
-        eligible = self._machine.eligible(anywhere(request), size) & members
-        whole = job.is_whole or partition.exclusive
-        refusal = self._machine.refusal(anywhere(request), size)
-        if refusal is not None:
-            return refusal
-        if len(eligible) < size:
-            return f"it asks for {size} hosts of partition {name}, and {len(eligible)} of them have what it asks for"
-        if self._chooser.choose(sorted(eligible), size, request, self._pool.capacity) is None:
-            return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
-        amount = self._pool.amount(needs_of(request, size), whole)
-        most, scope = self._usage.most_cores(job)
-        if whole and most < math.inf:
-            within = self._chooser.within(eligible, size, request, self._pool.capacity, most)
-            if within is None:
-                return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
-            eligible = frozenset(within)
-        kind = self.queue.kind(amount, eligible)
-        self._numbers += 1
-        entry = Entry(job, name, partition.tier, kind, self._numbers)
-        entry.cores = self._pool.cores_of(eligible, size, amount)[1]
-        expected = self._walltimes.expected(job, self._state)
-        job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
-        entry.limit = time_limit(job, partition, self.rules)
-        entry.expected = min(job.expected, entry.limit)
-        job.entries.append(entry)
-        return None
-
     def _look_at(self, job: SiteJob) -> bool:
         """Whether a held job joins the queue now. Otherwise, its time is noted, or it is rejected."""
         state = self._state
         verdict = self._dependencies.verdict(job.first_id)
         begin = job.request.begin
         since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
-        refusal = verdict.never or refusal_of_deadline(job, state.now)
+        refusal = verdict.never or refusal_of_deadline(job, state.now) or self._windows.refusal(job)
         if refusal is not None:
-            self._drop(job)
-            self._reject(job, refusal)
+            self._give_up(job, refusal)
             return False
-        if since > state.now + state.resolution / 2:
-            if since < math.inf:
-                heappush(self._times, (since, job.number, job.id))
+        is_early = since > state.now + state.resolution / 2
+        if is_early and since < math.inf:
+            heappush(self._times, (since, job.number, job.id))
+        if is_early or not job.entries:  # until its reservation is known
             return False
         del self._held[job.id]
         job.eligible = since
@@ -296,6 +246,11 @@ class Site:
         self._actions.reject(job.id, why)
         self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, self._state.now, why))
 
+    def _give_up(self, job: SiteJob, why: str) -> None:
+        if job.id in self._held or job.id in self.queue.jobs:
+            self._drop(job)
+            self._reject(job, why)
+
     _joined = False
 
     # Time goes on, and jobs end
@@ -311,14 +266,14 @@ class Site:
                 job = self.queue.jobs[job_id]
                 refusal = refusal_of_deadline(job, state.now + state.resolution)
                 if refusal is not None:
-                    self._drop(job)
-                    self._reject(job, refusal)
+                    self._give_up(job, refusal)
                     changed = True
             elif job_id in self._running:
                 self._end_at_limit(self._running[job_id])
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
-            self._kill(job_id for job_id in job_ids if job_id in self._running)
+            self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
+        changed |= self._fates.turn()
         joined, self._joined = self._joined, False
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
@@ -327,16 +282,7 @@ class Site:
         """Kill a job without a walltime whose time in its partition is over. It does not run again."""
         now = self._state.now + self._state.resolution / 2
         if math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
-            if not job.is_killed:
-                job.is_giving_way = False
-            self._kill([job.waited.id])
-
-    def _kill(self, job_ids: Iterable[str]) -> None:
-        """Kill running jobs, each once."""
-        killed = [job_id for job_id in job_ids if not self._running[job_id].is_killed]
-        for job_id in killed:
-            self._running[job_id].is_killed = True
-        self._actions.kill(killed)
+            self._fates.kill([job], "walltime")
 
     def _next_time(self) -> float:
         """When a job is to be looked at again; infinity: never."""
@@ -349,6 +295,8 @@ class Site:
         """When something happens without an event; infinity: never."""
         times = self._next_time()
         graces = self._graces[0][0] if self._graces else math.inf
+        if not self.is_idle:
+            times = min(times, self._windows.wakes_at())
         return min(times, graces, self._planner.wakes_at(self._state))
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
@@ -362,40 +310,66 @@ class Site:
                 self._see(self._dependencies.ended(waiting.first_id, ended, state.now))
             return None
         entry = job.entry
-        amount = entry.kind.amount
-        self._pool.give_back(job.members, amount)
-        self.queue.changed(job.members)
+        everywhere = self._lanes.everywhere(job.members)
+        self._pool.give_back(everywhere, entry.kind.amount)
+        self.queue.changed(everywhere)
         if job.end > state.now:
-            self._timeline.give_back(job.members, state.now, job.end, amount)
-        self._planner.freed(job.members)
+            self._timeline.give_back(everywhere, state.now, job.end, entry.kind.amount)
+        self._planner.freed(everywhere)
         self._usage.runs(job, -1)
         if self.priorities is not None:
             self.priorities.ended(job, state.now)
-        again = self._runs_again(job, ended, progress)
-        if not again:
+        self._residents.ended(job)
+        end = end_of(job, ended)
+        outcome = self._next_run(job, end, progress)
+        record = self._lives.record(job, end, outcome, state.now)
+        if record is not None:
+            self.attempts.append(record)
+        if outcome.next is None:
             self._see(self._dependencies.ended(entry.job.first_id, ended, state.now))
         return job
 
-    def _runs_again(self, job: SiteRunning, ended: FinalJobState, progress: KillProgress | None) -> bool:
-        """Register a job again that gave way; whether it was."""
-        if not job.is_giving_way or ended is not FinalJobState.COMPLETED_KILLED or self._preempting is None:
-            return False
-        waited = job.entry.job
-        mode = self._preempting.mode_of(job)
-        if mode == "cancel" or waited.request.requeue is False:
-            return False
-        if refusal_of_deadline(waited, self._state.now) is not None:
-            return False
-        life = self._lives.next(waited, progress if mode == "checkpoint" else None)
-        self._actions.register(life.id, life.job, life.new_profile)
-        again = SiteJob(life.id, life.job, waited.number, waited.submitted, waited.request)
-        again.first_id, again.profile = waited.first_id, life.profile
-        again.eligible = self._state.now
-        again.lost = waited.lost + (0.0 if life.new_profile else self._state.now - job.started)
-        self._prepare(again)  # it fitted before
+    def _next_run(self, job: SiteRunning, end: str, progress: KillProgress | None) -> Ended:
+        """Register a job again that was killed, if it is to run again."""
+        waited, is_saved, part = job.entry.job, False, self._lives.part
+        if waited.request.requeue is False or refusal_of_deadline(waited, self._state.now) is not None:
+            return Ended(progress)
+        if end == "preempted" and self._preempting is not None:
+            mode = self._preempting.mode_of(job)
+            keeps_place, is_saved = True, mode == "checkpoint"
+            if mode == "cancel":
+                return Ended(progress)
+        elif end in ("failure", "window") and part is not None:
+            if (waited.life.failures if waited.life else 0) >= part.times:
+                return Ended(progress)
+            keeps_place = not part.last
+        else:
+            return Ended(progress)
+        run = self._lives.next(waited, progress, is_saved=is_saved)
+        assert waited.life is not None
+        waited.life.failures += end != "preempted"
+        self._actions.register(run.id, run.job, run.profiles)
+        self._wait_again(job, run, keeps_place)
+        return Ended(progress, run, is_saved)
+
+    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool) -> None:
+        """The next run of a job joins the queue."""
+        waited, now = job.entry.job, self._state.now
+        again = SiteJob(run.id, run.job, waited.number, waited.submitted, waited.request)
+        if not keeps_place:  # as if it was submitted now
+            again.submitted, again.request = now, fixed(waited.request, waited.submitted)
+        again.first_id, again.life, again.run, again.profile = waited.first_id, waited.life, run, run.profile
+        again.eligible = now
+        again.lost = waited.lost + (0.0 if run.profiles else now - job.started)
+        self._admission.again(again, waited, keeps_place=keeps_place)
         self._usage.waits(again, 1)
-        self._join(again)
-        return True
+        self._windows.enter(again)
+        if again.entries:
+            self._join(again)
+        else:  # until its reservation goes on
+            self._held[again.id] = again
+            self._look_at(again)
+        self._fates.give_up_hope((again,))
 
     def _extend_the_late(self) -> bool:
         """Jobs that last longer than expected are expected to use their walltime; whether there are some."""
@@ -412,22 +386,25 @@ class Site:
                 state.move(job, end)
                 extended = True
         if extended:
-            self._plan_anew()
+            self._planner.anew(state.now, self._running.values(), self._away, self._lanes.everywhere)
         return extended
 
-    def _plan_anew(self) -> None:
-        """Make the timeline anew, without reservations: they could not be kept."""
-        state = self._state
-        claims = self._planner.claims
-        for entry in list(self._planner.heads.values()):
-            self._planner.dropped(entry)
-        self._timeline.restart(self._pool.capacity, state.now)
-        for job in self._running.values():
-            if job.end > state.now:
-                self._timeline.take(job.members, state.now, job.end, job.entry.kind.amount)
-        for entry, hosts in claims:
-            self._planner.claimed(entry, hosts, state.now)
-        self._planner.freed(self._pool.capacity)
+    # Hosts are away, or promised
+
+    def hosts_changed(self, event: HostEvent) -> None:
+        """Hosts fail, are drained or come back now. The event was checked."""
+        self._fates.hosts_changed(event)
+
+    def _mean_time_between_failures(self) -> float | None:
+        return self._away.mean_time_between_failures(self._state.now)
+
+    def announced(self, window: Window) -> None:
+        """Hosts are promised for a time. The window was checked."""
+        self._fates.announced(window)
+
+    def no_more_events(self) -> None:
+        """All external events that were known in the beginning have occurred: no host comes back any more."""
+        self._fates.no_more_events()
 
     # Jobs start
 
@@ -437,6 +414,7 @@ class Site:
         Args:
             started: called with each job that was started.
         """
+        self._windows.expect()
         claim = self._claim if self._preempting is not None else None
         for entry, hosts in self._planner.starting(self._state, self._is_allowed, claim):
             self._start(entry, hosts, started)
@@ -446,21 +424,23 @@ class Site:
 
     def _start(self, entry: Entry, hosts: list[int], started: Callable[[SiteRunning], None]) -> None:
         state, job = self._state, entry.job
+        if entry.lane is not None:
+            hosts = entry.lane.own(hosts)
+            entry.limit = min(entry.limit, entry.lane.rest(state.now))  # it is killed there at the end of the window
         refusal = self._actions.execute(job.id, hosts, mapping_of(job, hosts))
         self._drop(job)
         if refusal is not None:
             self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal))
             return
         amount = entry.kind.amount
-        self._pool.take(hosts, amount)
-        self.queue.changed(hosts)
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
         running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, amount)
         if entry.limit < job.walltime:  # Batsim does not know it
             heappush(self._times, (state.now + entry.limit, job.number, job.id))
         self._starts += 1
-        self._timeline.take(hosts, state.now, running.end, amount)
+        self._occupy(running)
+        self._residents.started(running)
         self._usage.runs(running, 1)
         if self.priorities is not None:
             self.priorities.started(running, state.now)
@@ -468,32 +448,48 @@ class Site:
         started(running)
         self._see(self._dependencies.started(job.first_id, state.now))
 
+    def _occupy(self, job: SiteRunning) -> None:
+        """A job has its hosts from now on."""
+        everywhere, amount = self._lanes.everywhere(job.members), job.entry.kind.amount
+        self._pool.take(everywhere, amount)
+        self.queue.changed(everywhere)
+        self._timeline.take(everywhere, self._state.now, job.end, amount)
+
     def _claim(self, entry: Entry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""
         assert self._preempting is not None
-        found = self._preempting.find(entry, self._running.values(), self._state.now, self._planner.heads.values())
+        state, planner = self._state, self._planner
+        found = self._preempting.find(
+            *(entry, self._running.values(), state.now, planner.heads.values()),
+            lambda host: planner.is_clear(entry, (host,), state),
+        )
         if found is None:
             return False
-        now = self._state.now
+        latest = max(map(self._preempting.grace_of, found.victims))
+        if latest and not planner.is_clear(entry, found.hosts, state, latest):
+            return False
+        now = state.now
         by_grace: dict[float, list[str]] = {}
         for victim in found.victims:
             victim.is_giving_way = True
             grace = self._preempting.grace_of(victim)
             by_grace.setdefault(grace, []).append(victim.waited.id)
             if victim.end > now:
-                self._timeline.give_back(victim.members, now, victim.end, victim.entry.kind.amount)
+                self._timeline.give_back(
+                    self._lanes.everywhere(victim.members), now, victim.end, victim.entry.kind.amount
+                )
                 self._state.move(victim, now)
         for grace, job_ids in sorted(by_grace.items()):
             if grace:
                 self._graces.append((now + grace, job_ids))
                 self._graces.sort()
             else:
-                self._kill(job_ids)
+                self._fates.kill([self._running[job_id] for job_id in job_ids], "preempted")
         self._planner.claimed(entry, found.hosts, now)
         return True
 
     def finish(self) -> None:
         """Where jobs may run again: say when no more will."""
-        if self._preempting is not None and self._all_submitted and not self._is_finished and self.is_idle:
+        if self._registers and self._all_submitted and not self._is_finished and self.is_idle:
             self._is_finished = True
             self._actions.finish()

@@ -9,9 +9,12 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from batprotocol.errors import RuleViolation
+from batprotocol.errors import RuleViolation, SchedulerError
 from batprotocol.model import FinalJobState, Host, Job, JobSubmittedEvent, KillProgress, Profile
+from batprotocol.outages import HostEvent, Window
+from batprotocol.policies.allocations import Allocation
 from batprotocol.policies.backfilling import Backfilling
+from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.core import Site
@@ -19,7 +22,28 @@ from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.walltimes import Walltimes
 
-__all__ = ["SiteDriver"]
+__all__ = ["SiteDriver", "ranking_of"]
+
+
+def ranking_of(allocation: Allocation, rest: str, *, off: bool, keep: bool, each: bool) -> str:
+    """Which of the hosts with space a job gets on a site.
+
+    Args:
+        allocation: the allocation of the policy.
+        rest: the end of the sentence of an error.
+        off: whether the policy has this part, which no site knows.
+        keep: the same.
+        each: the same.
+
+    Raises:
+        SchedulerError: sites do not know a part of the policy.
+    """
+    ranking = allocation.ranking
+    used = {"off": off, allocation.name: ranking is None, "keep": keep, "each": each}
+    part = next((name for name, is_used in used.items() if is_used), None)
+    if part is not None or ranking is None:
+        raise SchedulerError(f"{part} does not know {rest}")
+    return ranking
 
 
 class SiteDriver:
@@ -32,8 +56,10 @@ class SiteDriver:
         order: the order of the queue.
         backfilling: the kind of backfilling.
         walltimes: how long jobs are expected to run.
+        failures: the fate of jobs whose hosts fail; None: they are lost.
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
+        risk: whether jobs start although a window that is known would meet them.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -47,9 +73,11 @@ class SiteDriver:
         order: Order,
         backfilling: Backfilling,
         walltimes: Walltimes,
+        failures: Failures | None,
         *,
         ranking: str,
         contiguous: bool,
+        risk: bool,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],
@@ -57,10 +85,16 @@ class SiteDriver:
         self._state, self._order, self._walltimes = state, order, walltimes
         self._reply, self._reject, self._call_at = reply, reject, call_at
         self.site = Site(
-            hosts, rules, state, order, backfilling, walltimes, self, ranking=ranking, contiguous=contiguous
+            *(hosts, rules, state, order, backfilling, walltimes, self),
+            failures=failures,
+            ranking=ranking,
+            contiguous=contiguous,
+            risk=risk,
         )
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
+        self._happened: list[HostEvent | Window] = []
+        self._is_last_event = False
         self._changed = True  # jobs may wait already
 
     # Events
@@ -78,6 +112,14 @@ class SiteDriver:
         """A job was killed after some progress."""
         self._progresses[job_id] = progress
 
+    def happened(self, event: HostEvent | Window) -> None:
+        """Something has happened to hosts, or they are promised."""
+        self._happened.append(event)
+
+    def no_more_events(self) -> None:
+        """All external events that were known in the beginning have occurred."""
+        self._is_last_event = True
+
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
         self.site.no_more()
@@ -90,11 +132,23 @@ class SiteDriver:
             if job is not None:
                 del state.running[job_id]
                 state.endings.remove(job.ending)
-                for part in (self._order, self._walltimes):
-                    part.ended(job, state)
+                self._order.ended(job, state)
+                if not job.cause:  # the time of a run that was killed predicts nothing
+                    self._walltimes.ended(job, state)
             self._changed = True
         self._states.clear()
         self._progresses.clear()
+        for event in self._happened:  # a job that has ended meanwhile is not lost
+            if isinstance(event, Window):
+                self.site.announced(event)
+            else:
+                self.site.hosts_changed(event)
+            self._changed = True
+        self._happened.clear()
+        if self._is_last_event:
+            self._is_last_event = False
+            self._changed = True
+            self.site.no_more_events()
         changed, self._changed = self._changed, False
         while self.site.passed() or changed:  # what starts, or is rejected meanwhile, may be what others wait for
             changed = False
@@ -132,10 +186,14 @@ class SiteDriver:
         if job_ids:
             self._reply().add_kill_jobs(job_ids)
 
-    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
-        """Register a job, with a profile of its name if it has a new one."""
-        if profile is not None:
-            self._reply().add_register_profile(job.profile_id, profile)
+    def withdraw(self, job_id: str) -> None:
+        """Reject a job that is registered under another name."""
+        self._reply().add_reject_job(job_id)
+
+    def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
+        """Register new profiles, and a job."""
+        for profile_id, profile in profiles:
+            self._reply().add_register_profile(profile_id, profile)
         self._reply().add_register_job(job_id, job)
 
     def finish(self) -> None:

@@ -86,7 +86,7 @@ class Gaps:
     def shortest(self, kind: Kind) -> list[tuple[int, float]]:
         """For each size of the jobs of a kind, the smallest first, for how many seconds the shortest one runs."""
         entries = kind.entries
-        count, last = len(entries), next(reversed(entries), -1)  # an entry that is added has the greatest number
+        count, last = len(entries), kind.added
         known = self._shortest.get(kind)
         if known is not None and known[0] == count and known[1] == last:
             return known[2]
@@ -98,6 +98,10 @@ class Gaps:
         sizes = sorted(shortest.items())
         self._shortest[kind] = count, last, sizes
         return sizes
+
+    def expectations_changed(self) -> None:
+        """Jobs are expected to run for longer or shorter than before."""
+        self._shortest.clear()
 
     def movable(self, kind: Kind) -> int:
         """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.

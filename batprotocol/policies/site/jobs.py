@@ -9,7 +9,9 @@ from typing import Any, Protocol, TypeAlias
 from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
 from batprotocol.policies.jobs import RunningJob, WaitingJob
+from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.pool import Amount, fits
+from batprotocol.policies.site.runs import Life, Run
 from batprotocol.requests import Allocated, Request
 from batprotocol.requests.dependencies import in_workload_of
 from batprotocol.requests.fitting import needs_of
@@ -28,12 +30,17 @@ class SiteJob(WaitingJob):
         gpus: the generic resources named `gpu` that it takes of all hosts together.
         entries: its entries in the queue, one for each partition that it can run in.
         first_id: its id when it was submitted first; it has another one when it runs again.
+        life: the job over all of its runs; None as long as it has not run again.
+        run: its current run; None: that which was submitted.
         profile: its profile, if Batsim forwards profiles.
         lost: seconds of work that were lost when it gave way before.
         eligible: when it could have started first: after its submission, its begin and its dependencies.
     """
 
-    __slots__ = ("amount", "cores", "eligible", "entries", "first_id", "gpus", "is_whole", "lost", "profile", "request")
+    __slots__ = (
+        *("amount", "cores", "eligible", "entries", "first_id", "gpus", "is_whole", "life", "lost", "profile"),
+        *("request", "run"),
+    )
 
     def __init__(self, id: str, job: Job, number: int, submitted: float, request: Request) -> None:
         super().__init__(id, job, number, submitted)
@@ -43,6 +50,8 @@ class SiteJob(WaitingJob):
         self.cores = self.gpus = 0
         self.entries: list[Entry] = []
         self.first_id = id
+        self.life: Life | None = None
+        self.run: Run | None = None
         self.profile: Profile | None = None
         self.lost = 0.0
         self.eligible = submitted
@@ -82,10 +91,11 @@ class Kind:
         fitted: how often those have changed.
         bit: its bit in the sieve of all kinds.
         entries: the entries of the queue that are of this kind.
+        added: how many of them were added so far.
         ranking: the same in the order of the queue; None if each decision sorts them.
     """
 
-    __slots__ = ("amount", "bit", "entries", "fitted", "fitting", "hosts", "ranking")
+    __slots__ = ("added", "amount", "bit", "entries", "fitted", "fitting", "hosts", "ranking")
 
     def __init__(
         self,
@@ -101,6 +111,7 @@ class Kind:
         self.fitting = {host for host in hosts if fits(amount, free[host])}
         self.fitted = 0
         self.entries: dict[int, Entry] = {}
+        self.added = 0
         self.ranking = ranking
 
     def turn(self, host: int) -> None:
@@ -116,6 +127,8 @@ class Entry:
         job: the job.
         partition: the name of the partition; "" where there are none.
         tier: its priority tier.
+        lane: the reservation in which it would run; None: it would run in none.
+        place: where it is in turn: the entries of a partition, or of a reservation, are in one line.
         kind: the jobs that it is alike.
         number: a number that no other entry has.
         expected: seconds that the job is expected to run there.
@@ -127,12 +140,17 @@ class Entry:
     """
 
     __slots__ = (
-        *("cores", "could", "expected", "job", "kind", "limit", "number", "partition", "reserved", "start", "tier"),
+        *("cores", "could", "expected", "job", "kind", "lane", "limit", "number", "partition", "place", "reserved"),
+        *("start", "tier"),
     )
 
-    def __init__(self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int) -> None:
+    def __init__(
+        self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int, lane: Lane | None = None
+    ) -> None:
         self.job = job
         self.partition = partition
+        self.lane = lane
+        self.place = partition if lane is None else lane.place
         self.tier = tier
         self.kind = kind
         self.number = number
@@ -153,10 +171,11 @@ class SiteRunning(RunningJob):
         cores: the cores that it takes of all hosts together.
         is_giving_way: whether it is being preempted.
         is_killed: whether it was killed, and has not ended yet.
+        cause: why it is being killed: a key of `batprotocol.requests.attempts.ENDS`; "": it is not.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 
-    __slots__ = ("cores", "entry", "is_giving_way", "is_killed", "members", "priority")
+    __slots__ = ("cause", "cores", "entry", "is_giving_way", "is_killed", "members", "priority")
 
     def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
         super().__init__(entry.job, hosts, started, place)
@@ -164,6 +183,7 @@ class SiteRunning(RunningJob):
         self.members = members
         self.cores = entry.cores
         self.is_giving_way = self.is_killed = False
+        self.cause = ""
         self.priority: float = entry.job.request.priority or 0
         self.end = started + entry.expected
 

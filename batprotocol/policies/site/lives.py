@@ -1,69 +1,191 @@
-"""Jobs that run again after they gave way: their new ids, and the work that remains if they go on from a checkpoint.
+"""Jobs that run more than once: their ids, the work that remains, and the record of each run.
 
-A job `w0!7` runs again as `again!w0-7~1`, then as `again!w0-7~2`: results have a row for each.
+A job `w0!7` runs again as `again!w0-7~1`, then as `again!w0-7~2`: results have a row for each. With checkpoints, the
+profile that it runs is another one from the beginning, so its first run is `again!w0-7~0`. This module must not know
+which jobs run again, and when.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from batprotocol.model import (
     DelayProfile,
-    Job,
+    FinalJobState,
     KillProgress,
     KillProgressAtomicProfile,
     ParallelTaskHomogeneousProfile,
     Profile,
 )
-from batprotocol.policies.site.jobs import SiteJob
-from batprotocol.requests.lives import life_id
+from batprotocol.policies.failures import Checkpoint, Failures
+from batprotocol.policies.site.jobs import SiteJob, SiteRunning
+from batprotocol.policies.site.pieces import Pieces, length_of, scaled
+from batprotocol.policies.site.runs import Life, Run
+from batprotocol.requests.attempts import Attempt
+from batprotocol.requests.lives import WORKLOAD, life_id
 
-__all__ = ["Life", "Lives"]
+__all__ = ["Ended", "Lives", "end_of", "remaining"]
+
+_STATES = {FinalJobState.COMPLETED_WALLTIME_REACHED: "walltime", FinalJobState.COMPLETED_KILLED: "killed"}
 
 
-class Life(NamedTuple):
-    """A job as it runs again.
+class Ended(NamedTuple):
+    """The end of a run.
 
     Attributes:
-        id: its new id.
-        job: what it asks for.
-        new_profile: the profile to register for it; None: that of the job before.
-        profile: its profile, if it is known.
+        progress: how far it had come, if it was killed.
+        next: the next run; None: there is none.
+        is_saved: whether the next run goes on from where this one ended.
     """
 
-    id: str
-    job: Job
-    new_profile: Profile | None
-    profile: Profile | None
+    progress: KillProgress | None
+    next: Run | None = None
+    is_saved: bool = False
 
 
 class Lives:
-    """The ids of jobs that run again."""
+    """The jobs that run more than once.
 
-    def __init__(self) -> None:
+    Args:
+        part: the fate of jobs whose hosts fail; None: they are lost.
+        speed: the speed of a core of the slowest host, in flops per second.
+        seen: the mean time between the failures of one host that were seen, in seconds; None: none were.
+    """
+
+    def __init__(self, part: Failures | None, speed: float, seen: Callable[[], float | None]) -> None:
+        self.part = part
+        self._checkpoints = part if isinstance(part, Checkpoint) else None
+        self._speed, self._seen = speed, seen
         self._current: dict[str, str] = {}
-        self._counts: dict[str, int] = {}
+        self._ids: dict[Profile, str] = {}  # of the pieces that are registered: equal ones once
 
     def current(self, first_id: str) -> str:
         """The id that a job has now, by the one under which it was submitted."""
         return self._current.get(first_id, first_id)
 
-    def next(self, job: SiteJob, progress: KillProgress | None) -> Life:
-        """The next life of a job.
+    def first(self, job: SiteJob) -> Run | None:
+        """The first run of a job that takes checkpoints; None: it runs as it was submitted.
+
+        Args:
+            job: the job, which was submitted.
+        """
+        part = self._checkpoints
+        if part is None or job.request.requeue is False:
+            return None
+        length = length_of(job.profile, job.size, self._speed)
+        if length is None:
+            return None
+        life = Life(job.job, job.profile)
+        pieces = self._divided(life, length, job.size, part)
+        if pieces.is_plain:
+            return None
+        job.life = life
+        return self._run(job.first_id, life, pieces)
+
+    def next(self, job: SiteJob, progress: KillProgress | None, *, is_saved: bool) -> Run:
+        """The next run of a job.
 
         Args:
             job: the job as it was.
-            progress: how far it had come, if it goes on from there; None: it begins from its start.
+            progress: how far it had come.
+            is_saved: whether it goes on from there; or else from its last checkpoint, or from its start.
         """
-        first = job.first_id
-        count = self._counts[first] = self._counts.get(first, 0) + 1
-        id = self._current[first] = life_id(first, count)
-        rest = None if job.profile is None else remaining(job.profile, progress)
+        life = job.life = job.life or Life(job.job, job.profile)
+        life.runs += 1
+        part = self._checkpoints
+        length = None if part is None else length_of(life.profile, job.size, self._speed)
+        if part is not None and length is not None:
+            pieces = self._pieces_of(job, length)
+            place = pieces.place(progress)
+            life.kept += pieces.done(place) if is_saved else pieces.kept(place)
+            return self._run(job.first_id, life, self._divided(life, length, job.size, part))
+        id = self._current[job.first_id] = life_id(job.first_id, life.runs)
+        rest = None if job.profile is None else remaining(job.profile, progress if is_saved else None)
         if rest is None:
-            return Life(id, job.job, None, job.profile)
-        return Life(id, msgspec.structs.replace(job.job, profile_id=id), rest, rest)
+            return Run(id, life.runs, job.job, [], job.profile)
+        return Run(id, life.runs, msgspec.structs.replace(job.job, profile_id=id), [(id, rest)], rest)
+
+    def _pieces_of(self, job: SiteJob, length: float) -> Pieces:
+        """The pieces of the current run of a job; one, if it is not divided."""
+        if job.run is not None and job.run.pieces is not None:
+            return job.run.pieces
+        assert job.profile is not None
+        return Pieces.of(job.profile, length, 0.0, math.inf, 0.0, 0.0)
+
+    def _divided(self, life: Life, length: float, hosts: int, part: Checkpoint) -> Pieces:
+        assert life.profile is not None
+        interval = part.seconds(hosts, self._seen())
+        return Pieces.of(life.profile, length, life.kept, interval, part.cost, part.restart if life.runs else 0.0)
+
+    def _run(self, first_id: str, life: Life, pieces: Pieces) -> Run:
+        """The run of a job in these pieces."""
+        id = self._current[first_id] = life_id(first_id, life.runs)
+        if pieces.is_plain:
+            return Run(id, life.runs, life.job, [], life.profile)
+        new: list[tuple[str, Profile]] = []
+
+        def register(profile: Profile) -> str:
+            known = self._ids.get(profile)
+            if known is None:
+                known = self._ids[profile] = f"{WORKLOAD}!piece-{len(self._ids) + 1}"
+                new.append((known, profile))
+            return known
+
+        profile_id = pieces.registered(register)
+        walltime = None if life.job.walltime is None else pieces.limit(life.job.walltime)
+        job = msgspec.structs.replace(life.job, profile_id=profile_id, walltime=walltime)
+        return Run(id, life.runs, job, new, life.profile, pieces)
+
+    def record(self, job: SiteRunning, end: str, ended: Ended, now: float) -> Attempt | None:
+        """The record of a run that has ended; None: it was the only one of its job, and was not stopped.
+
+        Args:
+            job: the run.
+            end: why it has ended: a key of `batprotocol.requests.attempts.ENDS`.
+            ended: how far it had come, and the next run.
+            now: the time.
+        """
+        waited = job.entry.job
+        if waited.life is None and end in ("completed", "walltime"):
+            return None
+        run, seconds = waited.run, now - job.started
+        pieces = None if run is None else run.pieces
+        restart = checkpoints = 0.0
+        if end == "completed":
+            if pieces is not None:
+                restart, checkpoints = pieces.restart, pieces.checkpoints * pieces.cost
+            work, lost = max(seconds - restart - checkpoints, 0.0), 0.0
+        elif pieces is None:
+            work, lost = 0.0, seconds
+        else:
+            work, checkpoints, restart, lost = pieces.spent(pieces.place(ended.progress), seconds)
+        if ended.next is None and end != "completed":
+            work, lost = 0.0, work + lost
+        elif ended.is_saved:
+            work, lost = work + lost, 0.0
+        return Attempt(
+            job_id=waited.id,
+            first_id=waited.first_id,
+            number=0 if run is None else run.number,
+            starting_time=job.started,
+            finish_time=now,
+            end=end,
+            next_id="" if ended.next is None else ended.next.id,
+            work=work,
+            checkpoints=checkpoints,
+            restart=restart,
+            lost=lost,
+        )
+
+
+def end_of(job: SiteRunning, ended: FinalJobState) -> str:
+    """Why a run has ended: a key of `batprotocol.requests.attempts.ENDS`."""
+    end = _STATES.get(ended, "completed")
+    return job.cause or end if end == "killed" else end
 
 
 def remaining(profile: Profile, progress: KillProgress | None) -> Profile | None:
@@ -74,13 +196,6 @@ def remaining(profile: Profile, progress: KillProgress | None) -> Profile | None
     """
     if not isinstance(progress, KillProgressAtomicProfile) or not 0 < progress.progress < 1:
         return None
-    rest = 1 - progress.progress
-    if isinstance(profile, DelayProfile):
-        return DelayProfile(profile.delay * rest)
-    if isinstance(profile, ParallelTaskHomogeneousProfile):
-        return msgspec.structs.replace(
-            profile,
-            computation_amount=profile.computation_amount * rest,
-            communication_amount=profile.communication_amount * rest,
-        )
-    return None
+    if not isinstance(profile, DelayProfile | ParallelTaskHomogeneousProfile):
+        return None
+    return scaled(profile, 1 - progress.progress, 1.0)

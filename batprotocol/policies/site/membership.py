@@ -12,12 +12,12 @@ from batprotocol.errors import InputError
 from batprotocol.model import Host, ParallelTaskHomogeneousProfile
 from batprotocol.policies.site.jobs import SiteJob
 from batprotocol.policies.site.rules import Partition, SiteRules
-from batprotocol.requests import Request, expanded_names
+from batprotocol.requests import Moment, Request, expanded_names
 from batprotocol.requests import Site as Machine
 
 __all__ = [
-    *("ANY", "anywhere", "default_of", "longest_of_qos", "mapping_of", "partitions_of", "refusal_of_deadline"),
-    *("refusal_of_names", "refusal_of_partition", "time_limit"),
+    *("ANY", "anywhere", "default_of", "fixed", "longest_of_qos", "mapping_of", "partitions_of"),
+    *("refusal_of_deadline", "refusal_of_names", "refusal_of_partition", "time_limit"),
 ]
 
 ANY: Final = Partition()
@@ -85,6 +85,18 @@ def refusal_of_names(rules: SiteRules, request: Request) -> str | None:
     if rules.accounts and request.account is not None and request.account not in rules.accounts:
         return f"there is no account {request.account!r}; there are {', '.join(sorted(rules.accounts))}"
     return None
+
+
+def fixed(request: Request, submitted: float) -> Request:
+    """The request of a job whose begin and deadline do not move with its time of submission."""
+    if request.begin is None and request.deadline is None:
+        return request
+    moments = {
+        key: Moment(moment.of(submitted), False)
+        for key, moment in (("begin", request.begin), ("deadline", request.deadline))
+        if moment is not None
+    }
+    return msgspec.structs.replace(request, **moments)
 
 
 def refusal_of_deadline(job: SiteJob, now: float) -> str | None:

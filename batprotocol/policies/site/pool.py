@@ -46,8 +46,11 @@ class Pool:
         offers: the hosts.
 
     Attributes:
+        hosts: the numbers of the hosts. There can be other numbers for the same hosts, see `lanes`.
         capacity: what there is on each host, by its number.
         free: what is free on each host now.
+        whole: all of a host, and nothing of it in particular: what a job takes that has its hosts for itself. It is
+            also taken of a host that is away, beside what its jobs take: no other job fits then.
     """
 
     def __init__(self, offers: Iterable[Offer]) -> None:
@@ -58,6 +61,8 @@ class Pool:
         self._places = {kind: place for place, kind in enumerate(self.kinds, 3)}
         self.capacity: dict[int, Amount] = {offer.id: self._capacity(offer) for offer in offers}
         self.free: dict[int, Amount] = dict(self.capacity)
+        self.hosts = frozenset(self.capacity)
+        self.whole: Amount = (WHOLE, *(0 for _ in range(2 + len(self.kinds))))
 
     def _capacity(self, offer: Offer) -> Amount:
         amount = [WHOLE, offer.cores, _UNLIMITED if offer.memory is None else offer.memory, *(0 for _ in self.kinds)]
@@ -75,7 +80,7 @@ class Pool:
             is_whole: whether it has its hosts for itself.
         """
         if is_whole:
-            return (WHOLE, *(0 for _ in range(2 + len(self.kinds))))
+            return self.whole
         amount = [1, needs.cores or 1, needs.memory, *(0 for _ in self.kinds)]
         for name, type, number in needs.gres:
             amount[self._places[name, None]] += number

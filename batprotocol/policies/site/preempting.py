@@ -8,7 +8,7 @@ goes on from its progress loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from batprotocol.policies.site.choosing import Chooser
@@ -81,7 +81,14 @@ class Preempting:
             return (job.priority, lost)
         return (lost, -job.started)
 
-    def find(self, entry: Entry, running: Iterable[SiteRunning], now: float, heads: Iterable[Entry]) -> Way | None:
+    def find(
+        self,
+        entry: Entry,
+        running: Iterable[SiteRunning],
+        now: float,
+        heads: Iterable[Entry],
+        may_have: Callable[[int], bool] | None = None,
+    ) -> Way | None:
         """The jobs that give way to an entry, and the hosts that it gets; None if that does not free enough.
 
         Args:
@@ -89,6 +96,7 @@ class Preempting:
             running: the jobs that run.
             now: the time.
             heads: the entries with reservations. Hosts that are being freed for one of them are left alone.
+            may_have: whether the entry may have a host for long enough; None: it may have each one.
         """
         taken = {host for head in heads if head.start <= now for host in head.reserved}
         victims = sorted(
@@ -100,7 +108,7 @@ class Preempting:
         amount = entry.kind.amount
         ways: dict[int, list[SiteRunning]] = {}
         for host in entry.kind.hosts:
-            if host not in taken:
+            if host not in taken and (may_have is None or may_have(host)):
                 way = _room_on(host, amount, self._pool.free[host], victims)
                 if way is not None:
                     ways[host] = way

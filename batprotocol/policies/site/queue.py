@@ -44,8 +44,8 @@ class SiteQueue:
         self.sieve = Sieve()
         """Which kinds an amount suffices for."""
         self.jobs: dict[str, SiteJob] = {}
-        self.partitions: dict[str, int] = {}
-        """The number of entries in each partition that has some."""
+        self.places: dict[str, int] = {}
+        """The number of entries in each partition or reservation that has some."""
         self.joined = 0
         """How many jobs have joined."""
 
@@ -76,6 +76,12 @@ class SiteQueue:
         """The kinds of the jobs that have waited."""
         return self._kinds.values()
 
+    def opened(self, hosts: Iterable[int]) -> None:
+        """There are hosts that were not known before, or were forgotten. Nothing is free on them."""
+        for host in hosts:
+            self._has_room.setdefault(host, 0)
+            self._allowed.setdefault(host, 0)
+
     def changed(self, hosts: Iterable[int]) -> None:
         """The free amounts of these hosts have changed."""
         for host in hosts:
@@ -92,24 +98,33 @@ class SiteQueue:
         self.jobs[job.id] = job
         self.joined += 1
         for entry in job.entries:
-            entry.kind.entries[entry.number] = entry
-            self.partitions[entry.partition] = self.partitions.get(entry.partition, 0) + 1
-            if self._ranking is not None and entry.kind.ranking is not None:
-                key = self.key(entry) if isinstance(self._ranking, Lasting) else None
-                self._ranking.add(entry, key)
-                entry.kind.ranking.add(entry, key)
+            self.add_entry(entry)
+
+    def add_entry(self, entry: Entry) -> None:
+        """A job that waits can also start in another partition, or in a reservation."""
+        entry.kind.entries[entry.number] = entry
+        entry.kind.added += 1
+        self.places[entry.place] = self.places.get(entry.place, 0) + 1
+        if self._ranking is not None and entry.kind.ranking is not None:
+            key = self.key(entry) if isinstance(self._ranking, Lasting) else None
+            self._ranking.add(entry, key)
+            entry.kind.ranking.add(entry, key)
 
     def remove(self, job: SiteJob) -> None:
         """A job waits no longer."""
         del self.jobs[job.id]
         for entry in job.entries:
-            del entry.kind.entries[entry.number]
-            self.partitions[entry.partition] -= 1
-            if not self.partitions[entry.partition]:
-                del self.partitions[entry.partition]
-            if self._ranking is not None and entry.kind.ranking is not None:
-                self._ranking.remove(entry)
-                entry.kind.ranking.remove(entry)
+            self.remove_entry(entry)
+
+    def remove_entry(self, entry: Entry) -> None:
+        """A job that waits cannot start there any more."""
+        del entry.kind.entries[entry.number]
+        self.places[entry.place] -= 1
+        if not self.places[entry.place]:
+            del self.places[entry.place]
+        if self._ranking is not None and entry.kind.ranking is not None:
+            self._ranking.remove(entry)
+            entry.kind.ranking.remove(entry)
 
     def key(self, entry: Entry, order: Order | None = None) -> Any:
         """The entry with the smallest key comes first."""

@@ -5,7 +5,7 @@ The jobs, hosts, limits and dependencies are those of `Site`. This module must n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
@@ -14,8 +14,9 @@ from batprotocol.policies.jobs import State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.planning import Planner, Start
+from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.pool import WHOLE, Amount
+from batprotocol.policies.site.reserving import Start
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.walltimes import AsRequested
@@ -62,9 +63,12 @@ class Steered(Site):
             ranking=ranking,
             contiguous=contiguous,
         )
-        self._planner: _Plan = _Plan(
-            _NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._partition_hosts
-        )
+        self.no_more_events()  # as long as nobody announces windows
+
+    _planner: _Plan
+
+    def _new_planner(self, settings: Settings) -> Planner:
+        return _Plan(_NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
 
     @property
     def free(self) -> dict[int, Amount]:
@@ -74,7 +78,7 @@ class Steered(Site):
     @property
     def unused(self) -> int:
         """The number of hosts that no job has."""
-        return sum(free[0] == WHOLE for free in self._pool.free.values())
+        return sum(free[0] == WHOLE for host, free in self._pool.free.items() if host in self._pool.hosts)
 
     @property
     def held(self) -> list[str]:
@@ -108,13 +112,16 @@ class Steered(Site):
         """Whether a job of the queue can start now: hosts have space for it, and limits let it start."""
         job = self.queue.jobs[job_id]
         if is_simple(job.request):
-            return any(len(entry.kind.fitting) >= job.size and self._is_allowed(entry) for entry in job.entries)
+            return any(
+                len(self._planner.fitting(entry, self._state)) >= job.size and self._is_allowed(entry)
+                for entry in job.entries
+            )
         return self._space(job) is not None
 
     def _space(self, job: SiteJob) -> Start | None:
         """The first partition in which hosts have space for a job now, and its hosts there."""
         for entry in job.entries:
-            fitting = entry.kind.fitting
+            fitting = self._planner.fitting(entry, self._state)
             if len(fitting) >= job.size and self._is_allowed(entry):
                 hosts = self._chooser.choose(list(fitting), job.size, job.request, self._pool.free)
                 if hosts is not None:
@@ -123,7 +130,7 @@ class Steered(Site):
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """The future of all hosts, as far as walltimes show: see `Timeline.moments`."""
-        return self._timeline.moments()
+        return (moment for moment in self._timeline.moments() if moment[0] in self._pool.hosts)
 
     def earliest(self, entry: Entry) -> float:
         """When hosts have space for an entry at the latest, if no other one starts before; infinity: nobody knows.
@@ -213,6 +220,11 @@ def is_simple(request: Request) -> bool:
 class _Plan(Planner):
     """A plan with a reservation for one job, which somebody else has chosen."""
 
+    def fitting(self, entry: Entry, state: State) -> Collection[int]:
+        """The hosts that have space for an entry now, and that no window closes before it ends."""
+        fitting = entry.kind.fitting
+        return fitting if self.bare is None else [host for host in fitting if self.is_clear(entry, (host,), state)]
+
     def clear(self) -> None:
         """Drop all reservations."""
         for head in list(self.heads.values()):
@@ -276,7 +288,10 @@ class _Actions:
     def kill(self, job_ids: list[str]) -> None:
         self.over += job_ids
 
-    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
+    def withdraw(self, job_id: str) -> None:
+        """No job runs under another name."""
+
+    def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
         """No job runs again."""
 
     def finish(self) -> None:

@@ -54,6 +54,7 @@ class Timeline:
             capacity: what each host has, by its number.
             now: the first time, in seconds.
         """
+        self._now = now
         self._times = {host: [now] for host in capacity}
         self._free = {host: [amount] for host, amount in capacity.items()}
         self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
@@ -61,6 +62,35 @@ class Timeline:
         self._log.clear()
         self.changes += 1
         self._changed = dict.fromkeys(capacity, self.changes)
+
+    def restart_as(self, other: Timeline, now: float) -> None:
+        """Forget all that was taken but what is taken in another timeline of the same hosts.
+
+        Args:
+            other: the other one.
+            now: the first time, in seconds.
+        """
+        other.advance(now)
+        self.restart({}, now)
+        for host in other._times:
+            self.open(host, *other._following(host, now))
+
+    def open(self, host: int, times: list[float], free: list[Amount]) -> None:
+        """There is one more host.
+
+        Args:
+            host: its number.
+            times: the times from which on another amount is free on it.
+            free: these amounts.
+        """
+        self._times[host], self._free[host], self._until[host] = times, free, {}
+        self._changed[host] = self.changes
+
+    def close(self, hosts: Iterable[int]) -> None:
+        """These hosts are not there any more."""
+        for host in hosts:
+            del self._times[host], self._free[host], self._until[host], self._changed[host]
+            self.notes.pop(host, None)
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
@@ -71,12 +101,18 @@ class Timeline:
         self._change(hosts, begin, end, amount, True)
 
     def advance(self, now: float) -> None:
-        """Forget what was before a time."""
-        for host, times in self._times.items():
+        """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
+        self._now = now
+
+    def _forget(self, host: int) -> tuple[list[float], list[Amount]]:
+        """The future of a host, without what was before the time of `advance`."""
+        times, free, now = self._times[host], self._free[host], self._now
+        if times[0] < now:
             place = bisect_right(times, now) - 1
             if place > 0:
-                del times[:place], self._free[host][:place]
-            times[0] = max(times[0], now) if place >= 0 else times[0]
+                del times[:place], free[:place]
+            times[0] = now
+        return times, free
 
     def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
         if end <= begin:
@@ -85,7 +121,7 @@ class Timeline:
         self.changes += 1
         self._log.append((hosts, begin, end, is_more))
         for host in hosts:
-            times, free = self._times[host], self._free[host]
+            times, free = self._forget(host)
             if end <= times[0]:
                 continue
             self._changed[host] = self.changes
@@ -203,14 +239,17 @@ class Timeline:
 
     def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
         """The times from which on another amount is free on a host, with the amount; the first one holds now."""
+        return zip(*self._following(host, now))  # noqa: B905 - asked often, and they are as long
+
+    def _following(self, host: int, now: float) -> tuple[list[float], list[Amount]]:
         times, free = self._times[host], self._free[host]
         first = max(bisect_right(times, now) - 1, 0)
-        return zip(times[first:], free[first:])  # noqa: B905 - asked often, and they are as long
+        return times[first:], free[first:]
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
-        for host, times in self._times.items():
-            for time, free in zip(times, self._free[host], strict=True):
+        for host in self._times:
+            for time, free in zip(*self._forget(host), strict=True):
                 yield host, time, free
 
     def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:

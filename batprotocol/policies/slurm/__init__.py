@@ -1,10 +1,11 @@
-"""Slurm's scheduler as a policy: what a slurm.conf says, a Slurm does with the same jobs.
+"""Slurm's scheduler as a policy: as a slurm.conf says, a Slurm does with the same jobs.
 
 The data take this way: `clusters` makes the `values` of a cluster of its configuration, with sets of nodes as numbers
-(`bits`). `asking` reads what jobs ask for, and `commands` what operators do. `controller` has the state: `jobs`, their
-`queue`, `reservations`, and the nodes as `selecting` gives them out; its `clock` calls the two loops, `main_loop` and
-`backfill`, which plans over `space`. `ordering` asks `priorities` for
-the order of jobs. `scheduler` connects all that with Batsim.
+(`bits`). `asking` reads the requests of jobs, and `commands` those of operators. `controller` has the state: `jobs`,
+their `queue`, those `waiting` for something else, the `limits` of running ones, `reservations`, and the nodes as
+`selecting` gives them out. Its `clock` calls the two loops, `main_loop` and `backfill`, which plans over `space`.
+`ordering` asks `priorities` for the order of jobs. `preempting` finds jobs that give way. `scheduler` connects all that
+with Batsim, through the `sides` of the controller; `naming` makes it of a name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What jobs ask of Slurm: the vocabulary of requests, and the few options of sbatch that it does not have.
+"""The requests of jobs to Slurm: the vocabulary of requests, and the few options of sbatch that it does not have.
 
 These stand in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
 """

@@ -18,7 +18,7 @@ __all__ = ["Filler", "run_backfill"]
 
 
 class Filler(Protocol):
-    """What the loop may do and ask."""
+    """The side of the controller that the loop uses."""
 
     available: int
     """The nodes that are neither down nor drained."""
@@ -33,8 +33,8 @@ class Filler(Protocol):
     def may_start(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether limits allow a job to start."""
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
-        """When and where a job can start on these nodes."""
+    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
 
     def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns an `Outcome`."""
@@ -154,7 +154,7 @@ class _Cycle:
                     later = over
             chance = None
             if nodes.bit_count() >= job.min_nodes and not job.required & ~nodes:
-                chance = filler.chance(job, partition, nodes, now)
+                chance = filler.chance(job, partition, nodes, now, 0 if only_now else later)
             if chance is None:
                 if later and not only_now:
                     continue

@@ -27,7 +27,7 @@ _CYCLE: Final = 0.01
 
 
 class Phases(msgspec.Struct, frozen=True):
-    """What is left to chance in a real Slurm, in seconds of the simulation. Replays set it as it was.
+    """The times that are left to chance in a real Slurm, in seconds of the simulation. Replays set them as they were.
 
     Args:
         ticks: ticks of the controller that are known, in order; at least one.

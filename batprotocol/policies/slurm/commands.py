@@ -1,4 +1,4 @@
-"""What operators do, in the words of scontrol and scancel, as the data of external events.
+"""The commands of operators, in the words of scontrol and scancel, as the data of external events.
 
 `{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`, `release`, `requeue` and
 `requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit or Priority=0, and

@@ -1,76 +1,38 @@
 """A Slurm without its machines: jobs, nodes, reservations and operators come in; starts and kills go out.
 
 The controller has its own clock. Its owner reports what happens, lets it `advance` to the time of each report, and asks
-for the `next_time` at which it does something by itself. It must not know messages.
+for the `next_time` at which it does something without a report. It must not know messages.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Final, Protocol
+from typing import Final
 
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.backfill import run_backfill
 from batprotocol.policies.slurm.clock import USUAL, Clock, Phases
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
+from batprotocol.policies.slurm.limits import Limits
 from batprotocol.policies.slurm.main_loop import Outcome, run_main
-from batprotocol.policies.slurm.preempting import candidates_of, victims_of
+from batprotocol.policies.slurm.preempting import candidates_of, grace_end, may_preempt, victims_of
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
-from batprotocol.policies.slurm.selecting import Chance, Consumable, Linear, Selection
+from batprotocol.policies.slurm.selecting import Chance, selection_of
+from batprotocol.policies.slurm.sides import Actions, Priorities
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition, PreemptMode
-from batprotocol.requests import Dependencies, Request
+from batprotocol.policies.slurm.waiting import Waiting
+from batprotocol.requests import Request
 
-__all__ = ["Actions", "Controller", "Priorities"]
+__all__ = ["Controller"]
 
 _AGAIN: Final = 121
 """The seconds after which a job that runs again can start."""
 _TOGETHER: Final = 0.2
 """Nodes that become clean within so many seconds do so together."""
-
-
-class Actions(Protocol):
-    """What a controller has others do."""
-
-    def execute(self, job: SlurmJob) -> bool:
-        """Execute a job on its placement; returns whether that is possible."""
-
-    def kill(self, jobs: list[SlurmJob]) -> None:
-        """Kill jobs."""
-
-    def again(self, job: SlurmJob) -> None:
-        """Register a job once more, and give it its new id."""
-
-    def reject(self, job: SlurmJob, why: str) -> None:
-        """A job never runs."""
-
-
-class Priorities(Protocol):
-    """The priorities of jobs."""
-
-    def submitted(self, job: SlurmJob, now: float) -> None:
-        """A job comes: it gets its first priority."""
-
-    def eligible(self, job: SlurmJob, now: float) -> None:
-        """A job could start from now on."""
-
-    def started(self, job: SlurmJob, now: float) -> None:
-        """A job starts."""
-
-    def ended(self, job: SlurmJob, now: float) -> None:
-        """A job is over, or has left its nodes."""
-
-    def next_time(self) -> float:
-        """When the priorities are computed next; infinity: never."""
-
-    def again(self, job: SlurmJob, now: float) -> None:
-        """A job is to run again."""
-
-    def renew(self, now: float) -> bool:
-        """Compute the priorities of jobs; returns whether one has changed."""
 
 
 class Controller:
@@ -96,21 +58,14 @@ class Controller:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
         self._is_quick = is_quick
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
-        self._selection: Selection
-        self._selection = (
-            Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster, phases.epoch)
-        )
+        self._selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self._queue = Queue(is_fifo=cluster.is_fifo)
         self._clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
-        self._dependencies = Dependencies()
+        self._waiting = Waiting()
         self.jobs: dict[str, SlurmJob] = {}
         """The jobs that have not ended, by their first ids."""
-        self._waiting: dict[str, SlurmJob] = {}
-        self._begins: list[tuple[float, int, str]] = []
-        self._look: dict[str, None] = {}
         self._running: dict[str, SlurmJob] = {}
-        self._limits: list[tuple[float, int, SlurmJob, float]] = []  # when limits are over, also those of ended jobs
-        self._numbers = 0
+        self._limits = Limits()
         self._cleanings: list[tuple[float, int, int, SlurmJob, FinalJobState]] = []
         self._arrays: Counter[str] = Counter()
         self._now = 0.0
@@ -119,10 +74,8 @@ class Controller:
         self._idle_runs = 0  # how often all of the queue was tried in vain since something happened
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
-        self.available = 0
-        for number, node in enumerate(cluster.nodes):
-            self.available |= node.is_up << number
-        self._down = self.completing = 0
+        self.available = cluster.up
+        self.completing = 0
 
     # The clock
 
@@ -138,18 +91,18 @@ class Controller:
 
     def is_stuck(self) -> bool:
         """Whether nothing can start or end any more, as far as is known."""
-        if self._running or self._begins or self._look or self.reservations.next_end() < math.inf:
+        if self._running or self._waiting.is_due or self.reservations.next_end() < math.inf:
             return False
         return self._idle_runs >= 2 or not self._queue or self.next_time() == math.inf
 
     def next_time(self) -> float:
-        """When the controller does something by itself next; infinity: nothing is left to do.
+        """When the controller does something without a report next; infinity: nothing is left to do.
 
         Runs of its loops that start nothing, as nothing has changed, are made up for later.
         """
         times = [self._clock.limits(self._first_limit(), self._now)]
-        if self._waits:
-            is_open = not self._is_quick or self._begins or self._look or self.reservations.names()
+        if self._queue or self._waiting.jobs:  # time alone may bring something for them
+            is_open = not self._is_quick or self._waiting.is_due or self.reservations.names()
             main, backfill = self._clock.main(self._now)[0], self._clock.backfill()
             times.append(self._priorities.next_time())
             if is_open or self._tried != self._changes():
@@ -158,11 +111,6 @@ class Controller:
                 times.append(backfill)
         times += [each[0] for each in self._cleanings[:1]]
         return min(times)
-
-    @property
-    def _waits(self) -> bool:
-        """Whether a job waits for something that time alone may bring."""
-        return len(self._queue) > 0 or bool(self._waiting)
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
@@ -190,10 +138,9 @@ class Controller:
     def submit(self, job: SlurmJob, request: Request, now: float) -> None:
         """A job is submitted."""
         self.advance(now)
-        self.jobs[job.id] = self._waiting[job.id] = job
+        self.jobs[job.id] = job
         self._priorities.submitted(job, now)
-        self._note(self._dependencies.submitted(job.id, request, now))
-        self._note([job.id])
+        self._waiting.submit(job, request, now)
         self._ask(now)
 
     def _ask(self, now: float) -> None:
@@ -205,7 +152,7 @@ class Controller:
         if self._is_closed:
             return
         self._is_closed = True
-        self._note(self._dependencies.no_more())
+        self._waiting.no_more()
 
     def ended(self, job: SlurmJob, state: FinalJobState, now: float) -> None:
         """A job has left its nodes."""
@@ -224,9 +171,9 @@ class Controller:
 
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
-        self._others += 1
         assert job.placement is not None
         job.stage = Stage.COMPLETING
+        self._others += 1
         self._clock.renew(self._now)
         self.completing |= job.placement.nodes
 
@@ -263,55 +210,28 @@ class Controller:
         job.placement, job.eligible = None, math.inf
         self._actions.again(job)
         self._priorities.again(job, self._now)
-        self._waiting[job.id] = job
-        heappush(self._begins, (job.begin, job.number, job.id))
+        self._waiting.add(job)
 
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
         if self.jobs.pop(job.id, None) is not None and job.stage is Stage.PENDING:
             self._priorities.ended(job, self._now)
-        self._waiting.pop(job.id, None)
+        self._waiting.remove(job)
         self._queue.remove(job)
         job.stage = Stage.DONE
-        self._note(self._dependencies.ended(job.id, state, self._now, state.name.lower()))
-
-    def _note(self, job_ids: Iterable[str]) -> None:
-        """The dependencies of these jobs may have changed."""
-        for job_id in job_ids:
-            self._look[job_id] = None
-
-    # Eligibility
+        self._waiting.ended(job, state, self._now)
 
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
-        while self._begins and self._begins[0][0] <= self._now + 1e-6:
-            self._look[heappop(self._begins)[2]] = None
-        while self._look:
-            looked, self._look = list(self._look), {}
-            for job_id in looked:
-                job = self._waiting.get(job_id)
-                if job is not None and not job.is_held:
-                    self._look_at(job)
-
-    def _look_at(self, job: SlurmJob) -> None:
-        verdict = self._dependencies.verdict(job.id)
-        if verdict.never is not None:
-            if self.cluster.kills_invalid:
-                self._actions.reject(job, verdict.never)
+        for job, never in self._waiting.gather(self._now):
+            open_to = [each for each in job.partitions if each.takes(job.min_nodes, job.limit)]
+            if never is None and open_to:
+                self._waiting.remove(job)
+                self._priorities.eligible(job, self._now)
+                self._queue.add(job, open_to)
+            elif never is not None and self.cluster.kills_invalid:
+                self._actions.reject(job, never)
                 self._forget(job, FinalJobState.REJECTED)
-            return
-        since = max(verdict.since, job.begin)
-        if since > self._now + 1e-6:
-            if since < math.inf:
-                heappush(self._begins, (since, job.number, job.id))
-            return
-        open_to = [each for each in job.partitions if _is_open(job, each)]
-        if not open_to:
-            return
-        del self._waiting[job.id]
-        job.eligible = float(self.second) if verdict.since > job.submitted else max(job.begin, job.submitted)
-        self._priorities.eligible(job, self._now)
-        self._queue.add(job, open_to)
 
     # The loops
 
@@ -389,9 +309,9 @@ class Controller:
         """The nodes on which a job can start now, as far as others use them."""
         return self.available & self._selection.open
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int) -> Chance | None:
-        """When and where a job can start on these nodes."""
-        found = self._selection.earliest(job, partition, nodes, now)
+    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        found = self._selection.earliest(job, partition, nodes, now, late=late)
         if not self.cluster.preempts or (found is not None and found.start <= now):
             return found
         gone = self._candidates(partition, nodes)
@@ -411,24 +331,21 @@ class Controller:
         return Outcome.STARTED
 
     def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
-        """Have jobs of lower partitions give way, if that makes room for a job."""
+        """Have jobs of lower partitions give way, if that makes space for a job."""
         found = victims_of(
             self._candidates(partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
         )
-        if found is None or job.preempts_since > self.second - self.cluster.preempt_wait:
-            return  # jobs may be giving way to it already
-        if job.preempts_since == -math.inf:
-            job.preempts_since = float(self.second)
+        if found is None or not may_preempt(job, self.second, self.cluster.preempt_wait):
+            return
         for victim in found[0]:
-            assert victim.partition is not None
-            grace = victim.partition.grace
-            if grace and not victim.gives_way:
-                self._selection.give_back(victim)
-                victim.gives_way, victim.end = True, float(self.second + grace)
-                self._selection.take(victim)
-                self._note_limit(victim)
-            elif not grace or victim.end <= self.second:
+            end = grace_end(victim, self.second)
+            if end <= self.second:
                 self._give_way(victim)
+            elif not victim.gives_way:
+                self._selection.give_back(victim)
+                victim.gives_way, victim.end = True, end
+                self._selection.take(victim)
+                self._limits.note(victim, self._limit_of(victim))
 
     def _give_way(self, job: SlurmJob) -> None:
         assert job.partition is not None
@@ -443,12 +360,12 @@ class Controller:
         job.end = job.started + 60 * min(minutes, FOREVER)
         self._queue.remove(job)
         self._running[job.id] = job
-        self._note_limit(job)
+        self._limits.note(job, self._limit_of(job))
         self._selection.take(job)
         if job.array is not None:
             self._arrays[job.array] += 1
         self._priorities.started(job, self._now)
-        self._note(self._dependencies.started(job.id, self._now))
+        self._waiting.started(job, self._now)
         if not self._actions.execute(job):
             self._leave(job, FinalJobState.REJECTED)
 
@@ -462,27 +379,17 @@ class Controller:
         over = job.end + overtime
         return over if own is None else min(over, own.end)
 
-    def _note_limit(self, job: SlurmJob) -> None:
-        self._numbers += 1
-        heappush(self._limits, (self._limit_of(job), self._numbers, job, job.started))
-
     def _first_limit(self) -> float:
         """When the first limit of a running job, or the first reservation, is over."""
-        limits = self._limits
-        while limits and (limits[0][2].stage is not Stage.RUNNING or limits[0][2].started != limits[0][3]):
-            heappop(limits)
-        return min(limits[0][0] if limits else math.inf, self.reservations.next_end())
+        return min(self._limits.first(), self.reservations.next_end())
 
     def _check_limits(self) -> None:
         self._clock.ran_limits(self._now)
-        over: list[SlurmJob] = []
-        while self._first_limit() <= self.second and self._limits and self._limits[0][0] <= self.second:
-            job = heappop(self._limits)[2]
-            if self._limit_of(job) > self.second:  # its reservation was deleted
-                self._note_limit(job)
-            else:
-                over.append(job)
-        over.sort(key=lambda job: (job.started, job.number, job.task))
+        found = self._limits.over(self.second)
+        over = [job for job in found if self._limit_of(job) <= self.second]
+        for job in found:
+            if job not in over:  # its reservation was deleted
+                self._limits.note(job, self._limit_of(job))
         gone = [job for job in over if job.is_over]
         for job in over:
             if not job.is_over and job.gives_way:
@@ -518,13 +425,13 @@ class Controller:
         job.is_held = True
         if job in self._queue:
             self._queue.remove(job)
-            self._waiting[job.id] = job
+            self._waiting.add(job)
 
     def release(self, job: SlurmJob, now: float) -> None:
         """A job that was held waits again."""
         self.advance(now)
         job.is_held = False
-        self._note([job.id])
+        self._waiting.note([job.id])
         self._ask(now)
 
     def cancel(self, job: SlurmJob, now: float) -> None:
@@ -554,15 +461,9 @@ class Controller:
         self.advance(now)
         self._others += 1
         self.available &= ~nodes
-        self._down |= nodes
-        lost = [
-            job
-            for job in self._running.values()
-            if job.stage is Stage.RUNNING and job.placement is not None and job.placement.nodes & nodes
-        ]
-        for job in lost:
-            if job.requeues:
-                self._requeue(job)
+        lost = [job for job in self._running.values() if job.stage is Stage.RUNNING and job.is_on(nodes)]
+        for job in filter(lambda job: job.requeues, lost):
+            self._requeue(job)
         self._kill(lost)
         self._ask(now)
 
@@ -578,7 +479,6 @@ class Controller:
         self.advance(now)
         self._others += 1
         self.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
-        self._down &= ~nodes
         self._ask(now)
 
     def reserve(self, reservation: Reservation, now: float) -> None:
@@ -596,8 +496,3 @@ class Controller:
         if reservation is not None:
             self._drop(reservation)
             self._ask(now)
-
-
-def _is_open(job: SlurmJob, partition: Partition) -> bool:
-    """Whether a partition ever takes a job."""
-    return partition.is_up and job.min_nodes <= partition.max_nodes and job.limit <= partition.max_time

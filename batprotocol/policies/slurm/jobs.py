@@ -135,6 +135,10 @@ class SlurmJob:
         """The CPUs that it needs at least, all nodes together."""
         return max(self.tasks * self.cpus_per_task, self.min_nodes)
 
+    def is_on(self, nodes: int) -> bool:
+        """Whether it has one of these nodes."""
+        return self.placement is not None and bool(self.placement.nodes & nodes)
+
     @property
     def allocated_cpus(self) -> int:
         """The CPUs that it has, all nodes together."""

@@ -13,7 +13,7 @@ __all__ = ["Outcome", "Starter", "run_main"]
 
 
 class Outcome:
-    """What became of the attempt to start a job."""
+    """The outcomes of the attempt to start a job."""
 
     STARTED = "started"
     BUSY = "busy"
@@ -23,7 +23,7 @@ class Outcome:
 
 
 class Starter(Protocol):
-    """What the loop may do and ask."""
+    """The side of the controller that the loop uses."""
 
     available: int
     """The nodes that are neither down nor drained."""

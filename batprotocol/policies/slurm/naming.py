@@ -1,6 +1,6 @@
 """Slurm's scheduler by name: `slurm:slurm.conf`, for commands and studies.
 
-Files of sacctmgr may follow after commas, and what is left to chance behind a question mark:
+Files of sacctmgr may stand behind commas, and what is left to chance behind a question mark:
 `slurm:slurm.conf,dump.cfg,qos.txt?backfill=17&limits=16.3`.
 """
 
@@ -61,7 +61,7 @@ def with_slurm_files(text: str, files: Sequence[str]) -> str:
 def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
     """The class of the Slurm of this name: a scheduler class that takes no arguments.
 
-    What its slurm.conf has that is not followed is reported once, as `batprotocol.policies`.
+    Parameters of its slurm.conf that are not followed are reported once, as `batprotocol.policies`.
 
     Args:
         text: its name.

@@ -5,12 +5,13 @@ This module must not know how jobs give way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.values import Partition, PreemptMode
 
-__all__ = ["candidates_of", "victims_of"]
+__all__ = ["candidates_of", "grace_end", "may_preempt", "victims_of"]
 
 
 def candidates_of(
@@ -32,8 +33,7 @@ def candidates_of(
         and job.partition is not None
         and job.partition.tier < partition.tier
         and job.partition.preempt_mode != PreemptMode.OFF
-        and job.placement is not None
-        and job.placement.nodes & nodes
+        and job.is_on(nodes)
     ]
     if youngest_first:
         return sorted(found, key=lambda job: (-job.started, job.number))
@@ -51,7 +51,7 @@ def victims_of(
 ) -> tuple[list[SlurmJob], Placement] | None:
     """The jobs that give way, and where the job starts then; None if not even all of them suffice.
 
-    Slurm takes jobs away one after the other until there is room. Then it does so once more, with the last one first,
+    Slurm takes jobs away one after the other until there is space. Then it does so once more, with the last one first,
     and the others by the number of nodes that the job can use.
 
     Args:
@@ -67,7 +67,7 @@ def victims_of(
         else:
             return None
         if is_last or len(order) == 1:
-            return [job for job in order[:count] if _overlaps(job, placement)], placement
+            return [job for job in order[:count] if job.is_on(placement.nodes)], placement
         last, before = order[count - 1], order[: count - 1]
         before.sort(key=lambda job: -_size(job))
         order = [last, *before, *order[count:]]
@@ -78,5 +78,16 @@ def _size(job: SlurmJob) -> int:
     return job.placement.nodes.bit_count() if job.placement is not None else 0
 
 
-def _overlaps(job: SlurmJob, placement: Placement) -> bool:
-    return job.placement is not None and bool(job.placement.nodes & placement.nodes)
+def may_preempt(job: SlurmJob, second: int, wait: float) -> bool:
+    """Whether a job has others give way now. Once it has, it waits for them before it does so again."""
+    if job.preempts_since > second - wait:
+        return False
+    if math.isinf(job.preempts_since):
+        job.preempts_since = float(second)
+    return True
+
+
+def grace_end(job: SlurmJob, second: int) -> float:
+    """When a job that is to give way is killed: now, or at the end of its grace time."""
+    assert job.partition is not None
+    return job.end if job.gives_way else float(second + job.partition.grace)

@@ -1,4 +1,4 @@
-"""The queue: jobs that could start if there were room, one entry for each partition, in the order of the loops."""
+"""The queue: jobs that could start if there were space, one entry for each partition, in the order of the loops."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class Usable(NamedTuple):
-    """What reservations leave to a job.
+    """The nodes that reservations leave to a job, and when.
 
     Attributes:
         start: when it can start at the earliest.
@@ -87,7 +87,7 @@ class Reservations:
         return [each for each in self._known.values() if each.end <= now]
 
     def usable(self, job: SlurmJob, when: int, minutes: float, *, moves: bool) -> Usable | None:
-        """What reservations leave to a job that would start at a time.
+        """The nodes that reservations leave to a job that would start at a time.
 
         Args:
             job: the job.

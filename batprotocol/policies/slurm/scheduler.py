@@ -31,10 +31,11 @@ from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.clusters import cluster_of
 from batprotocol.policies.slurm.commands import obey, read_command
-from batprotocol.policies.slurm.controller import Controller, Priorities
+from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.ordering import ordering_of
 from batprotocol.policies.slurm.reservations import Reservation
+from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.requests import read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting

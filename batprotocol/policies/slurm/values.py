@@ -1,4 +1,4 @@
-"""What a Slurm decides by, as plain values: nodes, partitions, and the parameters of its loops.
+"""The values that a Slurm decides by: nodes, partitions, and the parameters of its loops.
 
 This module must not know where the values come from, nor what happens by them.
 """
@@ -93,6 +93,10 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     qos: str = ""
     factor: int = 1
 
+    def takes(self, nodes: int, minutes: float) -> bool:
+        """Whether it ever takes a job with this number of nodes and this limit."""
+        return self.is_up and nodes <= self.max_nodes and minutes <= self.max_time
+
 
 class Select(msgspec.Struct, frozen=True, gc=False):
     """How nodes are chosen.
@@ -148,3 +152,8 @@ class Cluster(msgspec.Struct, frozen=True):
     kills_invalid: bool = False
     overtime: float = 0.0
     returns_to_service: int = 0
+
+    @property
+    def up(self) -> int:
+        """The nodes that work in the beginning."""
+        return sum(node.is_up << number for number, node in enumerate(self.nodes))

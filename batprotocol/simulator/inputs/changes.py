@@ -98,14 +98,23 @@ def offered_load(workload: Workload, hosts: int | None = None) -> float | None:
     span = workload[len(workload) - 1].time - workload[0].time if len(workload) else 0.0
     if not span > 0:
         return None
-    work = []
+    known = known_run_times(workload)
+    return None if known is None else math.fsum(count * runtime for count, runtime in known) / (machine * span)
+
+
+def known_run_times(workload: Workload) -> list[tuple[int, float]] | None:
+    """The number of hosts, and the run time in seconds, of each job; None if a run time is not known before it runs.
+
+    The run time of a job is the delay of its profile, or its walltime where that is shorter.
+    """
+    found = []
     for number in range(len(workload)):
         job = workload.record(number)
         runtime = _runtime(workload, job)
         if runtime is None:
             return None
-        work.append(job.resources * runtime)
-    return math.fsum(work) / (machine * span)
+        found.append((job.resources, runtime))
+    return found
 
 
 def with_offered_load(workload: Workload, load: float, *, hosts: int | None = None) -> Workload:

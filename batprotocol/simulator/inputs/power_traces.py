@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from batprotocol.clocks import Clock, zone_of
+from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.power import CARBON, Kind, Trace, daily_trace, parse_unit, read_table
-from batprotocol.simulator.inputs.units import parse_duration
 
 __all__ = ["DAILY_WORDS", "TRACE_WORDS", "trace_file", "trace_named"]
 

@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
+from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.platform import Platform
-from batprotocol.simulator.inputs.units import parse_duration
 
 __all__ = ["WATT_KEYS", "TypicalWatts", "parse_watts", "with_watts"]
 

@@ -1,15 +1,20 @@
 """The results of a simulation.
 
 `observing` has the values that a simulation reports while it runs, and the interface of observers. `files` writes
-Batsim's result files, and `allocations` what jobs took of shared hosts. `statistics` (with `series`, `extended` and
-`precise` numbers) adds up important numbers. `metrics` computes the metrics of the field, with the names of a
-`catalogue`, `own` those of users, `workflows` those of each workflow, and `grouping` those of groups of jobs, such as
-partitions. `result` has the results at the end: as text (`words`, and `steadiness`: whether the run was long enough),
-as a `summary` with charts, and as `frames` of other libraries.
+Batsim's result files; `allocations` what jobs took of shared hosts, and `attempts` the runs that were interrupted, with
+the `reports` of schedulers; `beside` has the files of failures. `statistics` (with `series`, `extended` and `precise`
+numbers) adds up important numbers. `metrics` computes the metrics of the field from the `times` of jobs, with the names
+of a `catalogue`: `failures` those of interruptions and of hosts that were `away`, `own` those of users, `workflows`
+those of each workflow, and `grouping` those of groups of jobs, such as partitions. `result` has the results at the end:
+as text (`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts, and as `frames` of
+other libraries.
 """
 
 from batprotocol.simulator.results.allocations import read_allocations, write_allocations
-from batprotocol.simulator.results.catalogue import METRICS, OF_WORKFLOWS, Metric
+from batprotocol.simulator.results.attempts import read_attempts, write_attempts
+from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
+from batprotocol.simulator.results.catalogue import METRICS, OF_FAILURES, OF_WORKFLOWS, Metric
+from batprotocol.simulator.results.failures import FailureMetrics
 from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
 from batprotocol.simulator.results.grouping import GROUPINGS, grouped, job_groups
 from batprotocol.simulator.results.metrics import (
@@ -39,12 +44,14 @@ from batprotocol.simulator.results.workflows import WORKFLOW_METRICS, WorkflowRe
 __all__ = [
     "GROUPINGS",
     "METRICS",
+    "OF_FAILURES",
     "OF_WORKFLOWS",
     "TAU",
     "WORKFLOW_METRICS",
     "Distribution",
     "EnergyPoints",
     "EnergyRow",
+    "FailureMetrics",
     "JobRow",
     "JobRows",
     "MachineStatesRow",
@@ -58,10 +65,12 @@ __all__ = [
     "Result",
     "ResultFiles",
     "Statistics",
+    "TimedHostEvent",
     "Totals",
     "WorkflowResult",
     "bounded_slowdown",
     "grouped",
+    "host_events_of",
     "jain_index",
     "job_groups",
     "load_metric",
@@ -71,10 +80,12 @@ __all__ = [
     "own_metrics",
     "per_processor_bounded_slowdown",
     "read_allocations",
+    "read_attempts",
     "read_energy",
     "read_jobs",
     "workflow_means",
     "workflow_results",
     "write_allocations",
+    "write_attempts",
     "write_real_execution",
 ]

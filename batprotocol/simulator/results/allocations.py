@@ -5,16 +5,14 @@ The scheduler knows these amounts, and Batsim does not. This module must not kno
 
 from __future__ import annotations
 
-import csv
-import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from batprotocol.errors import InputError, shown
 from batprotocol.requests import Allocated
 from batprotocol.requests.amounts import Gres
+from batprotocol.simulator.results.reports import expect_values, is_seconds, parse_reports
 from batprotocol.tables import quoted
 from batprotocol.writing import whole
 
@@ -27,7 +25,6 @@ _COLUMNS: Final = (
 _HOSTS: Final = re.compile(r"[0-9]{1,10}(?:-[0-9]{1,10})?(?: [0-9]{1,10}(?:-[0-9]{1,10})?)*", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,30}", re.ASCII)
 _GRES: Final = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?:([0-9]{1,30})", re.ASCII)
-_TIME: Final = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,20})?", re.ASCII)
 
 
 def write_allocations(path: str | os.PathLike[str], allocations: Iterable[Allocated]) -> None:
@@ -85,56 +82,25 @@ def parse_allocations(lines: Iterable[str], name: str) -> list[Allocated]:
     Raises:
         InputError: it is not an allocations.csv.
     """
-    rows = csv.reader(lines, strict=True)
-    begin = 1
-    found: dict[str, Allocated] = {}
-    try:
-        for values in rows:
-            if begin == 1:
-                _expect_header(values)
-            else:
-                each = _allocated(values)
-                if each.job_id in found:
-                    raise InputError(f"job {shown(each.job_id)} has a row already, and a job starts once", "job_id")
-                found[each.job_id] = each
-            begin = rows.line_num + 1
-        if begin == 1:
-            _expect_header([])
-    except InputError as error:
-        raise InputError(error.reason, error.path, file=name, line=begin) from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        reason = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise InputError(f"it is not an allocations.csv: {reason}", file=name, line=begin) from None
-    return list(found.values())
+    return parse_reports(lines, name, "allocations.csv", _COLUMNS, _allocated)
 
 
-def _expect_header(values: list[str]) -> None:
-    if tuple(values) != _COLUMNS:
-        raise InputError(
-            f"it is not an allocations.csv: expected the columns {','.join(_COLUMNS)}, got {shown(values)}"
-        )
-
-
-def _allocated(values: list[str]) -> Allocated:
-    if len(values) != len(_COLUMNS):
-        raise InputError(f"expected {len(_COLUMNS)} values, got {len(values)}")
-    row = dict(zip(_COLUMNS, values, strict=True))
+def _allocated(row: Mapping[str, str]) -> Allocated:
     is_whole = row["whole"] == "1"
     gres = [_GRES.fullmatch(part) for part in row["gres"].split(",") if row["gres"]]
     number = "0, as it has whole hosts" if is_whole else "a whole number >= 0"
     kinds = "nothing, as it has whole hosts" if is_whole else "generic resources such as gpu:2"
-    for column, expected, is_right in (
+    checks = (
         ("job_id", "the name of a job", row["job_id"] != ""),
         ("first_id", "the name of a job", row["first_id"] != ""),
-        ("starting_time", "seconds", _is_time(row["starting_time"])),
+        ("starting_time", "seconds", is_seconds(row["starting_time"])),
         ("hosts", "a host set such as 0-3 8", _is_host_set(row["hosts"])),
         ("whole", "0 or 1", row["whole"] in ("0", "1")),
         ("cores", number, _is_number(row["cores"], is_whole)),
         ("memory", number, _is_number(row["memory"], is_whole)),
         ("gres", kinds, all(gres) and not (is_whole and gres)),
-    ):
-        if not is_right:
-            raise InputError(f"expected {expected}, got {shown(row[column])}", column)
+    )
+    expect_values(row, checks)
     return Allocated(
         job_id=row["job_id"],
         first_id=row["first_id"],
@@ -150,10 +116,6 @@ def _allocated(values: list[str]) -> Allocated:
 
 def _is_number(text: str, is_whole: bool) -> bool:
     return text == "0" if is_whole else _NUMBER.fullmatch(text) is not None
-
-
-def _is_time(text: str) -> bool:
-    return _TIME.fullmatch(text) is not None and math.isfinite(float(text))
 
 
 def _is_host_set(text: str) -> bool:

@@ -16,6 +16,7 @@ from batprotocol.errors import InputError, shown
 __all__ = [
     "CLASSES",
     "METRICS",
+    "OF_FAILURES",
     "OF_WORKFLOWS",
     "PREFIXES",
     "TAU",
@@ -192,6 +193,52 @@ OF_WORKFLOWS: Final = {
 }
 """The metrics of runs whose jobs name workflows, by their names. They are not in a `Metrics`."""
 
+_DALY: Final = "J. T. Daly, Future Generation Computer Systems 22(3), 2006"
+_AVIZIENIS: Final = "A. Avizienis, J.-C. Laprie, B. Randell and C. Landwehr, IEEE TDSC 1(1), 2004"
+_FAILURES: Final[tuple[tuple[str, str, str, str, Literal["less", "more"] | None, str], ...]] = (
+    (
+        *("goodput", "goodput", ""),
+        "host-seconds of useful work / host-seconds of hosts that were neither down nor in a closed window",
+        *(
+            "more",
+            "J. Basney and M. Livny, International Journal of High Performance Computing Applications 13(3), 1999",
+        ),
+    ),
+    (
+        *("lost_work", "lost work", "host s"),
+        *("host-seconds of work that interruptions of jobs destroyed", "less", _DALY),
+    ),
+    ("repeated_work", "repeated work", "host s", "host-seconds of lost work that jobs did again", "less", _DALY),
+    (
+        *("checkpoint_overhead", "overhead of checkpoints", ""),
+        *("host-seconds of checkpoints and restarts / host-seconds of all jobs", "less", _DALY),
+    ),
+    (
+        *("availability", "availability", ""),
+        "host-seconds of hosts that were not away (down, drained or in a closed window) / (hosts * measured time)",
+        *("more", _AVIZIENIS),
+    ),
+    (
+        *("full_availability", "share of time with all hosts", ""),
+        *("the share of the measured time in which no host was away", "more", _AVIZIENIS),
+    ),
+    (
+        *("nb_interruptions", "interruptions of jobs", ""),
+        *("interruptions of jobs by failures, by windows, and by jobs to which they gave way", "less", ""),
+    ),
+    (
+        *("mean_time_to_interrupt", "mean time to interrupt", "s"),
+        *("seconds that jobs ran / interruptions of jobs", "more", _DALY),
+    ),
+    ("nb_given_up", "jobs given up", "", "jobs that were interrupted, and did not run again", "less", ""),
+)
+"""Name, label, unit, definition, better direction, source."""
+OF_FAILURES: Final = {
+    name: Metric(name, label, definition, unit, source, better, f"failures.{name}")
+    for name, label, unit, definition, better, source in _FAILURES
+}
+"""The metrics of runs whose hosts failed or whose jobs were interrupted, by their names."""
+
 _GETTERS: Final = tuple((each.name, attrgetter(each.path)) for each in METRICS.values())
 PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
 """The prefixes of the names of metrics for each class of jobs."""
@@ -213,6 +260,9 @@ def flat(metrics: Any) -> dict[str, float]:
             value = get(part)
             if value is not None and value == value:  # not NaN
                 found[prefix + name] = float(value)
+        if part.failures is not None:
+            known = ((prefix + name, getattr(part.failures, name)) for name in OF_FAILURES)
+            found.update({name: float(value) for name, value in known if value is not None and value == value})
         found.update({prefix + name: value for name, value in part.own.items() if value == value})
     return found
 
@@ -245,7 +295,7 @@ def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
     Raises:
         InputError: there is no such metric; the error suggests similar names.
     """
-    known = {**METRICS, **OF_WORKFLOWS, **{each.name: each for each in own}}
+    known = {**METRICS, **OF_FAILURES, **OF_WORKFLOWS, **{each.name: each for each in own}}
     if name in known:
         return known[name]
     for prefix, jobs in PREFIXES.items():

@@ -15,20 +15,20 @@ from typing import Any, Final, TypeAlias
 from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
-from batprotocol.requests import Allocated, Request, read_request
+from batprotocol.requests import Allocated, Attempt, Request, read_request
 from batprotocol.requests.fitting import needs_of
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results.catalogue import TAU
+from batprotocol.simulator.results.failures import followed
 from batprotocol.simulator.results.metrics import (
-    JobTimes,
     MeasuredRun,
-    MeasuredTime,
     Metrics,
     expect_usable,
     metrics_of,
 )
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
+from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs, WholeJob
 
 __all__ = ["GROUPINGS", "JobGroups", "grouped", "job_groups", "size_class", "with_allocations"]
 
@@ -152,9 +152,10 @@ def grouped(
     cool_down: float = 0.0,
     begin: float | None = None,
     end: float | None = None,
+    attempts: Iterable[Attempt] = (),
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> dict[str, Metrics]:
-    """The metrics of each group of jobs, by the names of the groups.
+    """The metrics of each group of jobs, by the names of the groups. Those of failures are only for the whole machine.
 
     All groups have the measured time of the whole run. The utilisation of a group is that of all hosts by its jobs. Its
     loss of capacity counts the hosts that no job of any group used while its jobs were waiting. Its makespan is from
@@ -171,6 +172,7 @@ def grouped(
         cool_down: the share that is left out at its end.
         begin: the time at which the measured time begins, in place of a warm-up.
         end: the time at which it ends, in place of a cool-down.
+        attempts: the attempts of jobs, as for `measured`.
         own: your own metrics.
 
     Raises:
@@ -180,34 +182,68 @@ def grouped(
         raise InputError(f"expected one of {', '.join(GROUPINGS)}, got {shown(by)}")
     expect_usable(hosts, tau, warm_up, cool_down)
     every, chosen, labels = list(rows), own_metrics(own), groups.get(by, {})
-    parts: dict[str, list[tuple[JobRow, JobTimes | None]]] = {}
-    for row in every:
-        name = f"{row.workload_name}!{row.job_id}"
-        label = labels.get(name)
-        if label is None:
-            label = size_class(row.requested_number_of_resources) if by == "size" else _NOBODY
-        parts.setdefault(label, []).append((row, JobTimes.of(row)))
-    jobs = [job for part in parts.values() for _, job in part if job is not None]
-    rejected = [row.submission_time for row in every if row.starting_time is None]
+    seen = SeenJobs(every)
+    if seen.runs_again:
+        joined = followed(seen, attempts, (), hosts)
+        whole, jobs, rejected = joined.whole, joined.jobs, joined.rejected
+    else:
+        whole = [WholeJob(name, time, ()) for time, name in seen.rejected]
+        whole += [WholeJob(job.name, job.submission, (job,)) for job in seen.jobs]
+        jobs, rejected = seen.jobs, [time for time, _ in seen.rejected]
     counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
     time = MeasuredTime(begin, end, counting.is_window)
-    idle = _Idle(jobs, hosts, begin, end)
+    idle = _Idle(seen.jobs, hosts, begin, end)
+    parts = _parts(every, whole, {job.name: job for job in jobs}, by, labels)
     found: dict[str, Metrics] = {}
     for label in sorted(parts, key=_natural):
-        ran = [(row, job) for row, job in parts[label] if job is not None]
-        counted = [(row, job) for row, job in ran if counting.has(job.submission)]
-        running = [job for _, job in ran]
+        part = parts[label]
+        counted = [job for job in part.jobs if counting.has(job.submission)]
         metrics = replace(
-            metrics_of([job for _, job in counted], running, time, hosts, tau, users),
-            nb_rejected=sum(job is None and counting.has(row.submission_time) for row, job in parts[label]),
-            loss_of_capacity=idle.while_waiting(running) / (hosts * (end - begin)) if end > begin else 0.0,
+            metrics_of(counted, part.running, time, hosts, tau, users, part.jobs),
+            nb_rejected=sum(map(counting.has, part.rejected)),
+            loss_of_capacity=idle.while_waiting(part.running) / (hosts * (end - begin)) if end > begin else 0.0,
         )
         if chosen:
             run = MeasuredRun(hosts=hosts, begin=begin, end=end, metrics=metrics, rows=every, users=users)
-            values = {each.name: each.value([row for row, _ in counted], run) for each in chosen}
-            metrics = replace(metrics, own=values)
+            given = [row for row in part.rows if row.starting_time is not None and counting.has(row.submission_time)]
+            metrics = replace(metrics, own={each.name: each.value(given, run) for each in chosen})
         found[label] = metrics
+    return found
+
+
+class _Part:
+    """The jobs of a group: those that ran, all times that they ran, the others, and all rows."""
+
+    def __init__(self) -> None:
+        self.jobs: list[JobTimes] = []
+        self.running: list[JobTimes] = []
+        self.rejected: list[float] = []
+        self.rows: list[JobRow] = []
+
+
+def _parts(
+    rows: Sequence[JobRow],
+    whole: Iterable[WholeJob],
+    jobs: Mapping[str, JobTimes],
+    by: str,
+    labels: Mapping[str, str],
+) -> dict[str, _Part]:
+    """The groups of jobs by their names. A job that ran several times is in the group of its first run."""
+    own = {f"{row.workload_name}!{row.job_id}": row for row in rows}
+    found: dict[str, _Part] = {}
+    for job in whole:
+        names = [attempt.name for attempt in job.attempts] or [job.name]
+        label = next((labels[name] for name in (*names, job.name) if name in labels), None)
+        if label is None:
+            label = size_class(own[names[0]].requested_number_of_resources) if by == "size" else _NOBODY
+        part = found.setdefault(label, _Part())
+        part.rows += [own[name] for name in names]
+        if job.attempts:
+            part.jobs.append(jobs[job.name])
+            part.running += job.attempts
+        else:
+            part.rejected.append(job.submission)
     return found
 
 

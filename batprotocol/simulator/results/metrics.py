@@ -9,23 +9,25 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from batprotocol.distributions import Distribution
 from batprotocol.errors import InputError, shown
+from batprotocol.requests import Attempt
+from batprotocol.simulator.results.away import TimedHostEvent
 from batprotocol.simulator.results.catalogue import CLASSES, TAU, flat
+from batprotocol.simulator.results.failures import FailureMetrics, followed
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
+from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs
 
 __all__ = [
     "TAU",
     "Distribution",
-    "JobTimes",
     "MeasuredRun",
-    "MeasuredTime",
     "Metrics",
     "bounded_slowdown",
     "expect_usable",
@@ -36,62 +38,14 @@ __all__ = [
 ]
 
 
-class JobTimes(NamedTuple):
-    """The data of a job that ran, for metrics.
-
-    Args:
-        submission: its submission time, in seconds.
-        start: its starting time, in seconds.
-        finish: the time of its end, in seconds.
-        hosts: the number of its hosts.
-        name: its full name.
-    """
-
-    submission: float
-    start: float
-    finish: float
-    hosts: int
-    name: str
-
-    @classmethod
-    def of(cls, row: JobRow) -> JobTimes | None:
-        """The data of a row of jobs.csv; None if the job was rejected."""
-        start, finish = row.starting_time, row.finish_time
-        if start is None or finish is None:
-            return None
-        return cls(row.submission_time, start, finish, row.host_count, f"{row.workload_name}!{row.job_id}")
-
-    @property
-    def waiting(self) -> float:
-        """Seconds from its submission to its start."""
-        return self.start - self.submission
-
-    @property
-    def turnaround(self) -> float:
-        """Seconds from its submission to its end."""
-        return self.finish - self.submission
-
-    @property
-    def runtime(self) -> float:
-        """Seconds from its start to its end."""
-        return self.finish - self.start
-
-    def within(self, begin: float, end: float) -> JobTimes:
-        """The part of the job in this interval."""
-        if begin <= self.submission and self.finish <= end:
-            return self
-        submission, start, finish = (min(max(time, begin), end) for time in self[:3])
-        return JobTimes(submission, start, finish, self.hosts, self.name)
-
-
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     """The results of a simulation, in the metrics of the field.
 
     Args:
         nb_jobs: the number of jobs that ran.
         nb_rejected: the number of rejected jobs.
-        waiting: seconds from submission to start.
-        turnaround: seconds from submission to end.
+        waiting: seconds from submission to end in which the job did not run: to its start, if it ran once.
+        turnaround: seconds from submission to end; to the last end, if it ran several times.
         slowdown: turnaround / run time.
         bounded_slowdown: `max(1, turnaround / max(run time, tau))`, so that very short jobs do not dominate the mean
             (Feitelson and Rudolph, JSSPP 1998).
@@ -112,6 +66,8 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has the
             whole sum (Jain, Chiu and Hawe, 1984); None where users are not known.
         consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
+        failures: the metrics of failures and interruptions; None if no job ran several times, and neither attempts nor
+            events of hosts are known.
         own: your own metrics, by their names; NaN where they are not known.
         classes: the metrics of the jobs of each class, by its name; empty by default.
     """
@@ -133,6 +89,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     waiting_at_end: float
     fairness: float | None = None
     consumed_joules: float | None = None
+    failures: FailureMetrics | None = None
     own: Mapping[str, float] = {}
     classes: Mapping[str, Metrics] = {}
 
@@ -215,9 +172,14 @@ def measured(
     cool_down: float = 0.0,
     begin: float | None = None,
     end: float | None = None,
+    attempts: Iterable[Attempt] = (),
+    events: Iterable[TimedHostEvent] = (),
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
+
+    A job that ran several times, because it was interrupted, is one job: from its first submission to its last end. The
+    machine was in use by each of its attempts.
 
     A warm-up and a cool-down are shares of the time of submissions, so a workload is cut at the same jobs with any
     load. The time in between is the measured time. Only the jobs that are submitted in it count. The metrics of the
@@ -241,6 +203,10 @@ def measured(
         cool_down: the share that is left out at its end; both together are less than 1.
         begin: in place of a warm-up, the time in seconds at which the measured time begins.
         end: in place of a cool-down, the time at which it ends; a job that is submitted then does not count.
+        attempts: the attempts of jobs, such as `Policy.attempts` or `read_attempts`. Without them,
+            attempts are joined by the names of jobs, and a job that continues from its progress has lost nothing.
+        events: the events of hosts with their times, by their times, such as those of `host_events_of`, for
+            availability.
         own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
 
     Raises:
@@ -255,14 +221,12 @@ def measured(
         raise InputError(f"expected a measured time that begins before it ends, got {shown((begin, end))}")
     chosen = own_metrics(own)
     every = list(rows) if chosen else []
-    jobs: list[JobTimes] = []
-    rejected: list[float] = []
-    for row in every if chosen else rows:
-        job = JobTimes.of(row)
-        if job is None:
-            rejected.append(row.submission_time)
-        else:
-            jobs.append(job)
+    seen = SeenJobs(every if chosen else rows)
+    running, jobs, rejected, joined = seen.jobs, seen.jobs, [time for time, _ in seen.rejected], None
+    records, timed = list(attempts), list(events)
+    if seen.runs_again or records or timed:
+        joined = followed(seen, records, timed, hosts)
+        jobs, rejected = joined.jobs, joined.rejected
     time = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
@@ -270,12 +234,15 @@ def measured(
         for name in CLASSES:
             length, size = name.split()
             part = [job for job in jobs if _is(job, size, length, wide, long)]
-            classes[name] = metrics_of([job for job in part if time.has(job.submission)], part, time, hosts, tau, users)
+            inside = part if joined is None else joined.attempts_of(part)
+            chosen_jobs = [job for job in part if time.has(job.submission)]
+            classes[name] = metrics_of(chosen_jobs, inside, time, hosts, tau, users, part)
     joules = consumed_joules if time.is_whole else None if energy is None else _consumed(energy, *time.of(counted))
     found = replace(
-        metrics_of(counted, jobs, time, hosts, tau, users),
+        metrics_of(counted, running, time, hosts, tau, users, jobs),
         nb_rejected=sum(map(time.has, rejected)),
         consumed_joules=joules,
+        failures=None if joined is None else joined.metrics(running, counted, *time.of(counted), hosts),
         classes=classes,
     )
     return _with_own(found, chosen, every, time, hosts, users, wide, long) if chosen else found
@@ -326,46 +293,6 @@ def _is(job: JobTimes, size: str, length: str, wide: int, long: float) -> bool:
     return (job.hosts > wide) == (size == "wide") and (job.runtime > long) == (length == "long")
 
 
-class MeasuredTime(NamedTuple):
-    """The measured time; None: from the first submission on, and to the last end."""
-
-    begin: float | None
-    end: float | None
-    is_window: bool = False
-    """Whether both are given as times, and not by the submissions of jobs."""
-
-    @classmethod
-    def between(
-        cls, jobs: Sequence[JobTimes], rejected: Sequence[float], warm_up: float, cool_down: float
-    ) -> MeasuredTime:
-        submissions = [job.submission for job in jobs] + list(rejected) if warm_up or cool_down else []
-        if not submissions:
-            return cls(None, None)
-        first, last = min(submissions), max(submissions)
-        span = last - first
-        return cls(first + warm_up * span if warm_up else None, last - cool_down * span if cool_down else None)
-
-    def within(self, begin: float | None, end: float | None) -> MeasuredTime:
-        """The same time, from `begin` on and until shortly before `end`."""
-        last = self.end if end is None else math.nextafter(end, -math.inf)
-        return MeasuredTime(self.begin if begin is None else begin, last, begin is not None and end is not None)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is left out."""
-        return self.begin is None and self.end is None
-
-    def has(self, submission: float) -> bool:
-        """Whether a job with this submission time counts."""
-        return (self.begin is None or self.begin <= submission) and (self.end is None or submission <= self.end)
-
-    def of(self, jobs: Sequence[JobTimes]) -> tuple[float, float]:
-        """The beginning and the end of the measured time of these jobs."""
-        begin = min((job.submission for job in jobs), default=0.0) if self.begin is None else self.begin
-        end = max((job.finish for job in jobs), default=begin) if self.end is None else self.end
-        return begin, max(begin, end)
-
-
 def metrics_of(
     jobs: Sequence[JobTimes],
     running: Sequence[JobTimes],
@@ -373,21 +300,33 @@ def metrics_of(
     hosts: int,
     tau: float,
     users: Mapping[str, object] | None,
+    ending: Sequence[JobTimes] | None = None,
 ) -> Metrics:
-    """The metrics of these jobs, on a machine where the jobs in `running` ran, too."""
+    """The metrics of these jobs, on a machine where others ran, too.
+
+    Args:
+        jobs: the jobs that count.
+        running: all times that jobs ran; a job that ran several times is several times there.
+        time: the measured time.
+        hosts: the number of hosts.
+        tau: the bound of bounded slowdowns.
+        users: the user of each job, by its full name.
+        ending: all jobs that ended; None: those in `running`.
+    """
+    ending = running if ending is None else ending
     bounded = [bounded_slowdown(job.turnaround, job.runtime, tau) for job in jobs]
     begin, end = time.of(jobs)
     duration = end - begin
     capacity = hosts * duration
-    first, last = (begin, end) if time.is_whole else MeasuredTime(None, None).of(running)
+    first, last = (begin, end) if time.is_whole else MeasuredTime(None, None).of(ending)
 
     def over(value: Callable[[JobTimes], float]) -> Distribution:
         return Distribution.of(map(value, jobs))
 
     inside = running if time.is_whole else [job.within(begin, end) for job in running]
-    ended = len(running) if time.is_whole else sum(begin < job.finish <= end for job in running)
+    ended = len(ending) if time.is_whole else sum(begin < job.finish <= end for job in ending)
     used = _area(inside)
-    asked = used if time.is_whole else _area(jobs)
+    asked = used if time.is_whole and ending is running else _area(jobs)
     opened, submitted = (choose((job.submission for job in jobs), default=math.nan) for choose in (min, max))
     if time.is_window:
         opened, submitted = begin, end

@@ -20,6 +20,7 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.results.catalogue import (
     METRICS,
+    OF_FAILURES,
     OF_WORKFLOWS,
     PREFIXES,
     TAU,
@@ -196,7 +197,7 @@ def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise InputError(f"expected a function with a name, got {shown(name)}: define it with def")
     taken = next((each for each in PREFIXES if name.startswith(each)), None)
-    if name in METRICS or name in OF_WORKFLOWS or taken:
+    if name in {*METRICS, *OF_FAILURES, *OF_WORKFLOWS} or taken:
         why = f"metrics of {PREFIXES[taken]} jobs begin like this" if taken else "the library has a metric of this name"
         raise InputError(f"a metric of your own cannot be called {shown(name)}: {why}; use another name")
 

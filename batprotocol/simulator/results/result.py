@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from batprotocol.model import FinalJobState
-from batprotocol.requests import Allocated
+from batprotocol.requests import Allocated, Attempt
+from batprotocol.simulator.inputs.events import ExternalEventList
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results import frames
+from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
+from batprotocol.simulator.results.failures import FailureMetrics
 from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.grouping import grouped, job_groups
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
@@ -68,6 +71,7 @@ class Result:
         energy: whether energy was measured.
         rows: the rows of the jobs, or the prefix of the result files with these rows.
         points: the energy over time, if the rows are given; otherwise it is in the result files.
+        events: the external events of the simulation, of which those of hosts matter.
         was_stopped: whether the decision component stopped it before all jobs had ended.
     """
 
@@ -79,11 +83,17 @@ class Result:
         energy: bool = False,
         rows: Iterable[JobRow] | str = (),
         points: Iterable[tuple[float, float]] = (),
+        events: Iterable[ExternalEventList] = (),
         was_stopped: bool = False,
     ) -> None:
         self._statistics = statistics
         self._rows = rows
         self._points = points
+        self._events = tuple(events)
+        self.attempts: Sequence[Attempt] = ()
+        """The attempts of jobs as the scheduler reports them: set it to `Policy.attempts` before you ask for metrics.
+
+        Without it, attempts are joined by the names of jobs, see `measured`."""
         self.host_count = hosts
         """The number of computation hosts of the platform."""
         self.measured_energy = energy
@@ -105,6 +115,11 @@ class Result:
         if not self.measured_energy:
             return None
         return read_energy(f"{self._rows}consumed_energy.csv") if isinstance(self._rows, str) else list(self._points)
+
+    @property
+    def host_events(self) -> list[TimedHostEvent]:
+        """The events of hosts, with their times: failures, repairs, windows."""
+        return list(host_events_of(self._events))
 
     @property
     def totals(self) -> Totals | None:
@@ -213,6 +228,8 @@ class Result:
             long=long,
             warm_up=warm_up,
             cool_down=cool_down,
+            attempts=self.attempts,
+            events=host_events_of(self._events),
             own=own,
         )
 
@@ -263,6 +280,7 @@ class Result:
             users=groups["user"] or None,
             warm_up=warm_up,
             cool_down=cool_down,
+            attempts=self.attempts,
             own=own,
         )
 
@@ -332,23 +350,42 @@ class Result:
             window: the metrics without a warm-up and a cool-down, which replace those of the whole run; None: the whole
                 run.
         """
-        jobs = ", ".join(f"{self.counts[state]:,} {word}" for state, word in _WORDS if self.counts[state])
+        whole = self.metrics() if self._was_interrupted else None
+        counts = self.counts
+        if whole is not None:
+            counts[FinalJobState.REJECTED] = whole.nb_rejected
+        jobs = ", ".join(f"{counts[state]:,} {word}" for state, word in _WORDS if counts[state])
         found = [("jobs", f"{self.nb_jobs:,}" + (f" ({jobs})" if jobs else ""))]
+        if whole is not None and self._statistics.runs_again:
+            found = [("jobs", f"{whole.nb_jobs + whole.nb_rejected:,} in {self.nb_jobs_finished:,} attempts ({jobs})")]
         if self.nb_jobs_finished:
             found.append(("makespan", duration(self.makespan)))
-            found += self._of_all() if window is None else self._of_window(window)
+            found += self._of_all(whole) if window is None else self._of_window(window)
+        shown = whole if window is None else window
+        failures = None if shown is None else shown.failures
+        if failures is not None:
+            found += _of_failures(failures)
         joules_used = self.consumed_joules if window is None else window.consumed_joules
         if joules_used is not None:
             found.append(("energy", f"{joules(joules_used)} consumed"))
         if not self.is_complete:
             stopped = "the decision component stopped the simulation before all jobs had ended"
             found.append(("end", stopped if self.was_stopped else "the simulation did not reach its end"))
-        unsteady = unsteady_sentence(self.offered_load or 0.0, self.waiting_at_end, self.nb_jobs_finished)
+        load, waiting, ran = self.offered_load or 0.0, self.waiting_at_end, self.nb_jobs_finished
+        if whole is not None and whole.nb_jobs:
+            load, ran = whole.offered_load, whole.nb_jobs
+            waiting = round(whole.waiting_at_end * ran)
+        unsteady = unsteady_sentence(load, waiting, ran)
         if unsteady:
             found.append(("note", unsteady))
         return found
 
-    def _of_all(self) -> list[tuple[str, str]]:
+    @property
+    def _was_interrupted(self) -> bool:
+        """Whether jobs ran again, or hosts were away."""
+        return self._statistics.runs_again or bool(self.attempts) or any(host_events_of(self._events))
+
+    def _of_all(self, whole: Metrics | None) -> list[tuple[str, str]]:
         """The numbers of all jobs that ran."""
         times = [
             ("waiting time", duration, self.mean_waiting_time, self.max_waiting_time),
@@ -357,21 +394,18 @@ class Result:
             ("turnaround time", duration, self.mean_turnaround_time, self.max_turnaround_time),
         ]
         found = [(name, f"{write(mean)} mean, {write(most)} at most") for name, write, mean, most in times]
+        if whole is not None and self._statistics.runs_again:
+            found = _times(whole)
         found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
-        if self.offered_load is not None:
-            found.append(("offered load", percent(self.offered_load)))
+        load = self.offered_load if whole is None else whole.offered_load
+        if load is not None and load == load:  # it is not NaN
+            found.append(("offered load", percent(load)))
         return found
 
     def _of_window(self, window: Metrics) -> list[tuple[str, str]]:
         """The numbers of the jobs that were submitted in the measured time, and of the machine in that time."""
-        times = [
-            ("waiting time", duration, window.waiting),
-            ("slowdown", ratio, window.slowdown),
-            ("bounded slowdown", ratio, window.bounded_slowdown),
-            ("turnaround time", duration, window.turnaround),
-        ]
         found = [("measured", f"{window.nb_jobs:,} jobs that were submitted in {duration(window.measured_time)}")]
-        found += [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
+        found += _times(window)
         found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
         if window.offered_load == window.offered_load:  # it is not NaN
             found.append(("offered load", percent(window.offered_load)))
@@ -400,3 +434,32 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result of {self.nb_jobs} jobs, makespan {self.makespan:g} s>"
+
+
+def _times(metrics: Metrics) -> list[tuple[str, str]]:
+    """The times and slowdowns of jobs, as names and texts."""
+    times = [
+        ("waiting time", duration, metrics.waiting),
+        ("slowdown", ratio, metrics.slowdown),
+        ("bounded slowdown", ratio, metrics.bounded_slowdown),
+        ("turnaround time", duration, metrics.turnaround),
+    ]
+    return [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
+
+
+def _of_failures(failures: FailureMetrics) -> list[tuple[str, str]]:
+    """The numbers of failures, as names and texts."""
+    found = []
+    if failures.availability is not None:
+        found.append(("availability", percent(failures.availability)))
+    count = failures.nb_interruptions
+    text = f"{count:,}"
+    if count:
+        text += f", one in {duration(failures.mean_time_to_interrupt)} that jobs ran"
+    if failures.nb_given_up:
+        text += f"; jobs given up: {failures.nb_given_up:,}"
+    found.append(("interruptions", text))
+    lost = f"{failures.lost_work / 3600:,.4g} host hours lost" if failures.lost_work else ""
+    overhead = f"{percent(failures.checkpoint_overhead)} for checkpoints" if failures.checkpoint_overhead else ""
+    found.append(("goodput", ", ".join(filter(None, (percent(failures.goodput), lost, overhead)))))
+    return found

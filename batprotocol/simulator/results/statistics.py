@@ -6,6 +6,7 @@ import math
 from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
+from batprotocol.requests.lives import WORKLOAD
 from batprotocol.simulator.results.extended import Pair, difference, plus
 from batprotocol.simulator.results.metrics import bounded_slowdown
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
@@ -46,6 +47,7 @@ class Statistics(Observer):
         work: host-seconds of all jobs.
         computing: hosts in use over time; a host with two jobs counts twice.
         queue: waiting jobs over time.
+        runs_again: whether some job ran again, so that several rows are one job; they are added up as they are.
         totals: the totals of the machine at the end, or None.
     """
 
@@ -63,9 +65,12 @@ class Statistics(Observer):
         self._finish = (0.0, 0.0)
         self.computing = StepSeries()
         self.queue = StepSeries()
+        self.runs_again = False
         self.totals: Totals | None = None
 
     def job_ended(self, row: JobRow) -> None:
+        if row.workload_name == WORKLOAD:
+            self.runs_again = True
         self.counts[row.final_state] += 1
         submission, start = row.submission_time, row.starting_time
         runtime, times = row.shown_execution_time, row.times

@@ -17,6 +17,7 @@ from batprotocol.requests.fitting import needs_of
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results.catalogue import Metric
 from batprotocol.simulator.results.observing import JobRow
+from batprotocol.simulator.results.times import joined_rows
 
 __all__ = ["WORKFLOW_METRICS", "WorkflowResult", "workflow_means", "workflow_results"]
 
@@ -103,7 +104,7 @@ def workflow_results(
         request = read_request(job.extra_data)
         if request.workflow is not None:
             workflows.setdefault(request.workflow, {})[name] = time, request
-    known = {f"{row.workload_name}!{row.job_id}": row for row in rows} if workflows else {}
+    known = {f"{row.workload_name}!{row.job_id}": row for row in joined_rows(rows)} if workflows else {}
     return {name: _result(name, tasks, known, cores) for name, tasks in workflows.items()}
 
 

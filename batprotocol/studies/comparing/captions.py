@@ -32,6 +32,9 @@ _SEEDS: Final = {
     ("weeks", "scheduler"): "{} of the weeks of {log} and of the scheduler's random numbers",
     ("estimates", "scheduler"): "{} of the estimates and of the scheduler's random numbers, {log}",
     ("weeks", "estimates", "scheduler"): "{} of the weeks, the estimates and the scheduler's random numbers, {log}",
+    ("failures",): "{} of the failures, {workload}",
+    ("workload", "failures"): "{} of the workload and of the failures",
+    ("weeks", "failures"): "{} of the weeks of {log} and of the failures",
 }
 """A description of the draws, by the parts that the seeds of the rows draw."""
 _PLURALS: Final = {
@@ -39,7 +42,9 @@ _PLURALS: Final = {
     "arrival_factor": "arrival factors",
     "offered_load": "offered loads",
 }
-_NOT_REDRAWN: Final = ({"estimates"}, {"scheduler"}, {"estimates", "scheduler"})
+_REDRAWING: Final = {"workload", "weeks"}
+"""The parts that are another workload when they are drawn again."""
+_OF_SEEDS: Final = ("seed", "failure_seed")
 
 
 def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[int]) -> str:
@@ -51,7 +56,7 @@ def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequ
         counts: the numbers of draws of the cells.
     """
     many = _range(counts)
-    if draws != ("seed",):
+    if not draws or not set(draws) <= set(_OF_SEEDS):
         return f"{many} windows of {_many(rows, 'workload', 'log')}" if draws else "single runs"
     found = _drawn(rows)
     if len(found) == 1 and found[0] in _SEEDS:
@@ -90,7 +95,13 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     if method_of(draws) != "blocks" and any(3 <= count <= _ROUGH for count in few):
         notes.append(f"intervals of 3 to {_ROUGH} draws are rough: use 10 or more")
     drawn = _drawn(rows)
-    if draws == ("seed",) and len(few) and max(few) > 1 and any(set(each) in _NOT_REDRAWN for each in drawn):
+    if (
+        draws
+        and set(draws) <= set(_OF_SEEDS)
+        and len(few)
+        and max(few) > 1
+        and any(not set(each) & _REDRAWING for each in drawn)
+    ):
         notes.append("the seeds do not redraw the workload: intervals do not cover other workloads")
     note = load_note(rows)
     return [*notes, note] if note else notes

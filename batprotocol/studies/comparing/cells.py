@@ -16,7 +16,7 @@ from batprotocol.studies.comparing.rows import ResultRow, label
 
 __all__ = ["DRAWS", "WINDOWS", "Groups", "Sample", "draws_of", "method_of"]
 
-DRAWS: Final = ("seed", "jobs", "time", "window")
+DRAWS: Final = ("seed", "failure_seed", "jobs", "time", "window")
 """The axes whose values are drawn by default. Windows of a log are draws if they do not overlap."""
 WINDOWS: Final = ("jobs", "time", "window")
 """The axes of parts of a log, which follow one another."""

@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import METRICS, TAU, JobRow, Metric, OwnMetric, measured, metric_named, own_metrics
+from batprotocol.simulator import METRICS, OF_FAILURES, TAU, JobRow, Metric, OwnMetric, metric_named, own_metrics
+from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 from batprotocol.studies.comparing.schedules import Schedule
@@ -35,6 +36,7 @@ SHOWN: Final = (
     "consumed_joules",
     "nb_jobs",
     "nb_rejected",
+    *OF_FAILURES,
 )
 """The metrics that are shown by default."""
 
@@ -204,7 +206,7 @@ def compare(
     tolerance: float = TOLERANCE,
     metrics: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Comparison:
-    """The differences between two runs of the same jobs.
+    """The differences between two runs of the same jobs. A job that ran several times is one job.
 
     Args:
         one: the first run.
@@ -219,7 +221,10 @@ def compare(
     """
     if not 0 <= tolerance < math.inf:
         raise InputError(f"expected a tolerance >= 0, got {shown(tolerance)}")
-    ones, others = ({f"{job.workload_name}!{job.job_id}": job for job in each.jobs} for each in (one, other))
+    ones, others = (
+        {f"{job.workload_name}!{job.job_id}": job for job in joined_rows(each.jobs, each.attempts)}
+        for each in (one, other)
+    )
     if not ones.keys() & others.keys():
         raise InputError(f"{one.name} and {other.name} have no job in common: compare runs of the same workload")
     pairs = [JobPair(name, ones.get(name), others.get(name)) for name in {**ones, **others}]
@@ -227,8 +232,8 @@ def compare(
     partings = [found for pair in pairs if (found := _parting(pair, tolerance)) is not None]
     both = [(pair.one, pair.other) for pair in pairs]
     own = own_metrics(metrics)
-    flat, others_flat = _flat(one, tau, own), _flat(other, tau, own)
-    names = [*METRICS, *(each.name for each in own)]
+    flat, others_flat = (each.metrics(tau, own).flat() for each in (one, other))
+    names = [*METRICS, *OF_FAILURES, *(each.name for each in own)]
     return Comparison(
         names=(one.name, other.name),
         metrics={
@@ -244,14 +249,6 @@ def compare(
         own=own,
         tau=tau,
     )
-
-
-def _flat(run: Schedule, tau: float, own: tuple[OwnMetric, ...]) -> dict[str, float]:
-    found = run.metrics(tau)
-    if own:
-        more = measured(run.jobs, run.hosts, tau=tau, users=run.users, consumed_joules=found.consumed_joules, own=own)
-        found = msgspec.structs.replace(found, own=more.own)
-    return found.flat()
 
 
 def _submission(pair: JobPair) -> float:

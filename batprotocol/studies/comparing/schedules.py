@@ -6,7 +6,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,9 @@ from batprotocol.capture.kinds import JOBS, jobs_file
 from batprotocol.capture.timeline.tables import read_table
 from batprotocol.deprecation import OldName
 from batprotocol.errors import InputError
-from batprotocol.simulator import TAU, JobRow, Metrics, measured, read_jobs
+from batprotocol.requests import Attempt
+from batprotocol.simulator import TAU, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
+from batprotocol.simulator.results.beside import failures_beside
 from batprotocol.simulator.results.files import COLUMNS, parse_jobs
 from batprotocol.studies.comparing.reported import ReportedRows, of_messages, of_table
 
@@ -41,6 +43,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         hosts: the number of hosts, > 0.
         consumed_joules: the energy of all hosts; None if it is unknown.
         users: the user of each job, by its full name, if users are known.
+        attempts: the attempts of its jobs, if they are known.
+        events: the events of its hosts with their times, if they are known.
         is_reported: whether its times are those of messages, and not Batsim's own.
         is_logged: whether it is that of a log, and not of a simulation.
         asked: what jobs asked for, in the vocabulary of `batprotocol.requests`, by their full names, if it is known.
@@ -54,18 +58,33 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     hosts: int
     consumed_joules: float | None = None
     users: Mapping[str, object] | None = None
+    attempts: Sequence[Attempt] = ()
+    events: Sequence[TimedHostEvent] = ()
     is_reported: bool = False
     is_logged: bool = False
     asked: Mapping[str, Mapping[str, Any]] = {}
     remarks: tuple[str, ...] = ()
 
-    def metrics(self, tau: float = TAU) -> Metrics:
+    def metrics(self, tau: float = TAU, own: Iterable[OwnMetric] = ()) -> Metrics:
         """Its metrics.
 
+        Args:
+            tau: the bound of bounded slowdowns, in seconds.
+            own: further metrics of your own.
+
         Raises:
-            InputError: tau is not > 0, or there are no hosts.
+            InputError: tau is not > 0, there are no hosts, or one of your metrics cannot be measured.
         """
-        return measured(self.jobs, self.hosts, tau=tau, users=self.users, consumed_joules=self.consumed_joules)
+        return measured(
+            self.jobs,
+            self.hosts,
+            tau=tau,
+            users=self.users,
+            consumed_joules=self.consumed_joules,
+            attempts=self.attempts,
+            events=self.events,
+            own=own,
+        )
 
 
 def read_schedule(path: str | os.PathLike[str], *, name: str | None = None, hosts: int | None = None) -> Schedule:
@@ -138,15 +157,20 @@ def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | 
 
     Args:
         rows: the rows.
-        totals: the path of their schedule.json. The file may be missing.
+        totals: the path of their schedule.json. The file may be missing. Their attempts.csv and host_events.jsonl are
+            beside it, if the run had failures.
         name: its name.
         hosts: see `read_schedule`.
 
     Raises:
-        InputError: schedule.json is not valid, or a time is not a finite number.
+        InputError: a file beside the jobs is not valid, or a time is not a finite number.
         OSError: a file cannot be read.
     """
-    return _schedule(tuple(rows), _totals(totals) if os.path.exists(totals) else {}, name, hosts)
+    found = _schedule(tuple(rows), _totals(totals) if os.path.exists(totals) else {}, name, hosts)
+    if not totals:
+        return found
+    attempts, events = failures_beside(totals.removesuffix(_TOTALS))
+    return msgspec.structs.replace(found, attempts=attempts, events=events)
 
 
 def _schedule(jobs: tuple[JobRow, ...], machine: Mapping[str, float], name: str, hosts: int | None) -> Schedule:

@@ -17,8 +17,9 @@ import msgspec
 from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
-from batprotocol.requests import Allocated
-from batprotocol.simulator.results import JobRow, WorkflowResult, read_allocations, read_jobs
+from batprotocol.requests import Allocated, Attempt
+from batprotocol.simulator.results import JobRow, TimedHostEvent, WorkflowResult, read_allocations, read_jobs
+from batprotocol.simulator.results.beside import failures_beside
 from batprotocol.simulator.results.frames import JOB_KINDS
 from batprotocol.simulator.results.grouping import JobGroups
 
@@ -32,6 +33,7 @@ __all__ = [
     "allocations_in",
     "as_parquet",
     "can_write_parquet",
+    "failures_in",
     "groups_in",
     "jobs_in",
     "rounded",
@@ -156,6 +158,19 @@ def allocations_in(folder: str) -> list[Allocated]:
     """
     path = os.path.join(folder, ALLOCATIONS)
     return read_allocations(path) if os.path.isfile(path) else []
+
+
+def failures_in(folder: str) -> tuple[list[Attempt], list[TimedHostEvent]]:
+    """The attempts of the jobs of a run that were interrupted, and the events of its hosts; empty without failures.
+
+    Args:
+        folder: the folder of the run.
+
+    Raises:
+        InputError: a file cannot be used.
+        OSError: a file cannot be read.
+    """
+    return failures_beside(os.path.join(folder, ""))
 
 
 def groups_in(folder: str) -> JobGroups:

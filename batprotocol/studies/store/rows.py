@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import msgspec
 
-from batprotocol.requests import Allocated
+from batprotocol.requests import Allocated, Attempt
 from batprotocol.simulator.results import JobRow, Metric
 from batprotocol.simulator.results.frames import arrow_table, pandas_frame, polars_frame
 from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
 from batprotocol.studies.runs import Measure
-from batprotocol.studies.store.jobs import allocations_in, jobs_in
+from batprotocol.studies.store.jobs import allocations_in, failures_in, jobs_in
 
 if TYPE_CHECKING:
     import pandas
@@ -77,6 +77,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
             OSError: it cannot be read.
         """
         return allocations_in(self.folder)
+
+    def attempts(self) -> list[Attempt]:
+        """The attempts of its jobs that were interrupted or ran again, from its files; empty without failures.
+
+        Raises:
+            InputError: its attempts.csv cannot be used.
+            OSError: it cannot be read.
+        """
+        return failures_in(self.folder)[0]
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:

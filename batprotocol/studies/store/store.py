@@ -228,7 +228,7 @@ class Store:
             "version": version(),
             "key": run.key,
             "axes": run.axes,
-            "task": msgspec.to_builtins(run.task),
+            "task": run.task.described,
             "state": outcome.state,
             "kind": outcome.kind,
             "error": outcome.error,

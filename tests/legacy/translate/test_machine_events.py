@@ -17,7 +17,8 @@ from batprotocol.legacy.text import codec as text_codec
 from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostChange, HostEvent, Window, read_host_event
-from batprotocol.simulator import ExternalEventList, Platform, StaticJob, Workload, simulate
+from batprotocol.policies import named
+from batprotocol.simulator import ExternalEventList, Platform, Result, StaticJob, Workload, simulate
 
 WITHOUT_ENGINE = True
 NOTIFICATIONS = {HostChange.DOWN: "event_machine_unavailable", HostChange.UP: "event_machine_available"}
@@ -115,3 +116,38 @@ def test_a_scheduler_hears_the_same_through_two_translations(version: str, text:
     assert [event for _, event in translated.heard] == [event for _, event in plain.heard]
     times = [time for time, _ in plain.heard]
     assert [time for time, _ in translated.heard] == pytest.approx(times, abs=1e-6)  # text has six decimals
+
+
+FAILING = [
+    *((40.0, '{"hosts":"0-3","state":"down"}'), (90.5, '{"hosts":"0-3","state":"up"}')),
+    *((95.0, '{"hosts":"2","state":"down"}'), (300.25, '{"hosts":"2","state":"up"}')),
+]
+
+
+def lives(result: Result) -> list[object]:
+    """Each row of jobs.csv, in the order of ids; times to the millisecond."""
+    assert result.is_complete
+    return sorted(
+        (
+            f"{row.workload_name}!{row.job_id}",
+            row.final_state.name,
+            *(-1.0 if time is None else round(time, 3) for time in (row.starting_time, row.finish_time)),
+            row.allocated_resources,
+        )
+        for row in result.jobs
+    )
+
+
+@pytest.mark.parametrize("version", ["3.1", "4.2"])
+@pytest.mark.parametrize("name", ["easy", "easy-sjf+requeue", "conservative+requeue=1,last"])
+def test_jobs_of_hosts_that_fail_end_alike_through_machine_events(name: str, version: str) -> None:
+    jobs = Workload(
+        StaticJob(str(number), number * 11.0, number % 5 + 1, model.DelayProfile(30.0 + number * 7 % 90), 250.0)
+        for number in range(16)
+    )
+    events, machine = ExternalEventList.of(FAILING), Platform.homogeneous(8)
+    expected = simulate(machine, jobs, named(name)(), external_events=[events])
+    through = Through(named(name)(), version, Options(dynamic=name != "easy", forward_profiles=True))
+    result = simulate(machine, jobs, through, external_events=[events])
+    assert lives(result) == lives(expected)
+    assert ("requeue" in name) == any("~" in row.job_id for row in result.jobs)

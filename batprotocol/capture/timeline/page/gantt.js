@@ -112,7 +112,17 @@ function drawJobs(raster, run, view, colours) {
   return names;
 }
 
-/* Hosts that were switched off, or on their way, behind the jobs. */
+/* Why hosts are off duty, in the order of their numbers: the colour, and the name in the legend. */
+const OFF_DUTY = [
+  ["off", "hosts off"],
+  ["switching", "hosts switching"],
+  ["down", "hosts down"],
+  ["drained", "hosts drained"],
+  ["closed", "closed windows"],
+  ["reserved", "reservations"],
+];
+
+/* Hosts that were switched off or on their way, away or reserved, behind the jobs. */
 function drawOffDuty(context, run, box, view, theme) {
   const { first, last, from, to, kind } = run.offDuty;
   const { t0, t1 } = view.time;
@@ -123,7 +133,7 @@ function drawOffDuty(context, run, box, view, theme) {
     const stop = box.x + Math.min(box.w, ((to[i] - t0) / (t1 - t0)) * box.w);
     const y = box.y + Math.max(0, ((first[i] - h0) / (h1 - h0)) * box.h);
     const below = box.y + Math.min(box.h, ((last[i] + 1 - h0) / (h1 - h0)) * box.h);
-    context.fillStyle = kind[i] ? theme.switching : theme.off;
+    context.fillStyle = theme[OFF_DUTY[kind[i]][0]];
     context.fillRect(x, y, Math.max(0.5, stop - x), below - y);
   }
 }

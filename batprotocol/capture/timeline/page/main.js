@@ -63,9 +63,9 @@ class Page extends Pointing {
   tellColours() {
     const { colours, theme } = this.stage;
     const entries = [...colours.legend];
-    for (const [kind, name, colour] of [[0, "hosts off", theme.off], [1, "hosts switching", theme.switching]]) {
-      if (this.runs.some((run) => run.offDuty.kind.includes(kind))) entries.push([name, colour]);
-    }
+    OFF_DUTY.forEach(([colour, name], kind) => {
+      if (this.runs.some((run) => run.offDuty.kind.includes(kind))) entries.push([name, theme[colour]]);
+    });
     const legend = document.getElementById("legend");
     legend.replaceChildren(...entries.map(([name, colour]) => {
       const patch = element("i");

@@ -63,7 +63,7 @@ class Stage {
     const style = getComputedStyle(document.documentElement);
     const read = (name) => style.getPropertyValue(`--${name}`).trim();
     this.theme = Object.fromEntries(
-      ["ground", "plot", "text", "faint", "grid", "strong", "accent", "off", "switching", "shade"].map((name) => [name, read(name)]),
+      ["ground", "plot", "text", "faint", "grid", "strong", "accent", "off", "switching", "down", "drained", "closed", "reserved", "shade"].map((name) => [name, read(name)]),
     );
     this.overview = null;
   }

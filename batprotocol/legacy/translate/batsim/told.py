@@ -69,7 +69,8 @@ def _begins(to: Memory, event: e.SimulationBegins) -> Iterable[model.Event]:
         batsim_arguments=(),
         batsim_execution_context_json=json.dumps(config),
         workloads=tuple(model.WorkloadAndFilename(name, str(path)) for name, path in workloads.items()),
-        external_event_lists=(),
+        # Older Batsims do not announce lists. They may send events, and since 4.0 also that no more will come.
+        external_event_lists=(model.ExternalEventListAndFilename("notify", ""),),
         profiles=tuple(profiles),
     )
 
@@ -102,6 +103,8 @@ def _submitted(to: Memory, event: e.JobSubmitted) -> Iterable[model.Event]:
 
 def _profile_of(to: Memory, event: e.JobSubmitted, job: model.Job) -> model.ProfileAndId | None:
     found = event.profile or to.profiles.get(job.profile_id)
+    if found is not None:
+        to.profiles.setdefault(job.profile_id, found)
     if found is None and to.store is not None:
         found = to.store.profile(job.profile_id)
     value = None if found is None else found.value

@@ -98,6 +98,13 @@ def _register_profile(to: Memory, event: model.RegisterProfileEvent, time: float
 def _register(to: Memory, event: model.RegisterJobEvent, time: float) -> Iterable[e.Event]:
     job_id, job = _named(to, event.job_id), event.job
     profile = job.profile_id.rpartition("!")[2]
+    workload, place = event.job_id.partition("!")[0], job.profile_id.partition("!")[0]
+    if to.version >= (3,) and place and place != workload and job.profile_id in to.profiles:
+        # There, a job and its profile are in one workload, which a profile makes.
+        profile = f"{place}-{profile}"
+        if f"{workload}!{profile}" not in to.profiles:
+            copied = to.profiles[f"{workload}!{profile}"] = to.profiles[job.profile_id]
+            yield e.RegisterProfile(time, workload, profile, copied)
     extra: dict[str, Any] = {}
     if job.extra_data:
         try:

@@ -46,7 +46,7 @@ class Selection(Protocol):
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:
-        """What a job gets of these nodes now; None if they are not enough.
+        """The share that a job gets of these nodes now; None if they are not enough.
 
         Args:
             job: the job.
@@ -56,6 +56,21 @@ class Selection(Protocol):
         """
 
     def earliest(
-        self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
+        self,
+        job: SlurmJob,
+        partition: Partition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
     ) -> Chance | None:
-        """When and where a job can start, if running jobs end at their limits; None: never. Its CPUs may be left out."""
+        """When and where a job can start, if running jobs end at their limits; None: never. It leaves out CPUs.
+
+        Args:
+            job: the job.
+            partition: the partition that it is to run in.
+            nodes: the nodes that it may have.
+            now: the second.
+            without: running jobs whose share counts as free.
+            late: a start after this second is too late, so that its nodes may be left out; 0: none is.
+        """

@@ -75,7 +75,7 @@ class Consumable:
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:
-        """What a job gets of these nodes now; None if they are not enough."""
+        """The share that a job gets of these nodes now; None if they are not enough."""
         return self._test(self._without(without), job, partition, nodes)
 
     def first_end(self) -> float:
@@ -90,7 +90,13 @@ class Consumable:
         return room
 
     def earliest(
-        self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
+        self,
+        job: SlurmJob,
+        partition: Partition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
     ) -> Chance | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         gone = list(without)

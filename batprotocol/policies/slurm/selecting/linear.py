@@ -61,7 +61,7 @@ class Linear:
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:
-        """What a job gets of these nodes now: those of the least weight that are enough."""
+        """The share that a job gets of these nodes now: those of the least weight that are enough."""
         nodes &= ~self._busy | _held_by(without)
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
@@ -76,7 +76,13 @@ class Linear:
         return None
 
     def earliest(
-        self, job: SlurmJob, partition: Partition, nodes: int, now: int, without: Iterable[SlurmJob] = ()
+        self,
+        job: SlurmJob,
+        partition: Partition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
     ) -> Chance | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         count = max(job.min_nodes, partition.min_nodes)
@@ -86,7 +92,10 @@ class Linear:
             if found is not None:
                 return Chance(now, Placement(found, {}))
         freed = self._all_freed()
-        for place in range(self._first(nodes, free, count) if self._is_quick else 0, len(freed)):
+        first = self._first(nodes, free, count) if self._is_quick else 0
+        if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
+            return Chance(math.floor(self._ends[first][0]), Placement(0, {}))  # nobody asks for the nodes
+        for place in range(first, len(freed)):
             room = nodes & (free | freed[place])
             if room.bit_count() < count:
                 continue

@@ -1,4 +1,4 @@
-"""What each node can give to a job: CPUs, limited by cores, memory, tasks and generic resources.
+"""The share that each node can give to a job: CPUs, limited by cores, memory, tasks and generic resources.
 
 This module must not know which nodes a job gets.
 """
@@ -64,7 +64,7 @@ def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
 
 
 class Room:
-    """What is free on the nodes.
+    """The resources that are free on the nodes.
 
     Args:
         nodes: the nodes.

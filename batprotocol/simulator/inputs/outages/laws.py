@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.simulator.inputs.units import parse_duration
 
 __all__ = ["Exponential", "Fixed", "Law", "Lognormal", "Weibull", "parse_law"]
 

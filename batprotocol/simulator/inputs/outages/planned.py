@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
+from batprotocol.durations import parse_duration
 from batprotocol.errors import HostSetError, InputError, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import HostSet, frozen_hosts
 from batprotocol.outages import MAINT, Window, read_host_event
 from batprotocol.outages.keys import WINDOW_KEYS
-from batprotocol.simulator.inputs.units import parse_duration
 from batprotocol.tables import Rows
 
 __all__ = ["planned_windows", "read_windows", "repeated_windows"]

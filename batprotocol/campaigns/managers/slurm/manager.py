@@ -1,0 +1,388 @@
+"""The resource manager of a cluster of Slurm.
+
+It keeps nothing in memory that matters: the folder of the jobs and the queue of Slurm have everything. A batch whose
+submission had no answer is found again in the queue by its name, and is submitted again if it is not there. If both
+come to run, the claims of jobs let each begin once. This module must not know why a job is run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+import msgspec
+
+from batprotocol.campaigns.managers.interface import Request, text_of_output
+from batprotocol.campaigns.managers.slurm.batches import About, Folder, NewBatch
+from batprotocol.campaigns.managers.slurm.description import SlurmDescription
+from batprotocol.campaigns.managers.slurm.judging import BatchState, judged, rows_of
+from batprotocol.campaigns.managers.slurm.leader import plan_of, script_of
+from batprotocol.campaigns.model import JobState, Observation, RemoteJob
+from batprotocol.errors import ClusterError, InputError
+from batprotocol.slurm.client import (
+    Batch,
+    Limits,
+    SlurmClient,
+    SlurmCommands,
+    SlurmError,
+    SlurmJob,
+    SlurmNode,
+    SlurmRefusal,
+    SlurmRest,
+    read_token,
+    runner_of,
+)
+
+__all__ = ["SlurmCluster"]
+
+Answer = TypeVar("Answer")
+Queue = Mapping[str, Mapping[int | None, Sequence[SlurmJob]]]
+"""The jobs of Slurm by batch and element; see `judged`."""
+
+RECORD_SECONDS: Final = 60.0
+"""How long a record may take to come from a node to where the loop reads it: a shared folder is slower than Slurm."""
+
+MOST_IN_ARRAY: Final = 1000
+
+
+class SlurmCluster:
+    """The nodes of a partition of Slurm. A resource is a core, several cores, or a node.
+
+    Args:
+        name: the name of the cluster.
+        description: its description.
+        mark: the name of the folder of the jobs, and the prefix of the names of the jobs.
+
+    Raises:
+        ClusterError: the description cannot be used, or the cluster cannot be reached.
+    """
+
+    def __init__(self, name: str, description: SlurmDescription, mark: str = "cigri") -> None:
+        self.name = name
+        self._description = description
+        self._mark = mark
+        self._known: set[int] | None = None  # the jobs that have a batch; None: unknown
+        self._missing: dict[tuple[str, int], float] = {}  # since when the records of elements are missing
+        self._outputs: dict[int, tuple[str, str]] = {}
+        self._most = 0  # the resources that the cluster had when it was looked at
+        self._trouble = ""  # why batches wait to be submitted
+        self._slurm, self._folder, self._limits = self._answer(self._open)
+        self._whole_nodes = description.whole_nodes or self._limits.whole_nodes
+
+    def _open(self) -> tuple[SlurmClient, Folder, Limits]:
+        said = self._description
+        try:
+            secrets = [said.token_variable] if said.token_variable else []
+            runner = runner_of(said.host, said.ssh_config, secrets)
+            slurm: SlurmClient = SlurmCommands(runner, said.timeout)
+            if said.rest:
+                token = partial(read_token, said.token_file, said.token_variable)
+                slurm = SlurmRest(said.rest, token, said.rest_user, said.timeout)
+            self._prologue = said.prologue_text()
+        except InputError as error:
+            raise SlurmError(str(error)) from None
+        limits = slurm.limits(said.partition)
+        if not limits.exists:
+            raise SlurmError(f"there is no partition {said.partition!r}: `sinfo` lists the partitions")
+        return slurm, Folder(runner, said.folder, self._mark, said.timeout), limits
+
+    # A resource manager
+
+    def look(self) -> Observation:
+        return self._answer(self._look)
+
+    def submit(self, requests: Sequence[Request]) -> None:
+        self._answer(lambda: self._submit(requests))
+
+    def kill(self, jobs: Iterable[int]) -> None:
+        numbers = set(jobs)
+        if numbers:
+            self._answer(lambda: self._kill(numbers))
+
+    def forget(self, jobs: Iterable[int]) -> None:
+        numbers = set(jobs)
+        if numbers:
+            self._answer(lambda: self._forget(numbers))
+
+    def tend(self) -> None:
+        """Do nothing: Slurm starts jobs."""
+
+    def close(self) -> None:
+        """Do nothing: jobs go on."""
+
+    # What they do
+
+    def _look(self) -> Observation:
+        queue, nodes = self._queue(), self._slurm.nodes(self._description.partition)
+        batches = self._read()  # after the queue: a job that is not there any more has recorded its end
+        now = time.time()
+        self._submit_again(batches, queue)
+        kills = frozenset(number for batch in batches.values() for number in batch.marked)
+        jobs: list[RemoteJob] = []
+        for name, batch in batches.items():
+            rows = queue.get(name, {})
+            missing = self._patience(name, now)
+            jobs += judged(batch, rows, now=now, missing=missing, kills=kills)
+        self._remove(batches, queue)
+        most, free = self._resources(nodes, batches, queue)
+        self._most = most
+        return Observation(
+            cluster=self.name,
+            time=now,
+            max=most,
+            free=free,
+            jobs=tuple(self._with_outputs(jobs)),
+            message=self._trouble,
+        )
+
+    def _submit(self, requests: Sequence[Request]) -> None:
+        known = self._numbers()
+        groups: dict[tuple[str, int], dict[int, Request]] = {}
+        for each in requests:
+            if each.job not in known:
+                key = ("alone", each.job) if each.group is None else ("group", each.group)
+                groups.setdefault(key, {})[each.job] = each
+        alike: dict[tuple[int, int, str], list[list[Request]]] = {}
+        for group in groups.values():
+            together = list(group.values())
+            shape = together[0].weight, self._minutes(together), together[0].properties
+            alike.setdefault(shape, []).append(together)
+        size = max(1, min(MOST_IN_ARRAY, self._limits.array_size))
+        for (weight, minutes, constraint), elements in alike.items():
+            for first in range(0, len(elements), size):
+                self._submit_batch(elements[first : first + size], weight, minutes, constraint)
+
+    def _kill(self, numbers: set[int]) -> None:
+        batches = self._read()
+        touched = {
+            name: found for name, batch in batches.items() if (found := (numbers & batch.numbers) - batch.forgotten)
+        }
+        self._folder.claim((name, number) for name, found in touched.items() for number in sorted(found))
+        self._folder.note((name, f"kill {number}") for name, found in touched.items() for number in sorted(found))
+        self._end(touched, self._read())
+
+    def _forget(self, numbers: set[int]) -> None:
+        batches = self._read()
+        touched = {name: found for name, batch in batches.items() if (found := numbers & batch.numbers)}
+        alive = {number for name, found in touched.items() for number in found if not batches[name].is_settled(number)}
+        if alive:
+            self._kill(alive)
+        self._folder.note((name, f"gone {number}") for name, found in touched.items() for number in sorted(found))
+        for number in numbers:
+            self._outputs.pop(number, None)
+
+    # Batches
+
+    def _submit_batch(self, elements: list[list[Request]], weight: int, minutes: int, constraint: str) -> None:
+        numbers = [each.job for together in elements for each in together]
+        why = self._refusal(weight, minutes, elements)
+        comment = f"batprotocol campaigns: jobs {_ranges(numbers)}"[:500]
+        properties = "&".join(each for each in (self._description.constraint, constraint) if each)
+        about = About(size=len(elements), minutes=minutes, weight=weight, constraint=properties, comment=comment)
+        lines = [
+            (f"{index} {' '.join(f'{each.job}:{each.walltime:g}' for each in together)}\n", plan_of(together))
+            for index, together in enumerate(elements)
+        ]
+        batch = NewBatch(f"b{min(numbers)}", about, lines, dict.fromkeys(numbers, why) if why else {})
+        known, self._known = self._numbers(), None  # if there is no answer, it is unknown
+        self._folder.write(batch, self._prologue)
+        self._known = known.union(numbers)
+        if not why:
+            self._send(batch.name, about, numbers)
+
+    def _send(self, name: str, about: About, numbers: Sequence[int]) -> None:
+        """Submit a batch that is written. If Slurm refuses it, its jobs have ended."""
+        said = self._description
+        prologue = f"{self._folder.batch(name)}/prologue" if self._prologue.strip() else ""
+        script = script_of(
+            self._folder.batch(name),
+            f"{self._folder.path}/output",
+            about.weight,
+            whole_nodes=self._whole_nodes,
+            prologue=prologue,
+        )
+        batch = Batch(
+            script=script,
+            name=self._job_name(name),
+            size=about.size,
+            minutes=about.minutes,
+            tasks=about.weight,
+            cores=said.cores,
+            whole_nodes=self._whole_nodes,
+            memory=said.memory,
+            partition=said.partition,
+            qos=said.qos,
+            account=said.account,
+            constraint=about.constraint,
+            nice=said.nice,
+            comment=about.comment,
+            directory=self._folder.path,
+        )
+        try:
+            id = self._slurm.submit(batch)
+        except SlurmRefusal as error:
+            self._folder.note((name, f"refused {number} {' '.join(error.reason.split())}") for number in numbers)
+            return
+        except SlurmError as error:
+            self._trouble = error.reason  # the next look finds it in the queue, or submits it again
+            return
+        self._trouble = ""
+        self._folder.note([(name, f"submitted {id}")])
+
+    def _submit_again(self, batches: Mapping[str, BatchState], queue: Queue) -> None:
+        """Record the ids of batches that Slurm has; submit those that it has never got."""
+        self._trouble = ""
+        for name, batch in batches.items():
+            if batch.id or batch.is_over:
+                continue
+            rows = [row for element in queue.get(name, {}).values() for row in element]
+            if rows:
+                batch.id = rows[0].id.partition("_")[0]
+                self._folder.note([(name, f"submitted {batch.id}")])
+            elif not self._trouble:
+                self._send(name, batch.about, sorted(batch.numbers - batch.forgotten))
+
+    def _end(self, touched: Mapping[str, set[int]], batches: Mapping[str, BatchState]) -> None:
+        """Cancel the elements of jobs that were killed; of groups that go on, end one job."""
+        queue = self._queue()
+        cancelled: list[str] = []
+        signalled: list[str] = []
+        for name, numbers in touched.items():
+            batch = batches.get(name)
+            for index, jobs in batch.jobs.items() if batch is not None else ():
+                if not numbers & jobs.keys():
+                    continue
+                assert batch is not None
+                alone = all(batch.is_settled(number) or number in batch.marked for number in jobs)
+                ids = [row.id for row in rows_of(queue.get(name, {}), index) if not row.has_ended]
+                (cancelled if alone else signalled).extend(ids)
+        if cancelled:
+            self._slurm.cancel(cancelled)
+        if signalled:
+            self._slurm.signal(signalled, "USR1")
+
+    def _remove(self, batches: Mapping[str, BatchState], queue: Queue) -> None:
+        """Remove batches that nobody asks for, and whose jobs are not in the queue."""
+
+        def is_gone(name: str) -> bool:
+            return all(row.has_ended for rows in queue.get(name, {}).values() for row in rows)
+
+        done = [name for name, batch in batches.items() if batch.is_done and is_gone(name)]
+        self._folder.remove(done)
+        for name in done:
+            self._known = self._numbers() - batches[name].numbers
+            self._missing = {key: since for key, since in self._missing.items() if key[0] != name}
+
+    # What it knows
+
+    def _queue(self) -> Queue:
+        """Its jobs in the queue of Slurm."""
+        prefix = self._job_name("")
+        found: dict[str, dict[int | None, list[SlurmJob]]] = {}
+        for job in self._slurm.jobs():
+            if job.name.startswith(prefix):
+                found.setdefault(job.name[len(prefix) :], {}).setdefault(job.task, []).append(job)
+        return found
+
+    def _read(self) -> dict[str, BatchState]:
+        batches = {name: BatchState(lines) for name, lines in self._folder.read().items()}
+        self._known = {number for batch in batches.values() for number in batch.numbers}
+        return batches
+
+    def _numbers(self) -> set[int]:
+        if self._known is None:
+            self._read()
+        return self._known or set()
+
+    def _job_name(self, batch: str) -> str:
+        return f"{self._mark}.{batch}"
+
+    def _minutes(self, together: Sequence[Request]) -> int:
+        """The time limit of an element. A group takes less than the sum of its walltimes, which are far too long."""
+        walltimes = [each.walltime for each in together]
+        seconds = min(sum(walltimes), 2 * max(walltimes) + 600)
+        minutes = min(math.ceil(seconds / 60) + 1, 1 << 24)
+        longest = self._limits.longest
+        return minutes if longest is None else max(1, min(minutes, longest))
+
+    def _refusal(self, weight: int, minutes: int, elements: Sequence[Sequence[Request]]) -> str:
+        """Why these jobs can never run, or ""."""
+        if self._most and weight > self._most:
+            return f"It requests {weight} resources, but the cluster has {self._most}."
+        longest = self._limits.longest
+        walltime = max(each.walltime for together in elements for each in together)
+        if longest is not None and walltime > 60 * longest:
+            return f"Its walltime of {walltime:g} s is more than the {60 * longest:g} s that the partition allows."
+        if any("\0" in each.command for together in elements for each in together):
+            return "Its command has a zero byte."
+        return ""
+
+    def _resources(
+        self, nodes: Sequence[SlurmNode], batches: Mapping[str, BatchState], queue: Queue
+    ) -> tuple[int, int]:
+        """How many resources there are, and how many are free."""
+        usable = [node for node in nodes if node.usable]
+        ready = [node for node in usable if node.state != "completing"]  # Slurm starts nothing there before it is over
+        if self._whole_nodes:
+            most = len(usable)
+            free = sum(node.idle == node.total for node in ready)
+        else:
+            most = sum(node.total // self._description.cores for node in usable)
+            free = sum(node.idle // self._description.cores for node in ready)
+        waiting = self._weight(batches, queue, waiting=True)
+        free = max(0, free - waiting)  # they start within a second or two
+        limit = self._description.resources
+        if limit is not None:
+            running = self._weight(batches, queue, waiting=False)
+            most, free = min(most, limit), max(0, min(free, limit - running - waiting))
+        return most, free
+
+    def _weight(self, batches: Mapping[str, BatchState], queue: Queue, *, waiting: bool) -> int:
+        """How many resources its own jobs in the queue have, or wait for."""
+        total = 0
+        for name, batch in batches.items():
+            rows = (each for index in batch.jobs for each in rows_of(queue.get(name, {}), index))
+            total += batch.about.weight * sum(not row.has_ended and row.waits is waiting for row in rows)
+        return total
+
+    def _patience(self, name: str, now: float) -> Callable[[int], bool]:
+        """Whether the records of an element have been missing for too long."""
+        return lambda index: now - self._missing.setdefault((name, index), now) >= RECORD_SECONDS
+
+    def _with_outputs(self, jobs: Iterable[RemoteJob]) -> list[RemoteJob]:
+        """The jobs, with the output of those that have not ended well."""
+        found = list(jobs)
+        bad = [job.job for job in found if job.state is JobState.TERMINATED and job.exit_code != 0]
+        for number, printed in self._folder.tails(each for each in bad if each not in self._outputs).items():
+            texts = {kind: text_of_output(tail, whole=whole) for kind, (tail, whole) in printed.items()}
+            self._outputs[number] = texts.get("stdout", ""), texts.get("stderr", "")
+        return [_with_output(job, *self._outputs[job.job]) if job.job in self._outputs else job for job in found]
+
+    def _answer(self, question: Callable[[], Answer]) -> Answer:
+        try:
+            return question()
+        except SlurmError as error:
+            raise ClusterError(error.reason, self.name) from None
+
+
+def _with_output(job: RemoteJob, output: str, errors: str) -> RemoteJob:
+    said = "\n".join(each for each in (errors, job.errors) if each)
+    return msgspec.structs.replace(job, output=output, errors=said)
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Numbers as ranges.
+
+    >>> _ranges([1, 2, 3, 7])
+    '1-3,7'
+    """
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)

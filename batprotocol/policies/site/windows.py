@@ -1,0 +1,298 @@
+"""Windows that are known in advance: hosts are closed for a time, or promised to the jobs of a reservation.
+
+In the timeline, windows are taken from the hosts, so that all plans avoid them; the lanes of reservations are free just
+then. This module must not know which jobs run and wait, nor the fate of jobs that a window meets.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import msgspec
+
+from batprotocol.outages import Window
+from batprotocol.policies.jobs import State
+from batprotocol.policies.site.admission import Admission, SiteHosts
+from batprotocol.policies.site.away import Away
+from batprotocol.policies.site.choosing import Chooser
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.lanes import Lane, Lanes
+from batprotocol.policies.site.planning import Planner
+from batprotocol.policies.site.pool import reduced
+from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.reserving import NEVER
+from batprotocol.policies.site.timeline import Timeline
+
+__all__ = ["Turn", "Windows"]
+
+
+class Turn(NamedTuple):
+    """A window begins or ends.
+
+    Attributes:
+        window: the window.
+        lane: the lane of a reservation; None if the window is closed to all jobs.
+        begins: whether it begins.
+    """
+
+    window: Window
+    lane: Lane | None
+    begins: bool
+
+
+class Windows:
+    """The windows that are known and not over.
+
+    Args:
+        hosts: the hosts and their partitions.
+        state: the time.
+        queue: the entries that wait.
+        timeline: what will be free.
+        chooser: which hosts a job gets.
+        planner: the plan that has reservations of single jobs.
+        admission: finds where a job can run.
+        lanes: the lanes of reservations.
+        away: the hosts that have failed or are drained.
+        risk: whether jobs start although a window would meet them.
+
+    Attributes:
+        may_come: whether more windows may be announced.
+    """
+
+    def __init__(
+        self,
+        hosts: SiteHosts,
+        state: State,
+        queue: SiteQueue,
+        timeline: Timeline,
+        chooser: Chooser,
+        planner: Planner,
+        admission: Admission,
+        lanes: Lanes,
+        away: Away,
+        *,
+        risk: bool,
+    ) -> None:
+        self._hosts, self._state, self._queue, self._timeline = hosts, state, queue, timeline
+        self._pool, self._chooser, self._planner, self._admission = hosts.pool, chooser, planner, admission
+        self._lanes, self._away, self._risk = lanes, away, risk
+        self.may_come = True
+        self._due: list[tuple[float, bool, int, Window]] = []  # ends come before begins
+        self._count = 0
+        self._active: set[int] = set()  # the hosts in a window
+        self._closed: Counter[str] = Counter()  # the names of the closed windows that are not over
+        self._seen: set[str] = set()
+        self._endless: set[int] = set()  # the hosts in windows without an end in sight
+        self._is_flexible = False  # whether a job waits that lasts as long as its window does
+
+    # What happens
+
+    def announce(self, window: Window, running: Iterable[SiteRunning]) -> Lane | None:
+        """A window is known from now on; its lane, if jobs can enter that from now on.
+
+        Args:
+            window: the window.
+            running: the jobs that run.
+        """
+        state = self._state
+        begin, end = max(state.rounded(window.begin), state.now), state.rounded(window.end)
+        self._seen.add(window.name)
+        if end <= begin:
+            return None
+        window = msgspec.structs.replace(window, begin=begin, end=end)
+        hosts = sorted(window.hosts)
+        if self._planner.bare is None:
+            self._planner.bare = Timeline(self._pool.capacity, state.now)
+        if not self._risk:
+            self._take(hosts, begin, end)
+        insort(self._planner.ends, end)
+        if end >= NEVER:
+            self._endless.update(hosts)
+        for is_begin in (False, True):
+            self._count += 1
+            heappush(self._due, (begin if is_begin else end, is_begin, self._count, window))
+        if window.is_closed:
+            self._closed[window.name] += 1
+            return None
+        lane, is_new = self._lanes.of(window)
+        if is_new:
+            self._open(lane, running)
+        insort(lane.windows, window, key=lambda each: each.begin)
+        for timeline in (self._timeline, self._bare):
+            timeline.give_back(lane.members, begin, end, self._pool.whole)
+        self._planner.freed(lane.members)
+        return lane if is_new else None
+
+    @property
+    def _bare(self) -> Timeline:
+        assert self._planner.bare is not None
+        return self._planner.bare
+
+    def _take(self, hosts: list[int], begin: float, end: float) -> None:
+        for timeline in (self._timeline, self._bare):
+            timeline.take(hosts, begin, end, self._pool.whole)
+        self._planner.closed(set(hosts), self._state.now)
+
+    def _open(self, lane: Lane, running: Iterable[SiteRunning]) -> None:
+        """The hosts of a lane have numbers of their own from now on. Nothing is free there."""
+        pool, now, timeline = self._pool, self._state.now, self._timeline
+        for number, host in zip(lane.members, lane.own(lane.members), strict=True):
+            pool.capacity[number] = pool.capacity[host]
+            pool.free[number] = pool.free[host] if host in self._active else reduced(pool.free[host], pool.whole)
+            self._chooser.offers[number] = self._chooser.offers[host]
+            for each in (timeline, self._bare):
+                each.open(number, [now], [reduced(pool.capacity[host], pool.whole)])
+        self._queue.opened(lane.members)
+        timeline.take(lane.numbered(lane.hosts & self._away.hosts), now, math.inf, pool.whole)
+        for job in running:
+            timeline.take(lane.numbered(lane.hosts.intersection(job.members)), now, job.end, job.entry.kind.amount)
+
+    def wakes_at(self) -> float:
+        """When the next window begins or ends; infinity: never."""
+        return self._due[0][0] if self._due else math.inf
+
+    def turns(self) -> Iterator[Turn]:
+        """The windows that have begun or ended until now. The hosts of each are closed or free when it is yielded."""
+        while self._due and self._due[0][0] <= self._state.now:
+            _, is_begin, _, window = heappop(self._due)
+            lane = None if window.is_closed else self._lanes.of(window)[0]
+            self._turn(window, lane, is_begin)
+            yield Turn(window, lane, is_begin)
+
+    def _turn(self, window: Window, lane: Lane | None, is_begin: bool) -> None:
+        hosts, pool, whole = sorted(window.hosts), self._pool, self._pool.whole
+        leave, come = (pool.take, pool.give_back) if is_begin else (pool.give_back, pool.take)
+        leave(hosts, whole)
+        self._queue.changed(hosts)
+        if lane is not None:
+            come(lane.members, whole)
+            self._queue.changed(lane.members)
+        if is_begin:
+            self._active.update(hosts)
+            if self._risk and window.end > self._state.now:
+                self._take(hosts, self._state.now, window.end)
+            return
+        self._active.difference_update(hosts)
+        self._planner.freed(hosts)
+        if lane is not None:
+            lane.windows.remove(window)
+        else:
+            self._closed[window.name] -= 1
+
+    def close(self, lane: Lane) -> None:
+        """The windows of a lane are over, and no entry is there any more."""
+        self._lanes.close(lane)
+        for timeline in (self._timeline, self._bare):
+            timeline.close(lane.members)
+        for number in lane.members:
+            del self._pool.capacity[number], self._pool.free[number], self._chooser.offers[number]
+
+    # Jobs
+
+    def enter(self, job: SiteJob, lanes: Iterable[Lane] | None = None) -> list[Entry]:
+        """Add the entries of a job in the reservations that are for it.
+
+        Args:
+            job: the job.
+            lanes: the reservations; None: all that are known.
+
+        Returns:
+            The entries.
+        """
+        found = []
+        request = job.request
+        for lane in self._lanes if lanes is None else lanes:
+            if lane.name not in ("", request.reservation) or (request.reservation is not None and not lane.name):
+                continue
+            if lane.allows(request.user, request.account):
+                found += self._admission.enter(job, lane)
+        self._is_flexible |= any(self._lasts_as_long(entry) for entry in found)
+        return found
+
+    def _lasts_as_long(self, entry: Entry) -> bool:
+        """Whether a job in a reservation is expected to last until its window is over."""
+        return self._risk or math.isinf(min(entry.job.expected, entry.limit))
+
+    def expect(self) -> None:
+        """Before a plan: jobs that last as long as their windows do last less and less."""
+        if not self._is_flexible:
+            return
+        self._is_flexible, now = False, self._state.now
+        for job in self._queue.jobs.values():
+            for entry in job.entries:
+                if entry.lane is None or not self._lasts_as_long(entry):
+                    continue
+                self._is_flexible = True
+                if entry.number not in self._planner.heads or entry.start <= now:
+                    self._planner.dropped(entry)
+                    entry.expected = min(entry.job.expected, entry.limit, entry.lane.rest(now))
+        self._planner.expectations_changed()
+
+    def refusal(self, job: SiteJob) -> str | None:
+        """Why a held job can never run for all that is known of hosts, as the end of a sentence; None if it may.
+
+        It keeps no entry with which it never can.
+        """
+        name, request = job.request.reservation, job.request
+        for _, entries in self.hopeless((job,)):
+            if len(entries) == len(job.entries):
+                return self.why_hopeless(job)
+            job.entries = [entry for entry in job.entries if entry not in entries]
+        if name is None or job.entries:
+            return None
+        lanes = [lane for lane in self._lanes if lane.name == name]
+        allowed = [lane for lane in lanes if lane.allows(request.user, request.account)]
+        if allowed:
+            return f"it asks for {job.size} hosts, and the reservation {name!r} does not have them"
+        if lanes:
+            whose = f"user {request.user} and account {request.account}"
+            return f"the reservation {name!r} is for {lanes[0].whose}, and it is of {whose}"
+        if self._closed[name] > 0:
+            return f"the window {name!r} is closed to all jobs"
+        if self.may_come:
+            return None
+        if name in self._seen:
+            return f"the windows of the reservation {name!r} are over"
+        return f"it asks for the reservation {name!r}, and there is none of that name"
+
+    def hopeless(self, jobs: Iterable[SiteJob]) -> list[tuple[SiteJob, list[Entry]]]:
+        """The entries of these jobs for which enough hosts will never be free, by jobs that have some."""
+        if self.may_come or not (self._endless or self._away.hosts):
+            return []
+        gone = self._endless | self._away.hosts
+        known: dict[tuple[object, ...], bool] = {}
+        found = ((job, [each for each in job.entries if not self._has_hope(each, gone, known)]) for job in jobs)
+        return [(job, entries) for job, entries in found if entries]
+
+    @staticmethod
+    def why_hopeless(job: SiteJob) -> str:
+        """The reason to reject a job all of whose entries are hopeless."""
+        return f"it asks for {job.size} hosts, and of those that it can have, too few will ever be free again"
+
+    def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
+        job, kind = entry.job, entry.kind
+        key = kind, job.size, entry.expected, job.request.contiguous, job.request.constraint
+        if key not in known:
+            known[key] = entry.lane is None and (
+                (kind.hosts.isdisjoint(gone) and kind.hosts == self._pool.hosts)
+                or self._choose(entry, sorted(kind.hosts - gone)) is not None
+            )
+            if not known[key] and self._planner.bare is not None:
+                up = kind.hosts.difference(self._lanes.everywhere(self._away.hosts))
+                known[key] = self._earliest(entry, up) < NEVER
+        return known[key]
+
+    def _choose(self, entry: Entry, hosts: Sequence[int]) -> list[int] | None:
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.capacity)
+
+    def _earliest(self, entry: Entry, hosts: Iterable[int]) -> float:
+        seconds = max(entry.expected - self._state.resolution / 2, 0.0)
+        return self._bare.earliest(
+            hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, partial(self._choose, entry)
+        )[0]

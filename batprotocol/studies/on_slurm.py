@@ -1,0 +1,199 @@
+"""Workers of a study on Slurm: a Dask scheduler of this process, and its workers as elements of arrays.
+
+Workers come as they get nodes. If one ends before the study, for whatever reason, another one is submitted. The
+connections are encrypted, and need the certificates of this study. `dask-jobqueue` 0.9 does less: when four of eight
+workers were cancelled on a real Slurm, none was replaced. This module must not know of runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.engines.dask import missing
+from batprotocol.errors import ClusterError, PackageMissing
+from batprotocol.slurm.client import Batch, SlurmClient, SlurmError
+
+__all__ = ["SlurmWorkers"]
+
+PERIOD_SECONDS: Final = 5.0
+"""How often workers that have ended are replaced."""
+
+START_SECONDS: Final = 60.0
+"""How long the scheduler may take to start."""
+
+SCHEDULER: Final = """
+import os, sys, threading
+from distributed.cli.dask_scheduler import main
+threading.Thread(target=lambda: sys.stdin.read() or os._exit(0), daemon=True).start()
+main()
+"""
+"""The program of the scheduler. It ends when this process does, even if that is killed."""
+
+LONELY_SECONDS: Final = 60
+"""After how many seconds without a scheduler a worker ends."""
+
+LONGEST_MINUTES: Final = 24 * 60
+"""The time limit of a worker in a partition without one. Another worker follows it."""
+
+FAILURES: Final = 100
+"""How many workers may end while they run the same call, before it counts as failed."""
+
+_FILES: Final = ("ca", "cert", "key")
+
+
+class SlurmWorkers:
+    """Workers on Slurm, each of one thread on one core.
+
+    Args:
+        client: a client of Slurm.
+        count: how many workers to have, at least 1.
+        partition: their partition; "": the default one.
+
+    Attributes:
+        address: the address of the Dask scheduler.
+        security: what a client needs to connect to it.
+
+    Raises:
+        PackageMissing: Dask is not installed.
+        ClusterError: the scheduler does not start, or Slurm does not take the workers.
+    """
+
+    def __init__(self, client: SlurmClient, count: int, partition: str = "") -> None:
+        self._client = client
+        self._count = count
+        self._partition = partition
+        self._name = f"batprotocol-{secrets.token_hex(4)}"
+        self._over = threading.Event()
+        self._folder = tempfile.TemporaryDirectory(prefix="batprotocol-")
+        self._scheduler: subprocess.Popen[bytes] | None = None
+        try:
+            try:
+                from distributed.security import Security
+
+                self.security: Any = Security.temporary()  # type: ignore[no-untyped-call]
+            except ImportError as error:
+                raise PackageMissing(missing(error).replace("it", "--slurm", 1), name=error.name) from None
+            self._certificates = _written(self.security, Path(self._folder.name))
+            self._minutes = min(client.limits(partition).longest or LONGEST_MINUTES, LONGEST_MINUTES)
+            self.address = self._start()
+            self._script = _script(self.address, self._certificates)
+            self._top_up()
+        except SlurmError as error:
+            self.close()
+            raise ClusterError(f"Slurm does not take the workers: {error}") from None
+        except BaseException:
+            self.close()
+            raise
+        self._thread = threading.Thread(target=self._watch, name="workers on Slurm", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Cancel the workers, and end the scheduler."""
+        self._over.set()
+        with suppress(SlurmError):
+            self._client.cancel(self._ours())
+        if self._scheduler is not None:
+            self._scheduler.kill()
+            self._scheduler.communicate()
+        self._folder.cleanup()
+
+    def _ours(self) -> list[str]:
+        """The ids of the workers that wait or run."""
+        return [job.id for job in self._client.jobs() if job.name == self._name and not job.has_ended]
+
+    def _top_up(self) -> None:
+        """Submit as many workers as are missing."""
+        missing = self._count - len(self._ours())
+        largest = self._client.limits(self._partition).array_size - 1
+        while missing > 0 and not self._over.is_set():
+            size = min(missing, max(1, largest))
+            self._client.submit(
+                Batch(
+                    script=self._script,
+                    name=self._name,
+                    size=size,
+                    minutes=self._minutes,
+                    partition=self._partition,
+                )
+            )
+            missing -= size
+
+    def _watch(self) -> None:
+        while not self._over.wait(PERIOD_SECONDS):
+            with suppress(SlurmError):  # it is away: later
+                self._top_up()
+
+    def _start(self) -> str:
+        """Start the scheduler; return its address."""
+        folder = Path(self._folder.name)
+        found = folder / "scheduler.json"
+        options = [f"--tls-{_OPTIONS[name]}={path}" for name, path in self._certificates.items()]
+        words = ["--protocol=tls", "--port=0", "--no-dashboard", "--no-jupyter", f"--scheduler-file={found}", *options]
+        self._scheduler = subprocess.Popen(
+            [sys.executable, "-c", SCHEDULER, *words],
+            cwd=folder,
+            env={**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(FAILURES)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # it must not get Ctrl-C
+        )
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self._scheduler.poll() is None:
+            with suppress(OSError, msgspec.MsgspecError, KeyError):
+                return str(msgspec.json.decode(found.read_bytes())["address"])
+            time.sleep(0.05)
+        raise ClusterError("the Dask scheduler does not start: run python -m distributed.cli.dask_scheduler")
+
+
+_OPTIONS: Final[Mapping[str, str]] = {"ca": "ca-file", "cert": "cert", "key": "key"}
+
+
+def _written(security: Any, folder: Path) -> dict[str, Path]:
+    """The certificates of a study, as private files."""
+    texts = (security.tls_ca_file, security.tls_scheduler_cert, security.tls_scheduler_key)
+    found = {}
+    for name, text in zip(_FILES, texts, strict=True):
+        found[name] = folder / f"{name}.pem"
+        with open(os.open(found[name], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+    return found
+
+
+def _script(address: str, certificates: Mapping[str, Path]) -> str:
+    """The script of a worker. It has the certificates, so that nodes need no folder that they share with this one."""
+    files = [
+        f"printf %s {base64.b64encode(path.read_bytes()).decode()} | base64 -d >{name}.pem"
+        for name, path in certificates.items()
+    ]
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads=1", "--no-nanny"]
+    words += ["--no-dashboard", f"--death-timeout={LONELY_SECONDS}", "--local-directory=."]
+    words += [f"--tls-{_OPTIONS[name]}={name}.pem" for name in certificates]
+    return "\n".join(
+        (
+            "#!/bin/sh",
+            "umask 077",
+            'folder=$(mktemp -d) && cd "$folder" || exit 1',
+            "trap 'cd / && rm -rf \"$folder\"' EXIT",
+            *files,
+            f'{shlex.join(words)} --name="$SLURM_JOB_ID.$SLURM_ARRAY_TASK_ID" &',
+            "worker=$!",
+            "trap 'kill \"$worker\"' TERM",
+            'wait "$worker"',
+            "",
+        )
+    )

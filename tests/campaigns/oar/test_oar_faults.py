@@ -1,0 +1,113 @@
+"""Answers of OAR's REST API that are lost or wrong: a sentence and a retry, and nothing runs twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from oar_jobs import described, ends, jobs_of, requests_of, until, why
+from oar_server import OarServer
+
+from batprotocol.campaigns.managers.oar import OarCluster, http, manager
+from batprotocol.campaigns.managers.oar.requests import submission
+from batprotocol.campaigns.model import JobState
+from batprotocol.errors import ClusterError
+
+WITHOUT_ENGINE = True
+
+
+@pytest.mark.parametrize("fault", ["lost", "late 500", "cut", "half"])
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_submission_without_an_answer_runs_once(
+    server: OarServer, cluster: OarCluster, description: Path, fault: str, number: int
+) -> None:
+    jobs = requests_of(*["true"] * number)
+    server.faults.append(("POST jobs$", fault))
+    with pytest.raises(ClusterError):
+        cluster.submit(jobs)
+    cluster.submit(jobs)  # it may be there: nothing happens
+    again = OarCluster("luke", str(description), "cigri-1")
+    again.submit(jobs)
+    assert [job.exit_code for job in ends(again).values()] == [0] * number
+    assert list(server.starts.values()) == [1] * number
+    assert len(server.jobs) == number
+
+
+def test_a_submission_that_arrives_too_late_never_runs(
+    server: OarServer, cluster: OarCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "LOST_SECONDS", -60.0)
+    server.faults.append(("POST jobs$", "500"))
+    with pytest.raises(ClusterError):
+        cluster.submit(requests_of("true"))
+    assert why(ends(cluster)[1]) == ["EXTERMINATE"]
+    with server.lock:
+        server.submit(submission(requests_of("true"), "cigri-1"), "alice")
+    cluster.look()
+    until(lambda: server.jobs[1].state == "Error")
+    assert why(jobs_of(cluster)[1]) == ["EXTERMINATE"]
+    assert server.starts == {}
+
+
+def test_a_job_is_killed_before_its_submission_is_answered(server: OarServer, cluster: OarCluster) -> None:
+    server.faults.append(("POST jobs$", "lost"))
+    with pytest.raises(ClusterError):
+        cluster.submit(requests_of("true", "true"))
+    cluster.kill([1])
+    found = ends(cluster)
+    assert why(found[1]) == ["FRAG_JOB_REQUEST"]
+    assert found[2].exit_code == 0
+    assert server.starts == {": cigri-1.2": 1}
+
+
+@pytest.mark.parametrize("fault", ["500", "html", "half", "cut", "redirect", "huge", "hung up", "denied"])
+@pytest.mark.parametrize("path", ["GET jobs/details", "GET resources/full"])
+def test_a_bad_answer_is_a_sentence_and_a_retry(server: OarServer, cluster: OarCluster, fault: str, path: str) -> None:
+    cluster.submit(requests_of("true"))
+    server.faults.append((path, fault))
+    with pytest.raises(ClusterError) as caught:
+        cluster.look()
+    assert caught.value.cluster == "luke"
+    assert "127.0.0.1" in caught.value.reason
+    assert "\n" not in caught.value.reason
+    assert len(caught.value.reason) < 600
+    assert ends(cluster)[1].exit_code == 0
+
+
+def test_an_answer_that_is_too_great(cluster: OarCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MOST_BYTES", 1000)
+    with pytest.raises(ClusterError, match="more than 1000 bytes"):
+        cluster.look()
+
+
+def test_nobody_answers(cluster: OarCluster, server: OarServer, description: Path) -> None:
+    described(description, url="http://127.0.0.1:1/oarapi", user="alice")
+    with pytest.raises(ClusterError, match=r"127\.0\.0\.1 does not answer"):
+        OarCluster("luke", str(description), "cigri-1").look()
+
+
+def test_a_job_that_is_gone_is_lost_when_that_stays_so(
+    server: OarServer, cluster: OarCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.submit(requests_of("exit 2"))
+    until(lambda: server.jobs[1].state == "Terminated")
+    for _ in range(5):
+        server.faults.append(("GET jobs/details$", "nothing"))
+    for _ in range(2):
+        server.faults.append(("GET jobs/details$", "nothing"))
+        cluster.look()
+    with server.lock:
+        gone = server.jobs.pop(1)
+        server.faults.clear()
+    for _ in range(4):
+        assert jobs_of(cluster)[1].state is not JobState.TERMINATED
+    monkeypatch.setattr(manager, "LOST_SECONDS", 0.0)
+    assert why(ends(cluster)[1]) == ["EXTERMINATE"]
+    assert gone.exit_code == 512
+
+
+def test_media_that_are_missing_leave_the_output_empty(server: OarServer, cluster: OarCluster) -> None:
+    server.faults += [("GET media", "500"), ("GET media", "cut")]
+    cluster.submit(requests_of("echo x; echo y >&2; exit 1"))
+    found = ends(cluster)[1]
+    assert (found.exit_code, found.output, found.errors) == (256, "", "")

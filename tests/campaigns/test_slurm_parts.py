@@ -1,0 +1,127 @@
+"""What a cluster of Slurm does without Slurm: its description, and the state of each job."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol.campaigns.managers.slurm.batches import About, Lines
+from batprotocol.campaigns.managers.slurm.description import SlurmDescription, read_description
+from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
+from batprotocol.campaigns.managers.types import TYPES, type_in
+from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.errors import InputError
+from batprotocol.slurm.client import SlurmJob
+
+WITHOUT_ENGINE = True
+
+# The description
+
+
+def described(folder: Path, text: str) -> SlurmDescription:
+    (folder / "site.toml").write_text(text)
+    return read_description(folder / "site.toml")
+
+
+def test_a_description(tmp_path: Path) -> None:
+    text = 'type = "slurm"\nfolder = "~/jobs"\npartition = "idle"\nnice = 100\nprologue = "modules.sh"\n'
+    found = described(tmp_path, text)
+    assert found == SlurmDescription(folder="~/jobs", partition="idle", nice=100, prologue=str(tmp_path / "modules.sh"))
+    assert type_in(str(tmp_path / "site.toml")) == "slurm"
+    assert "slurm" in TYPES
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('folder = "/a"\npartion = "x"', "there is no key 'partion'; did you mean 'partition'?"),
+        ("", 'expected a key "folder", with a folder that all nodes share'),
+        ('folder = "a"', "folder: expected a path that begins with / or ~/, got 'a'"),
+        ('folder = "/a"\npartition = "--wrap=x"', "partition: expected a name, got '--wrap=x'"),
+        ('folder = "/a"\nnice = -1', "nice: expected a number from 0, got -1"),
+        ('folder = "/a"\ncores = "two"', "cores: expected `int`, got `str`"),
+        ('folder = "/a"\ntoken_file = "t"', 'rest: expected a key "rest" too, as only slurmrestd takes a token'),
+        (
+            'folder = "/a"\nrest = "unix:/s"\ntoken_file = "t"\ntoken_variable = "T"',
+            "token_file: expected one of token_file and token_variable, got both",
+        ),
+        ('folder = "/a"\nresources = 0', "resources: expected a number from 1, got 0"),
+        ('folder = "/a"\nmemory = "lots"', "memory: expected an amount such as 2G, got 'lots'"),
+    ],
+)
+def test_a_description_that_cannot_be_used(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as error:
+        described(tmp_path, f'type = "slurm"\n{text}\n')
+    assert str(error.value) == f"{tmp_path}/site.toml: {sentence}"
+
+
+def test_another_type(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="type: expected \"slurm\", got 'slrum'"):
+        described(tmp_path, 'type = "slrum"\nfolder = "/a"\n')
+    with pytest.raises(InputError, match="did you mean 'slurm'"):
+        type_in(str(tmp_path / "site.toml"))
+
+
+KEYS = st.sampled_from([*SlurmDescription.__struct_fields__, "type", "other"])
+VALUES = st.one_of(st.text(max_size=8), st.integers(-5, 5), st.booleans(), st.floats(), st.lists(st.integers()))
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=6))
+def test_any_table_is_a_description_or_an_error(
+    tmp_path_factory: pytest.TempPathFactory, table: dict[str, Any]
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "any.toml"
+    keys = {"type": "slurm", "folder": "/a", **table}
+    file.write_text("".join(f"{key} = {json.dumps(value).lower()}\n" for key, value in keys.items()))
+    try:
+        found: SlurmDescription | InputError = read_description(file)
+    except InputError as error:
+        found = error
+    assert isinstance(found, SlurmDescription) or found.file == str(file)
+
+
+# The state of each job
+
+
+def why(job: RemoteJob) -> list[str]:
+    return [event.type for event in job.events]
+
+
+STATES = ("PENDING", "RUNNING", "COMPLETING", "COMPLETED", "FAILED", "PREEMPTED", "NODE_FAIL", "TIMEOUT", "CANCELLED")
+WORDS = st.sampled_from(
+    ["submitted 5", "begin 1 10.5 n1", "end 1 20 0", "end 1 20 3", "end 1 20 killed", "cut 1 20 143", "killed 1",
+     "kill 1", "refused 1 because", "begin", "end 1", "end 1 x y", "gone 2", "nonsense",
+     "end 999999999999999999999999 1 1"]
+)  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=6), st.lists(st.sampled_from(STATES), max_size=3), st.booleans())
+def test_each_job_has_one_state(said: list[str], states: list[str], late: bool) -> None:
+    words = [each.split(" ", 3) for each in said if " " in each]
+    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, words))
+    rows = {0: [SlurmJob("5_0", "", state) for state in states]}
+    found = {job.job: job for job in judged(batch, rows, now=100.0, missing=lambda index: late)}
+    assert set(found) == {1, 2} - batch.forgotten
+    alive = any(state in ("PENDING", "RUNNING", "COMPLETING") for state in states)
+    for job in found.values():
+        if job.state is not JobState.TERMINATED:
+            assert alive or not late or not batch.id
+    if "end 1 20 0" in said and not any(each.startswith("end 1 ") and each != "end 1 20 0" for each in said):
+        assert found[1].exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "event"),
+    [("PREEMPTED", "BESTEFFORT_KILL"), ("NODE_FAIL", "EXTERMINATE"), ("TIMEOUT", "WALLTIME"),
+     ("CANCELLED", "FRAG_JOB_REQUEST"), ("BOOT_FAIL", "EXTERMINATE")],
+)  # fmt: skip
+def test_a_job_that_slurm_has_ended(state: str, event: str) -> None:
+    said = [["submitted", "5"], ["begin", "1", "10", "n1"]]
+    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0}}, said))
+    (job,) = judged(batch, {0: [SlurmJob("5_0", "", state)]}, now=100.0, missing=lambda index: False)
+    assert (job.exit_code, why(job), job.remote_id) == (None, [event], "5_0")

@@ -1,0 +1,119 @@
+"""Studies on a real Slurm: workers come as they get nodes, and are killed and replaced; each run is stored once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from processes import BATPROTO, ENVIRONMENT
+from slurms import RunningSlurm, running_slurm
+from test_on_dask import files_of, workload
+
+from batprotocol.errors import ClusterError
+from batprotocol.slurm.client import LocalRunner, SlurmCommands
+from batprotocol.studies import Study
+from batprotocol.studies.on_slurm import SlurmWorkers
+
+WITHOUT_ENGINE = True
+
+PATIENCE = 120.0
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[RunningSlurm]:
+    with running_slurm(2, 4) as found:
+        yield found
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    workload(tmp_path / "jobs.json", 400)
+    path = tmp_path / "study.toml"
+    path.write_text('scheduler = ["fcfs", "easy"]\nworkload = "jobs.json"\nestimate_factor = 2\nseed = "0-29"\n')
+    return path
+
+
+def client() -> SlurmCommands:
+    return SlurmCommands(LocalRunner())
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def running() -> list[str]:
+    return [job.id for job in client().jobs() if job.state == "RUNNING"]
+
+
+def left() -> list[str]:
+    return [job.id for job in client().jobs() if not job.has_ended]
+
+
+def count(store: Path) -> int:
+    return sum(1 for _ in (store / "runs").glob("*/*")) if (store / "runs").is_dir() else 0
+
+
+@pytest.mark.minutes
+def test_half_of_the_workers_are_killed(slurm: RunningSlurm, study: Path, tmp_path: Path) -> None:
+    command = [*BATPROTO, "study", "run", str(study), "--slurm", "idle", "-j", "6"]
+    store = tmp_path / "study.runs"
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env={**ENVIRONMENT, "SLURM_CONF": _conf(slurm)}) as driver:
+        until(lambda: count(store) >= 5 and len(running()) == 6)
+        first = set(running())
+        for each in sorted(first)[:3]:
+            slurm.command("scancel", "--signal=KILL", "--full", each)
+        until(lambda: driver.poll() is not None or len(set(running()) - first) >= 3)
+        assert driver.stderr is not None
+        _, errors = driver.communicate(timeout=PATIENCE * 2)
+    assert driver.returncode == 0, errors
+    until(lambda: not left())
+    alone = tmp_path / "alone"
+    Study.read(study).run(alone)
+    assert files_of(store) == files_of(alone)
+    assert count(store) == 60
+
+
+@pytest.mark.minutes
+def test_workers_end_when_the_program_is_killed(slurm: RunningSlurm, study: Path, tmp_path: Path) -> None:
+    command = [*BATPROTO, "study", "run", str(study), "--slurm", "idle", "-j", "2"]
+    store = tmp_path / "study.runs"
+    environment = {**ENVIRONMENT, "SLURM_CONF": _conf(slurm)}
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as driver:
+        until(lambda: count(store) >= 3)
+        driver.send_signal(signal.SIGKILL)
+    before = count(store)
+    until(lambda: not left())
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=environment)
+    assert before < 60
+    assert count(store) == 60
+
+
+def test_secrets_are_private(slurm: RunningSlurm) -> None:
+    workers = SlurmWorkers(client(), 1, "idle")
+    try:
+        until(lambda: len(running()) == 1)
+        assert workers.address.startswith("tls://")
+        listing = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        assert "PRIVATE KEY" not in listing
+        shown = slurm.command("scontrol", "show", "job").stdout
+        assert "PRIVATE KEY" not in shown
+        assert {path.stat().st_mode & 0o77 for path in Path(workers._folder.name).glob("*.pem")} == {0}
+    finally:
+        workers.close()
+    until(lambda: not left())
+
+
+def test_what_is_wrong_is_a_sentence(slurm: RunningSlurm) -> None:
+    with pytest.raises(ClusterError, match="Slurm does not take the workers"):
+        SlurmWorkers(client(), 1, "nowhere")
+
+
+def _conf(slurm: RunningSlurm) -> str:
+    return str(slurm.folder / "slurm.conf")
