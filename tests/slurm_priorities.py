@@ -13,7 +13,7 @@ from slurm_recordings import accounting_of_run, configuration_of_run
 
 from batprotocol.policies.slurm.priorities import JobFacts, Multifactor, Share
 
-__all__ = ["Compared", "compared"]
+__all__ = ["Compared", "compared", "moments_that_fit", "was_requeued"]
 
 SPRIO = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
 SSHARE = "sshare -a -P -h -l"
@@ -150,6 +150,29 @@ def compared(run: Mapping[str, Any], fitted: _Moments | None = None) -> Compared
             else:
                 wrong += [f"{time}: {row} is {got}" for row, got in differ.items() if row in early]
     return Compared(sprio, sshare, first, wrong)
+
+
+def was_requeued(run: Mapping[str, Any]) -> bool:
+    """Whether a job ran several times: scontrol prints the times of its last run only."""
+    return any(int(job["Restarts"]) for job in run["result_jobs"])
+
+
+def moments_that_fit(run: Mapping[str, Any]) -> _Moments:
+    """The moments of calculations that explain most rows: when they happened is in no recording.
+
+    First the phase of all moments is searched, and then the lateness of each one.
+    """
+    if not run["dbd"]:
+        return -10.0, 50.0, {}
+    phases = (place / 4 for place in range(120, 261))
+    first = min(phases, key=lambda time: len(compared(run, (time - PERIOD, time, {})).wrong))
+    later: dict[int, float] = {}
+    count = int(max(sample["t"] for sample in run["samples"]) - first) // PERIOD + 1
+    for place in range(count):
+        before = later.get(place - 1, 0.0)
+        tries = [{**later, **dict.fromkeys(range(place, count), before + step / 10)} for step in (0, *range(-12, 14))]
+        later = min(tries, key=lambda each: len(compared(run, (first - PERIOD, first, each)).wrong))
+    return first - PERIOD, first, later
 
 
 def sprio_row(priorities: Multifactor, row: str) -> str:

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from support import SHARED
+from support import DATA, SHARED
 
 from batprotocol.slurm.accounting import Accounting, accounting_of
 from batprotocol.slurm.configuration import Configuration, configuration_of
 
-__all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "recording", "recordings"]
+__all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "random_runs", "recording", "recordings"]
 
 RUNS = SHARED / "slurm" / "runs"
 
@@ -29,6 +29,15 @@ def recording(path: Path) -> dict[str, Any]:
     """A recorded run."""
     run: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
     return run
+
+
+@cache
+def random_runs(kind: str) -> list[dict[str, Any]]:
+    """The recorded random runs of a kind, which are in the tree."""
+    runs: list[dict[str, Any]] = json.loads(
+        lzma.decompress((DATA / "slurm" / "random" / f"{kind}.json.xz").read_bytes())
+    )
+    return runs
 
 
 def conf_of(run: Mapping[str, Any]) -> str:
