@@ -1,11 +1,12 @@
 """The priorities of a recorded run, computed again from its jobs' times and held against what sprio and sshare printed.
 
-The moments of Slurm's calculations are not recorded. Ages tell their seconds; the order within a second, where a job
+The moments of Slurm's calculations are not recorded. Ages show their seconds; the order within a second, where a job
 ended in the same one, is in `MOMENTS`, fitted to the rows.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ __all__ = ["Compared", "compared", "moments_that_fit", "was_requeued"]
 
 SPRIO = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
 SSHARE = "sshare -a -P -h -l"
+ENDS = tuple(f"WEXITSTATUS {code}" for code in range(10))
 PERIOD = 60
 LATE = 0.5  # sshare is called after sprio and squeue, which take a moment
 
@@ -92,13 +94,21 @@ def moments_of(run: Mapping[str, Any], fitted: _Moments | None = None) -> Iterat
 
 def events_of(run: Mapping[str, Any], fitted: _Moments | None = None) -> list[_Event]:
     """All that happens in a run, in its order."""
-    done = {each.split("JobId=")[1].split()[0]: time for time, each in run["log"] if each.endswith("done")}
+    done = {
+        each.split("JobId=")[1].split()[0]: time
+        for time, each in run["log"]
+        if each.startswith("_job_complete: JobId=") and each.endswith((*ENDS, "done"))
+    }
+    sent = {each.split("JobId=")[1].split()[0]: time for time, each in run["log"] if "InitPrio=" in each}
+    looks = [time for time, each in run["log"] if "Running job scheduler" in each or each.endswith("fill: beginning")]
     events = [_Event(time, 0, 0, "renew", None) for time in moments_of(run, fitted)]
     for job in run["result_jobs"]:
         facts = facts_of(job)
         events.append(_Event(job["SubmitTime"], 2, facts.number, "submitted", facts))
         if not isinstance(job["AccrueTime"], str):
-            events.append(_Event(job["AccrueTime"], 3, facts.number, "eligible", None))
+            seen = bisect_left(looks, max(sent.get(job["JobId"], 0.0), job["AccrueTime"]))
+            time = looks[seen] if seen < len(looks) and fitted else job["AccrueTime"]
+            events.append(_Event(time, 3, facts.number, "eligible", job["AccrueTime"]))
         if isinstance(job["StartTime"], str) or isinstance(job["EndTime"], str):  # it never started
             continue
         events.append(_Event(job["StartTime"], 4, facts.number, "started", job))
@@ -134,7 +144,7 @@ def compared(run: Mapping[str, Any], fitted: _Moments | None = None) -> Compared
             if got != noted[number]:
                 wrong.append(f"{time}: the first priority of {number} is {got}, not {noted[number]}")
         elif what == "eligible":
-            priorities.eligible(number, time)
+            priorities.eligible(number, given)
         elif what == "started" and not keeps:
             priorities.started(number, time, given["Partition"], {"cpu": float(given["NumCPUs"])})
         elif what == "ended":
@@ -170,7 +180,9 @@ def moments_that_fit(run: Mapping[str, Any]) -> _Moments:
     count = int(max(sample["t"] for sample in run["samples"]) - first) // PERIOD + 1
     for place in range(count):
         before = later.get(place - 1, 0.0)
-        tries = [{**later, **dict.fromkeys(range(place, count), before + step / 10)} for step in (0, *range(-12, 14))]
+        steps = [before + step / 10 for step in (0, *range(-12, 14, 2))]
+        tries = [{**later, **dict.fromkeys(range(place, count), each)} for each in steps]
+        tries += [{**later, place: each} for each in steps]
         later = min(tries, key=lambda each: len(compared(run, (first - PERIOD, first, each)).wrong))
     return first - PERIOD, first, later
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Holds the policy `slurm` against recorded runs of a real Slurm, and prints how many starts are equal.
 
-python tools/slurm_equality.py                                       # the recordings in tests/data/slurm/random
-python tools/slurm_equality.py ../shared/slurm/runs elsewhere        # folders, files of runs, and archives of them
-python tools/slurm_equality.py --seeds odd --kind fair --misses      # a part of them, and the starts that differ
+python tools/slurm_equality.py                               # the recordings in the tests
+python tools/slurm_equality.py ../shared/slurm/runs elsewhere  # folders, files and archives
+python tools/slurm_equality.py --seeds odd --kind fair --misses
 
-Each recorded run is simulated with the same submissions, run times and events, see `tests/slurm_replays.py`. The table
-has a line for each kind: the starts, the shares of starts within 3 s, of successive starts of a partition in the same
-order, and of starts on the same nodes.
+Each recorded run is simulated with the same submissions, run times and events, see `tests/slurm_replays.py`.
+
+The table has a line for each kind. It has the number of starts, and three shares: starts within 3 s, successive starts
+of a partition in the same order, and starts on the same nodes.
 """
 
 from __future__ import annotations
