@@ -49,10 +49,9 @@ FLOORS = {
     "schemas": 4.6,
     "importing": 4.5,
     "methods": 4.5,
-    "slurm": 4.75,  # it reads files, for logs and for policies
+    "slurm": 4.75,  # it reads files, for logs and for policies, and starts Slurm's commands
     "tables": 4.5,
     "signals": 4.5,
-    "slurm": 4.75,  # it starts Slurm's commands
     "writing": 4.5,
     "sockets": 4.5,
     "capture": 5,
