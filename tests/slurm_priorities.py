@@ -19,6 +19,7 @@ __all__ = ["Compared", "compared", "moments_that_fit", "was_requeued"]
 SPRIO = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
 SSHARE = "sshare -a -P -h -l"
 ENDS = tuple(f"WEXITSTATUS {code}" for code in range(10))
+KILLS = ("Time limit exhausted for JobId=", "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=")
 PERIOD = 60
 LATE = 0.5  # sshare is called after sprio and squeue, which take a moment
 
@@ -97,7 +98,7 @@ def events_of(run: Mapping[str, Any], fitted: _Moments | None = None) -> list[_E
     done = {
         each.split("JobId=")[1].split()[0]: time
         for time, each in run["log"]
-        if each.startswith("_job_complete: JobId=") and each.endswith((*ENDS, "done"))
+        if each.startswith(KILLS) or (each.startswith("_job_complete: JobId=") and each.endswith((*ENDS, "done")))
     }
     sent = {each.split("JobId=")[1].split()[0]: time for time, each in run["log"] if "InitPrio=" in each}
     looks = [time for time, each in run["log"] if "Running job scheduler" in each or each.endswith("fill: beginning")]
