@@ -146,8 +146,9 @@ def compared(run: Mapping[str, Any], fitted: _Moments | None = None) -> Compared
                 wrong.append(f"{time}: the first priority of {number} is {got}, not {noted[number]}")
         elif what == "eligible":
             priorities.eligible(number, given)
-        elif what == "started" and not keeps:
-            priorities.started(number, time, given["Partition"], {"cpu": float(given["NumCPUs"])})
+        elif what == "started":
+            if not keeps:
+                priorities.started(number, time, given["Partition"], {"cpu": float(given["NumCPUs"])})
         elif what == "ended":
             priorities.ended(number, given)
         elif what == "sprio":

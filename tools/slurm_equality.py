@@ -25,7 +25,13 @@ from typing import Any, Final
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from slurm_replays import judged, replayed  # noqa: E402 (its folder is on the path now)
+from slurm_replays import Start, judged, replayed, starts_of  # noqa: E402 (its folder is on the path now)
+
+from batprotocol.model import FinalJobState  # noqa: E402
+from batprotocol.requests import expanded_names  # noqa: E402
+from batprotocol.simulator import JobRow  # noqa: E402
+from batprotocol.studies.comparing.causes import KINDS, causes_of  # noqa: E402
+from batprotocol.studies.comparing.schedules import Schedule  # noqa: E402
 
 __all__ = ["rows", "runs_of", "table"]
 
@@ -55,7 +61,9 @@ def rows(paths: Sequence[Path], seeds: str, kinds: Sequence[str], *, misses: boo
                 continue
             mine = sums.setdefault(kind, Counter())
             try:
-                verdict = judged(run, replayed(run))
+                simulated = replayed(run)
+                verdict = judged(run, simulated)
+                mine.update(f"cause {each}" for each in causes(run, simulated))
             except Exception as error:  # one run that fails must not hide the others
                 print(f"{kind} {run['seed']}: fails with {error!r}", file=sys.stderr)
                 mine["failed"] += 1
@@ -71,6 +79,44 @@ def table(sums: Mapping[str, Counter[str]]) -> str:
     """The sums as a table, the last line of which is about all kinds."""
     total: Counter[str] = sum(sums.values(), Counter())
     return "\n".join([HEAD, *(_line(kind, each) for kind, each in sorted(sums.items())), _line("all", total)])
+
+
+def causes(run: Mapping[str, Any], simulated: Sequence[Start]) -> list[str]:
+    """The kinds of the causes by which jobs that ran once start otherwise. They run for as long as they did."""
+    ends = {job["JobId"]: job for job in run["result_jobs"] if not isinstance(job["EndTime"], str)}
+    real = _schedule(starts_of(run), ends)
+    return [cause.kind for cause in causes_of(real, _schedule(simulated, ends), tolerance=3.0).values()]
+
+
+def _schedule(starts: Sequence[Start], ends: Mapping[str, Mapping[str, Any]]) -> Schedule:
+    counts = Counter(start.job for start in starts)
+    rows = []
+    for start in starts:
+        job = ends.get(start.job)
+        if counts[start.job] == 1 and job is not None and not isinstance(job["StartTime"], str):
+            numbers = (int(name.lstrip("n")) for name in expanded_names(start.nodes))
+            rows.append(
+                JobRow(
+                    job_id=start.job,
+                    workload_name="w0",
+                    profile="",
+                    submission_time=0.0,
+                    requested_number_of_resources=1,
+                    requested_time=None,
+                    final_state=FinalJobState.COMPLETED_SUCCESSFULLY,
+                    starting_time=start.time,
+                    execution_time=max(job["EndTime"] - job["StartTime"], 0.0),
+                    allocated_resources=" ".join(map(str, sorted(numbers))),
+                )
+            )
+    asked = {f"w0!{start.job}": {"partition": start.partition} for start in starts}
+    return Schedule(name="run", jobs=tuple(rows), hosts=1, asked=asked)
+
+
+def cause_lines(sums: Mapping[str, Counter[str]]) -> list[str]:
+    """How many jobs differ by each kind of cause."""
+    total: Counter[str] = sum(sums.values(), Counter())
+    return [f"| {kind} | {total[f'cause {kind}']:,} | {meaning} |" for kind, meaning in KINDS.items()]
 
 
 def _line(kind: str, each: Counter[str]) -> str:
@@ -89,6 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     found = rows(given.paths, given.seeds, given.kind, misses=given.misses)
     print(table(found))
+    print("\n| cause | jobs | meaning |\n|---|---|---|", *cause_lines(found), sep="\n")
     return any(each["failed"] for each in found.values())
 
 

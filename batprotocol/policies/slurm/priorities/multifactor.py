@@ -174,7 +174,7 @@ class Multifactor:
     def ended(self, number: int, now: float) -> None:
         """A job that ran or waited is over.
 
-        If limits are enforced, it is charged at once; others see that at the next calculation. Otherwise, a job is never
+        If limits are enforced, it is charged at once; others see that at the next calculation. Otherwise, it is never
         charged for the time since the last calculation, as in a real Slurm.
         """
         job = self._jobs.pop(number, None)
