@@ -150,7 +150,8 @@ def compared(run: Mapping[str, Any], fitted: _Moments | None = None) -> Compared
             if not keeps:
                 priorities.started(number, time, given["Partition"], {"cpu": float(given["NumCPUs"])})
         elif what == "ended":
-            priorities.ended(number, given)
+            if not keeps:
+                priorities.ended(number, given)
         elif what == "sprio":
             sprio += len(given)
             wrong += [f"{time}: {row} is {got}" for row in given if (got := sprio_row(priorities, row)) != row.strip()]
