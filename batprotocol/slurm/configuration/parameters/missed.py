@@ -47,7 +47,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "preemption": ("exempt_time", "gang", "within"),
     "jobs": (
-        *("complete_wait", "cpus_per_gpu", "enforce", "enforce_limits", "max_array_size", "max_count"),
+        *("complete_wait", "cpus_per_gpu", "enforce_limits", "max_array_size", "max_count"),
         *("max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu", "reservation_overrun"),
     ),
     "node": ("cores_reserved", "disk"),
