@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from support import SHARED
+from support import DATA, SHARED
 
 from batprotocol.slurm.accounting import Accounting, accounting_of
 from batprotocol.slurm.configuration import Configuration, configuration_of
 from batprotocol.slurm.configuration.topology import switches_of
 
-__all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "recording", "recordings"]
+__all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "random_runs", "recording", "recordings"]
 
 RUNS = SHARED / "slurm" / "runs"
 
@@ -33,11 +33,22 @@ def recording(path: Path) -> dict[str, Any]:
     return run
 
 
+@cache
+def random_runs(kind: str) -> list[dict[str, Any]]:
+    """The recorded random runs of a kind, which are in the tree."""
+    runs: list[dict[str, Any]] = json.loads(
+        lzma.decompress((DATA / "slurm" / "random" / f"{kind}.json.xz").read_bytes())
+    )
+    return runs
+
+
 def conf_of(run: Mapping[str, Any]) -> str:
     """The slurm.conf of a recorded run: what differs from Slurm's defaults, and what is the same in all runs."""
     parameters = {"ClusterName": "emu", "ReturnToService": "2", **run["slurm_conf"]}
     if run["dbd"]:
         parameters["AccountingStorageType"] = "accounting_storage/slurmdbd"
+        if "dump" not in run:  # recordings with the commands only are of clusters that enforce limits
+            parameters.setdefault("AccountingStorageEnforce", "associations,limits,qos")
     lines = [f"{name}={value}" for name, value in parameters.items()]
     first = 0
     for group in run["nodes"]:
@@ -57,9 +68,9 @@ def configuration_of_run(run: Mapping[str, Any]) -> Configuration:
 
 
 def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
-    """The accounts of a recorded run, from the commands that made them, and its qualities of service."""
+    """The accounts of a recorded run, as they were printed or from the commands that made them, and its QOS."""
     if run.get("dump"):
-        return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run["qos"]))])
+        return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run.get("qos", ())))])
     cluster, *lines = ["Cluster - 'emu':Fairshare=1:QOS='normal'", "Parent - 'root'", "User - 'root':Fairshare=1"]
     for command, _ in run["setup"]:
         words = command.split()
