@@ -71,6 +71,8 @@ def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
     """The accounts of a recorded run, as they were printed or from the commands that made them, and its QOS."""
     if run.get("dump"):
         return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run.get("qos", ())))])
+    rows = [row.split("|") for row in run.get("assoc", ())[1:]]
+    allowed = {user: f":QOS='{qos}'" for _, _, user, _, qos, *_ in rows if user}
     cluster, *lines = ["Cluster - 'emu':Fairshare=1:QOS='normal'", "Parent - 'root'", "User - 'root':Fairshare=1"]
     for command, _ in run["setup"]:
         words = command.split()
@@ -79,5 +81,6 @@ def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
         if words[2:4] == ["add", "account"]:
             lines += [f"Parent - '{options.get('parent', 'root')}'", f"Account - '{words[4]}'{share}"]
         elif words[2:4] == ["add", "user"]:
-            lines += [f"Parent - '{options['account']}'", *(f"User - '{user}'{share}" for user in words[4].split(","))]
+            users = (f"User - '{user}'{share}{allowed.get(user, '')}" for user in words[4].split(","))
+            lines += [f"Parent - '{options['account']}'", *users]
     return accounting_of([("dump.cfg", "\n".join([cluster, *lines])), ("qos.txt", "\n".join(run.get("qos", ())))])
