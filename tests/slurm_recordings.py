@@ -42,7 +42,8 @@ def conf_of(run: Mapping[str, Any]) -> str:
     first = 0
     for group in run["nodes"]:
         last = first + group["count"] - 1
-        lines.append(f"NodeName=n[{first}-{last}] {group['conf']} State=UNKNOWN")
+        names = [f"n[{first}-{last}]"] if "topology" not in run else [f"n{node}" for node in range(first, last + 1)]
+        lines += [f"NodeName={name} {group['conf']} State=UNKNOWN" for name in names]
         first = last + 1
     return "\n".join([*lines, *run["partitions"], ""])
 

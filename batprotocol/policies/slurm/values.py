@@ -32,6 +32,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         features: what constraints can name.
         weight: nodes with a smaller weight are used first.
         is_up: whether jobs can start there in the beginning.
+        line: the number of its line in slurm.conf: of equal weights, the nodes of a line are used before the next ones.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     features: frozenset[str] = frozenset()
     weight: int = 1
     is_up: bool = True
+    line: int = 0
 
 
 class PreemptMode:

@@ -42,9 +42,9 @@ def nodes_of(records: Iterable[Record], down: Iterable[Record], names: Names) ->
         InputError: a name is not right, comes twice, or is of no node; with file and line.
     """
     nodes: dict[str, Node] = {}
-    for record in records:
+    for line, record in enumerate(records):
         with _At(record, "NodeName"):
-            sample = _node(record.fields)
+            sample = _node({**record.fields, "line": line})
             for name in names.of(record.name):
                 one_word(name)
                 if name.upper() == "ALL" or name in nodes:
