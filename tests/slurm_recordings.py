@@ -42,8 +42,8 @@ def conf_of(run: Mapping[str, Any]) -> str:
     first = 0
     for group in run["nodes"]:
         last = first + group["count"] - 1
-        names = [f"n[{first}-{last}]"] if "topology" not in run else [f"n{node}" for node in range(first, last + 1)]
-        lines += [f"NodeName={name} {group['conf']} State=UNKNOWN" for name in names]
+        names = [f"n{node}" for node in range(first, last + 1)] if "topology" in run else [f"n[{first}-{last}]"]
+        lines += [f"NodeName={name} {group['conf']} State=UNKNOWN" for name in names]  # recorded with a line for each
         first = last + 1
     return "\n".join([*lines, *run["partitions"], ""])
 

@@ -1,6 +1,6 @@
 """Recorded runs of a real Slurm, once more under the policy `slurm`: the same submissions, run times and events.
 
-What a simulation cannot know is taken from the recording: run times, phases of loops, times of commands.
+A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
 """
 
 from __future__ import annotations
@@ -315,15 +315,18 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             if state.get(node, HostChange.UP) is not change:
                 state[node] = change
                 yield time, HostEvent(frozen_hosts([node]), change).to_data()
-        found = re.match(r"sched: Created reservation=(\S+) users=(\S+) nodes=(\S+) .*start=@(\d+) end=@(\d+)", text)
+        found = re.match(
+            r"sched: Created reservation=(\S+) users=(\S+) nodes=(?!\(null\))(\S+) .*start=@(\d+) end=@(\d+)", text
+        )
         if found:
-            hosts = frozen_hosts([names[name] for name in expanded_names(found[3]) if name in names])
+            hosts = frozen_hosts([names[name] for name in expanded_names(found[3])])
             users = tuple(found[2].split(","))
             yield time, Window(hosts, float(found[4]), float(found[5]), found[1], users).to_data()
     for each in run["events"]:
         words = each["cmd"]
         out = each["out"].lower()
-        if words[:2] in (["scontrol", "create"],) or "error" in out or "denied" in out or "invalid" in out:
+        is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
+        if is_window or "error" in out or "denied" in out or "invalid" in out:
             continue
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
             continue

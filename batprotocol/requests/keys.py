@@ -40,7 +40,9 @@ JOB_KEYS: Final[dict[str, Key]] = {
     "cores": Key("positive", "Cores on each host, or for each task.", "--cpus-per-task"),
     "memory": Key("memory", "Memory on each host, or for each task; without a unit in MiB.", "--mem"),
     "gres": Key("gres", "Generic resources on each host, or for each task.", "--gres, --gpus-per-task"),
-    "licenses": Key("licenses", "The licences that the job takes, of all hosts together.", "--licenses"),
+    "licenses": Key(
+        "licenses", "The licences that the job takes, of all hosts together. Only `slurm` counts them.", "--licenses"
+    ),
     "per": Key("per", "Whether `cores`, `memory` and `gres` count for each host (the default) or each task."),
     "exclusive": Key("boolean", "Whether the job shares its hosts with no other job.", "--exclusive"),
     "contiguous": Key("boolean", "Whether the hosts must have consecutive numbers.", "--contiguous"),

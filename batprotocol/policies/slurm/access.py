@@ -1,4 +1,4 @@
-"""Who may use a partition. This module must not know limits."""
+"""The access to a partition. This module must not know limits."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.main_loop import Outcome
 from batprotocol.policies.slurm.queue import Entry, Queue
 from batprotocol.policies.slurm.reservations import Reservations
+from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance
 from batprotocol.policies.slurm.space import Space
 from batprotocol.policies.slurm.values import FOREVER, Partition
@@ -26,6 +27,8 @@ class Filler(Protocol):
 
     available: int
     """The nodes that are neither down nor drained."""
+    rules: Rules
+    """The rules that keep jobs waiting although there are nodes."""
     completing: int
     """The nodes that jobs are leaving."""
     reservations: Reservations
@@ -33,12 +36,6 @@ class Filler(Protocol):
     @property
     def open(self) -> int:
         """The nodes on which a job can start now, as far as others use them."""
-
-    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
-        """Whether limits allow a job to start."""
-
-    def lacks_licenses(self, job: SlurmJob) -> bool:
-        """Whether a licence of a job is taken by others."""
 
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
@@ -101,9 +98,11 @@ class _Cycle:
             self.tested += 1
             if job.array is not None and not self._array_may(job, partition):
                 continue
-            if not loops.assoc_limit_stop and not filler.may_start(job, partition):
+            if not filler.rules.array_may_start(job):
                 continue
-            if filler.lacks_licenses(job) or self._is_over(job, partition) or not partition.is_up:
+            if not loops.assoc_limit_stop and not filler.rules.may_start(job, partition):
+                continue
+            if filler.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
         return self.started, self.has_moved

@@ -67,7 +67,7 @@ def _node(line: NodeLine) -> Node:
         features=frozenset(line.features),
         weight=line.weight,
         is_up=line.state in ("UNKNOWN", "CLOUD"),
-        line=line.line,
+        record=line.record,
     )
 
 

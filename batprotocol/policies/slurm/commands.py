@@ -17,7 +17,10 @@ from batprotocol.errors import InputError, shown
 from batprotocol.policies.slurm.bits import bits_of
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.licenses import LicenseReservation
 from batprotocol.requests import expanded_names
+from batprotocol.requests.amounts import parse_licenses, parse_moment
+from batprotocol.slurm.amounts import span
 
 __all__ = ["obey", "read_command"]
 
@@ -65,7 +68,11 @@ def obey(controller: Controller, words: list[str], now: float) -> None:
             for job in (each for word in words[2:] for name in word.split(",") for each in _jobs(controller, name)):
                 _VERBS[words[1]](controller, job, now)
         elif words[1] == "delete":
-            controller.unreserve(words[2].partition("=")[2] if "=" in words[2] else words[-1], now)
+            name = words[2].partition("=")[2] if "=" in words[2] else words[-1]
+            controller.rules.licenses.unreserve(name)
+            controller.unreserve(name, now)
+        elif words[1] == "create":
+            _reserve(controller, dict(_pair(word) for word in words[2:] if "=" in word), now)
         elif words[1] == "update":
             _update(controller, dict(_pair(word) for word in words[2:] if "=" in word), now)
 
@@ -92,6 +99,16 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
     "requeue": lambda controller, job, now: controller.requeue(job, now),
     "requeuehold": _requeue_hold,
 }
+
+
+def _reserve(controller: Controller, values: dict[str, str], now: float) -> None:
+    """Reserve licences: the times are those of `StartTime=now+SECONDS` and `Duration=`."""
+    begin, licenses = parse_moment(values.get("starttime", "now")), values.get("licenses")
+    if licenses and "reservationname" in values and begin.is_relative:
+        start = begin.of(now)
+        end = start + span(values.get("duration", "UNLIMITED"))
+        name = values["reservationname"]
+        controller.rules.licenses.reserve(LicenseReservation(name, dict(parse_licenses(licenses)), start, end))
 
 
 def _update(controller: Controller, values: dict[str, str], now: float) -> None:

@@ -7,23 +7,22 @@ for the `next_time` at which it does something without a report. It must not kno
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final
 
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.backfill import run_backfill
+from batprotocol.policies.slurm.chances import Chances
 from batprotocol.policies.slurm.clock import USUAL, Clock, Phases
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.limits import Limits
 from batprotocol.policies.slurm.main_loop import Outcome, run_main
-from batprotocol.policies.slurm.preempting import candidates_of, grace_end, may_preempt, victims_of
+from batprotocol.policies.slurm.preempting import grace_end, may_preempt
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservation, Reservations
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance, selection_of
-from batprotocol.policies.slurm.selecting.tree import notes_patience
 from batprotocol.policies.slurm.sides import Actions, Priorities
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition, PreemptMode
 from batprotocol.policies.slurm.waiting import Waiting
@@ -60,8 +59,8 @@ class Controller:
         is_quick: bool = True,
     ) -> None:
         self.cluster, self._priorities, self._actions, self._phases = cluster, priorities, actions, phases
-        self._is_quick, self._rules = is_quick, rules or Rules()
-        self._yields = self._rules.yields
+        self._is_quick, self.rules = is_quick, rules or Rules()
+        self._yields = self.rules.yields
         self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
         self._selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self._queue = Queue(is_fifo=cluster.is_fifo, is_above=self._yields.is_above)
@@ -70,9 +69,9 @@ class Controller:
         self.jobs: dict[str, SlurmJob] = {}
         """The jobs that have not ended, by their first ids."""
         self._running: dict[str, SlurmJob] = {}
+        self._chances = Chances(cluster, self._selection, self._running, self._yields)
         self._limits = Limits()
         self._cleanings: list[tuple[float, int, int, SlurmJob, FinalJobState]] = []
-        self._arrays: Counter[str] = Counter()
         self._now = 0.0
         self._is_closed = False
         self._seen, self._tried, self._others, self._has_moved = -1, -1, 0, False
@@ -96,9 +95,13 @@ class Controller:
 
     def is_stuck(self) -> bool:
         """Whether nothing can start or end any more, as far as is known."""
-        if self._running or self._waiting.is_due or self.reservations.next_end() < math.inf:
+        if self._running or self._waiting.is_due or self.reservations.next_end() < math.inf or self._time_helps():
             return False
         return self._idle_runs >= 2 or not self._queue or self.next_time() == math.inf
+
+    def _time_helps(self) -> bool:
+        """Whether a job waits for licences that are reserved, or takes any switches after some time."""
+        return self.rules.licenses.are_reserved(self.second) or self._chances.is_any_impatient()
 
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
@@ -107,7 +110,7 @@ class Controller:
         """
         times = [self._clock.limits(self._first_limit(), self._now)]
         if self._queue or self._waiting.jobs:  # time alone may bring something for them
-            is_open = not self._is_quick or self._waiting.is_due or self.reservations.names()
+            is_open = not self._is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
             main, backfill = self._clock.main(self._now)[0], self._clock.backfill()
             times.append(self._priorities.next_time())
             if is_open or self._tried != self._changes():
@@ -141,13 +144,9 @@ class Controller:
     # What happens
 
     def submit(self, job: SlurmJob, request: Request, now: float) -> None:
-        """A job is submitted.
-
-        Raises:
-            InputError: it is refused.
-        """
+        """A job is submitted; an `InputError` says why it is refused."""
         self.advance(now)
-        self._rules.submitted(job)
+        self.rules.submitted(job)
         self.jobs[job.id] = job
         self._priorities.submitted(job, now)
         self._waiting.submit(job, request, now)
@@ -184,7 +183,7 @@ class Controller:
         assert job.placement is not None
         job.stage = Stage.COMPLETING
         self._others += 1
-        self._rules.ended(job, self._now)
+        self.rules.ended(job, self._now)
         self._clock.renew(self._now)
         self.completing |= job.placement.nodes
 
@@ -208,8 +207,6 @@ class Controller:
         if job.placement is not None:
             self.completing &= ~job.placement.nodes
         self._priorities.ended(job, now)
-        if job.array is not None:
-            self._arrays[job.array] -= 1
         if job.runs_again:
             self._again(job)
         else:
@@ -225,7 +222,7 @@ class Controller:
 
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
-        self._rules.forgotten(job)
+        self.rules.forgotten(job)
         if self.jobs.pop(job.id, None) is not None and job.stage is Stage.PENDING:
             self._priorities.ended(job, self._now)
         self._waiting.remove(job)
@@ -286,27 +283,17 @@ class Controller:
         """
         return (
             self._seen == self._changes()
+            and not self._time_helps()
             and not self.reservations.names()
             and not self.cluster.loops.bf_min_age_reserve
             and self._selection.first_end() > time
         )
 
     def _renew_priorities(self) -> None:
-        self._rules.charge(self._now)
+        self._others += self.rules.charge(self._now)
         if self._priorities.renew(self._now):
             self._queue.sort()
             self._clock.renew(self._now)
-
-    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
-        """Whether limits allow a job to start."""
-        if job.array is not None and job.array_limit and self._arrays[job.array] >= job.array_limit:
-            return False
-        job.reason = self._rules.before(job, partition)
-        return not job.reason
-
-    def lacks_licenses(self, job: SlurmJob) -> bool:
-        """Whether a licence of a job is taken by others."""
-        return self._rules.lacks_licenses(job)
 
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""
@@ -322,6 +309,8 @@ class Controller:
 
     def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns an `Outcome`."""
+        if not self.rules.may_start(job, partition):
+            return Outcome.LIMITED
         return self._start(job, partition, nodes & ~self.completing, minutes)
 
     @property
@@ -331,29 +320,14 @@ class Controller:
 
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
-        leaves, job.leaves = 0 if notes_patience(job, now) else job.leaves, 0
-        found = self._selection.earliest(job, partition, nodes, now, late=late)
-        job.leaves = leaves
-        if found is not None and self._selection.is_too_spread(job, found.placement.nodes):
-            return None  # although it would have few switches later
-        if not self.cluster.preempts or (found is not None and found.start <= now):
-            return found
-        gone = self._candidates(job, partition, nodes)
-        return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
-
-    def _candidates(self, job: SlurmJob, partition: Partition, nodes: int) -> list[SlurmJob]:
-        youngest = self.cluster.preempt_youngest
-        return candidates_of(self._running.values(), job, partition, nodes, self._yields, youngest_first=youngest)
+        return self._chances.earliest(job, partition, nodes, now, late)
 
     def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
-        placement = self._selection.now(job, partition, nodes)
-        if placement is None and notes_patience(job, self.second):
-            placement = self._selection.now(job, partition, nodes)
+        placement = self._chances.now(job, partition, nodes, self.second)
         if placement is None:
-            if self.cluster.preempts:
-                self._preempt(job, partition, nodes)
+            self._preempt(job, partition, nodes)
             return Outcome.BUSY
-        job.reason = self._rules.after(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values()))
+        job.reason = self.rules.after(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values()))
         if job.reason:
             return Outcome.LIMITED
         self._begin(job, partition, placement, minutes)
@@ -361,12 +335,10 @@ class Controller:
 
     def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
         """Have jobs of lower partitions give way, if that makes space for a job."""
-        found = victims_of(
-            self._candidates(job, partition, nodes), lambda gone: self._selection.now(job, partition, nodes, gone)
-        )
-        if found is None or not may_preempt(job, self.second, self.cluster.preempt_wait):
+        victims = self._chances.victims(job, partition, nodes)
+        if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
             return
-        for victim in found[0]:
+        for victim in victims:
             end = grace_end(victim, self.second, self._yields.grace(victim))
             if end <= self.second:
                 self._give_way(victim)
@@ -390,13 +362,11 @@ class Controller:
         self._running[job.id] = job
         self._limits.note(job, self._limit_of(job))
         self._selection.take(job)
-        self._rules.started(job)
-        if job.array is not None:
-            self._arrays[job.array] += 1
+        self.rules.started(job)
         self._priorities.started(job, self._now)
         self._waiting.started(job, self._now)
         if not self._actions.execute(job):
-            self._rules.ended(job, self._now)
+            self.rules.ended(job, self._now)
             self._leave(job, FinalJobState.REJECTED)
 
     # Limits

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from batprotocol.policies.slurm.jobs import SlurmJob, Stage
 from batprotocol.policies.slurm.queue import Queue
+from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.values import Partition
 from batprotocol.slurm.configuration import Scheduler
 
@@ -30,14 +31,15 @@ class Starter(Protocol):
     available: int
     """The nodes that are neither down nor drained."""
 
+    @property
+    def second(self) -> int:
+        """The time in whole seconds."""
+
+    rules: Rules
+    """The rules that keep jobs waiting although there are nodes."""
+
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""
-
-    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
-        """Whether limits allow a job to start."""
-
-    def lacks_licenses(self, job: SlurmJob) -> bool:
-        """Whether a licence of a job is taken by others."""
 
 
 def run_main(
@@ -97,7 +99,7 @@ class _Run:
 
     def _try(self, job: SlurmJob, partition: Partition) -> bool:
         starter = self.starter
-        if job.array is not None and not starter.may_start(job, partition):
+        if not starter.rules.array_may_start(job):
             return False
         self.has_tried = True
         if job.reservation:
@@ -106,11 +108,11 @@ class _Run:
         elif partition.name in self.failed:
             return False
         was_limited = bool(job.reason)
-        if not starter.may_start(job, partition):
+        if not starter.rules.may_start(job, partition):
             if self.loops.assoc_limit_stop and not was_limited:
                 self._fail(job, partition)
             return False
-        if starter.lacks_licenses(job):
+        if starter.rules.lacks_licenses(job, starter.second):
             return False
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
             outcome = Outcome.BUSY

@@ -85,7 +85,7 @@ class Queue:
     def _by_halves(self) -> list[Entry]:
         """The entries in an order that may have circles: a job may come before one that comes before it by others.
 
-        Slurm sorts its jobs by number then, by halves, and so does this method: what comes out depends on the way.
+        Slurm sorts its jobs by number then, by halves, and so does this method: the result depends on the way.
         """
         is_above = self._is_above
         assert is_above is not None

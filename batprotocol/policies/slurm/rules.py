@@ -5,6 +5,8 @@ This module must not know nodes and loops.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.accounts import Keeper, Members
 from batprotocol.policies.slurm.jobs import SlurmJob
@@ -35,8 +37,9 @@ class Rules:
         yields: ByPartition | None = None,
     ) -> None:
         self._keeper = keeper or Keeper(Members(Accounting()))
-        self._licenses, self._enforces = licenses or Licenses({}), enforces
+        self.licenses, self._enforces = licenses or Licenses({}), enforces
         self.yields = yields or ByPartition()
+        self._arrays: Counter[str] = Counter()
 
     def submitted(self, job: SlurmJob) -> None:
         """A job is submitted. Its partitions are then those that it may use.
@@ -44,7 +47,7 @@ class Rules:
         Raises:
             InputError: it is refused, with Slurm's reason.
         """
-        self._licenses.check(job)
+        self.licenses.check(job)
         self._enter(job)
         self._keeper.submitted(job)
 
@@ -72,26 +75,36 @@ class Rules:
         """A job starts."""
         assert job.placement is not None
         job.reason = ""
-        self._licenses.take(job)
+        if job.array is not None:
+            self._arrays[job.array] += 1
+        self.licenses.take(job)
         self._keeper.started(job, job.placement.nodes.bit_count(), job.allocated_cpus)
 
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job ends; its nodes need not be clean yet."""
-        self._licenses.give_back(job)
+        if job.array is not None:
+            self._arrays[job.array] -= 1
+        self.licenses.give_back(job)
         self._keeper.ended(job, now)
 
-    def charge(self, now: float) -> None:
-        """Charge what jobs have used, as Slurm does when it computes priorities."""
+    def charge(self, now: float) -> bool:
+        """Charge what jobs have used, as Slurm does when it computes priorities; returns whether limits may change."""
         if self._keeper.has_limits:
             self._keeper.charge(now)
+        return self._keeper.has_limits
 
-    def before(self, job: SlurmJob, partition: Partition) -> str:
-        """The reason for which a job waits, whatever the nodes are; "" if there is none."""
-        return self._keeper.before(job, partition)
+    def array_may_start(self, job: SlurmJob) -> bool:
+        """Whether the array of a job has fewer running tasks than it may have."""
+        return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
 
-    def lacks_licenses(self, job: SlurmJob) -> bool:
-        """Whether a licence of a job is taken by others."""
-        return bool(job.licenses) and self._licenses.lacks(job)
+    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
+        """Whether limits allow a job to start, whatever the nodes are. If not, it has the reason."""
+        job.reason = self._keeper.before(job, partition)
+        return not job.reason
+
+    def lacks_licenses(self, job: SlurmJob, second: int) -> bool:
+        """Whether a licence of a job that would start now is taken by others."""
+        return bool(job.licenses) and self.licenses.lacks(job, second)
 
     def after(self, job: SlurmJob, partition: Partition, nodes: int, cpus: int) -> str:
         """The reason for which a job waits that could have so many nodes and CPUs; "" if there is none."""

@@ -182,7 +182,10 @@ class SlurmScheduler(Scheduler):
                 Reservation(found.name or event.id, nodes, found.begin, found.end, users, found.accounts), self.now
             )
         elif command is not None:
-            obey(self.controller, command, self.now)
+            try:
+                obey(self.controller, command, self.now)
+            except InputError as error:
+                logger.warning("the external event %s has no effect: %s", shown(event.id), error)
 
     def _change(self, event: HostEvent) -> None:
         nodes, controller = self._nodes_of(event.hosts), self.controller

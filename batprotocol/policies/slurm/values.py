@@ -32,7 +32,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         features: what constraints can name.
         weight: nodes with a smaller weight are used first.
         is_up: whether jobs can start there in the beginning.
-        line: the number of its line in slurm.conf: of equal weights, the nodes of a line are used before the next ones.
+        record: the place of its line among those that name nodes: of equal weight, nodes of an earlier line come first.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     features: frozenset[str] = frozenset()
     weight: int = 1
     is_up: bool = True
-    line: int = 0
+    record: int = 0
 
 
 class PreemptMode:
@@ -99,12 +99,12 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     access: Access = Access()
 
     def fits(self, nodes: int, minutes: float) -> bool:
-        """Whether it ever takes jobs of so many nodes with such a time limit."""
+        """Whether it ever takes jobs with this number of nodes and this time limit."""
         return nodes <= self.max_nodes and minutes <= self.max_time
 
     def takes(self, nodes: int, minutes: float) -> bool:
         """Whether it ever takes a job with this number of nodes and this limit."""
-        return self.is_up and nodes <= self.max_nodes and minutes <= self.max_time
+        return self.is_up and self.fits(nodes, minutes)
 
 
 class Select(msgspec.Struct, frozen=True, gc=False):

@@ -42,14 +42,14 @@ def nodes_of(records: Iterable[Record], down: Iterable[Record], names: Names) ->
         InputError: a name is not right, comes twice, or is of no node; with file and line.
     """
     nodes: dict[str, Node] = {}
-    for line, record in enumerate(records):
+    for place, record in enumerate(records):
         with _At(record, "NodeName"):
-            sample = _node({**record.fields, "line": line})
+            sample = _node(record.fields)
             for name in names.of(record.name):
                 one_word(name)
                 if name.upper() == "ALL" or name in nodes:
                     raise InputError(f"expected a new name, got {shown(name)}", "NodeName")
-                nodes[name] = msgspec.structs.replace(sample, name=name)
+                nodes[name] = msgspec.structs.replace(sample, name=name, record=place)
     for record in down:
         with _At(record, "DownNodes"):
             for name in list(nodes) if record.name.upper() == "ALL" else names.of(record.name):

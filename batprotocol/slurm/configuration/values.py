@@ -47,7 +47,7 @@ class Node(_Value, frozen=True, kw_only=True):
         features: its features.
         weight: nodes with smaller weights are allocated first.
         state: its first state, in capital letters: UNKNOWN (it works), DOWN, DRAIN, FAIL, FAILING, FUTURE or CLOUD.
-        line: the number of its line among those that describe nodes, from 0. Slurm uses up a line before the next one.
+        record: the place of its line among those that name nodes, from 0.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Node(_Value, frozen=True, kw_only=True):
     features: tuple[str, ...] = ()
     weight: int = 1
     state: str = "UNKNOWN"
-    line: int = 0
+    record: int = 0
 
 
 class Partition(_Value, frozen=True, kw_only=True):

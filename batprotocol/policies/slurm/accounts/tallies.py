@@ -1,4 +1,4 @@
-"""What the jobs of an association, or of a quality of service, have together. This module must not know limits."""
+"""The totals of the jobs of an association, or of a quality of service. This module must not know limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Tally"]
 
 
 class Tally:
-    """What some jobs have together.
+    """The totals of some jobs.
 
     Attributes:
         jobs: those that run.
@@ -30,21 +30,21 @@ class Tally:
         self.wall = 0.0
 
     def start(self, tres: Mapping[str, int], seconds: int, sign: int = 1) -> None:
-        """A job starts, with a limit of so many seconds; with the sign -1, it ends so long before its limit."""
+        """A job starts `seconds` before its limit; with the sign -1, it ends so long before it."""
         self.jobs += sign
         for name, amount in tres.items():
             self.tres[name] += sign * amount
             self.ahead[name] += sign * amount * seconds
 
     def run(self, tres: Mapping[str, int], seconds: float, left: int) -> None:
-        """A job has run for some time; `left`: by so many seconds, less is left of its limit."""
+        """A job has run for some time; `left`: the seconds by which the rest of its limit is shorter."""
         self.wall += seconds
         for name, amount in tres.items():
             self.spent[name] = self.spent.get(name, 0.0) + amount * seconds
             self.ahead[name] -= amount * left
 
     def decay(self, factor: float) -> None:
-        """What was spent counts less."""
+        """Usage counts less."""
         self.wall *= factor
         for name in self.spent:
             self.spent[name] *= factor

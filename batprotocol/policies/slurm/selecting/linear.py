@@ -31,7 +31,7 @@ class Linear:
         self._is_even = len(set(self._cpus)) <= 1
         self._is_quick = is_quick
         self._tree = tree_of(cluster)
-        self._sets = node_sets(cluster, by_line=not (cluster.preempts or len(cluster.switches) > 1))
+        self._weights = weight_groups(cluster)
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
@@ -67,13 +67,13 @@ class Linear:
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> Placement | None:
-        """The share that a job gets of these nodes now: of the first sets that are enough."""
+        """The share that a job gets of these nodes now: those of the least weight that are enough."""
         nodes &= ~self._busy | _held_by(without)
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
             return None
         pool = 0
-        for group in self._sets:
+        for group in self._weights:
             pool |= nodes & group
             if pool.bit_count() >= count:
                 found = self._choose(job, pool, count, partition)
@@ -191,15 +191,16 @@ class Linear:
         return None
 
 
-def node_sets(cluster: Cluster, *, by_line: bool) -> list[int]:
-    """The sets of nodes that Slurm adds one after the other until a job has enough, the least weight first.
+def weight_groups(cluster: Cluster) -> list[int]:
+    """The sets of nodes that are added one after the other until they are enough: those of the least weight first.
 
-    Nodes of the same weight are a set, or those of them on one line of slurm.conf: the latter where nodes can neither
-    be shared nor be taken from other jobs, and no tree of switches has to be looked at as a whole.
+    Of equal weight, those of one line of slurm.conf come before those of the next. With a tree of switches or with
+    preemption, the lines do not count. This was measured with Slurm 22.05.
     """
+    by_line = not cluster.switches and not cluster.preempts
     groups: dict[tuple[int, int], int] = {}
     for number, node in enumerate(cluster.nodes):
-        key = node.weight, node.line if by_line else 0
+        key = node.weight, node.record if by_line else 0
         groups[key] = groups.get(key, 0) | 1 << number
     return [groups[key] for key in sorted(groups)]
 

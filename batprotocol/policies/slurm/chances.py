@@ -1,0 +1,71 @@
+"""The starts that are possible for a job, also if others give way to it, and whether its nodes are at few switches.
+
+This module must not know limits and loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
+from batprotocol.policies.slurm.preempting import candidates_of, victims_of
+from batprotocol.policies.slurm.selecting import Chance, Selection
+from batprotocol.policies.slurm.selecting.tree import notes_patience
+from batprotocol.policies.slurm.values import Cluster, Partition
+from batprotocol.policies.slurm.yielding import ByPartition
+
+__all__ = ["Chances"]
+
+
+class Chances:
+    """The chances of jobs.
+
+    Args:
+        cluster: the cluster.
+        selection: its nodes.
+        running: the running jobs; the owner changes them.
+        yields: which jobs give way to which others.
+    """
+
+    def __init__(
+        self, cluster: Cluster, selection: Selection, running: Mapping[str, SlurmJob], yields: ByPartition
+    ) -> None:
+        self._cluster, self._selection, self._running, self._yields = cluster, selection, running, yields
+        self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
+
+    def now(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> Placement | None:
+        """What a job gets of these nodes now; None if they are not enough."""
+        found = self._selection.now(job, partition, nodes)
+        if found is None and notes_patience(job, second):
+            found = self._selection.now(job, partition, nodes)
+        if job.leaves and job.misses_leaves:
+            self._spread.add(job)
+        return found
+
+    def earliest(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        leaves, job.leaves = 0 if notes_patience(job, now) else job.leaves, 0
+        found = self._selection.earliest(job, partition, nodes, now, late=late)
+        job.leaves = leaves
+        if found is not None and self._selection.is_too_spread(job, found.placement.nodes):
+            self._spread.add(job)
+            return None  # although it would have few switches later
+        if not self._cluster.preempts or (found is not None and found.start <= now):
+            return found
+        gone = self._candidates(job, partition, nodes)
+        return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
+
+    def victims(self, job: SlurmJob, partition: Partition, nodes: int) -> list[SlurmJob]:
+        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
+        candidates = self._candidates(job, partition, nodes) if self._cluster.preempts else []
+        found = victims_of(candidates, lambda gone: self._selection.now(job, partition, nodes, gone))
+        return [] if found is None else found[0]
+
+    def _candidates(self, job: SlurmJob, partition: Partition, nodes: int) -> list[SlurmJob]:
+        youngest = self._cluster.preempt_youngest
+        return candidates_of(self._running.values(), job, partition, nodes, self._yields, youngest_first=youngest)
+
+    def is_any_impatient(self) -> bool:
+        """Whether a job waits for few switches, and takes any after some time."""
+        self._spread = {job for job in self._spread if job.leaves and job.stage is Stage.PENDING}
+        return bool(self._spread)

@@ -1,0 +1,228 @@
+"""The rules of a Slurm site under the policy `slurm`: who is refused, who waits, and why. Reasons are Slurm's."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol.model import DelayProfile
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm.accounts.tallies import Tally
+from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.queue import Queue
+from batprotocol.policies.slurm.selecting.tree import Tree
+from batprotocol.policies.slurm.values import Partition
+from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
+from batprotocol.slurm.accounting import accounting_of
+from batprotocol.slurm.configuration import Switch, configuration_of
+
+WITHOUT_ENGINE = True
+
+CONF = """
+NodeName=n[0-7] CPUs=1
+PartitionName=p Nodes=ALL Default=YES {partition}
+{more}
+"""
+LIMITS = "AccountingStorageEnforce=associations,limits,qos"
+DUMP = """Cluster - 'c':Fairshare=1:QOS='normal'
+Parent - 'root'
+Account - 'a':Fairshare=1{account}
+Parent - 'a'
+User - 'u':DefaultAccount='a':Fairshare=1:QOS='normal,high,low'{user}
+User - 'v':DefaultAccount='a':Fairshare=1:QOS='normal,high,low'
+"""
+QOS = "Name|Priority|Preempt|Flags|GrpTRES|GrpJobs|MaxTRES|MaxWall|MaxTRESPU|MaxJobsPU|MaxSubmitPU|MinTRES\n{rows}"
+
+
+def runs(
+    jobs: list[dict[str, object]],
+    *,
+    more: str = "",
+    partition: str = "",
+    account: str = "",
+    user: str = "",
+    qos: str = "",
+) -> dict[str, float]:
+    """When each job starts of some that are submitted together, each for 100 s with a limit of 2 minutes."""
+    rows = qos or "normal|0|" + "|" * 9
+    texts = [("dump", DUMP.format(account=account, user=user)), ("qos", QOS.format(rows=rows))]
+    static = [
+        StaticJob(
+            str(number), number * 0.001, int(str(job.pop("size", 1))), DelayProfile(100.0), 120.0, json.dumps(job)
+        )
+        for number, job in enumerate({"user": "u", **each} for each in jobs)
+    ]
+    scheduler = SlurmScheduler(
+        configuration_of(CONF.format(partition=partition, more=more)), accounting=accounting_of(texts)
+    )
+    simulate(described_platform("n[0-7] cores=1"), Workload(static), scheduler)
+    return {start.job_id.rpartition("!")[2]: start.time for start in scheduler.starts}
+
+
+def qos_row(**limits: str) -> str:
+    names = [
+        "Name",
+        "Priority",
+        "Preempt",
+        "Flags",
+        "GrpTRES",
+        "GrpJobs",
+        "MaxTRES",
+        "MaxWall",
+        "MaxTRESPU",
+        "MaxJobsPU",
+        "MaxSubmitPU",
+        "MinTRES",
+    ]
+    return "|".join({"Name": "normal", "Priority": "0", **limits}.get(name, "") for name in names)
+
+
+ONE_AFTER_THE_OTHER = {
+    "GrpJobs": ("1", 1),
+    "MaxJobsPU": ("1", 1),
+    "GrpTRES": ("node=3", 2),
+    "MaxTRESPU": ("cpu=3", 2),
+}
+
+
+@pytest.mark.parametrize("limit", ONE_AFTER_THE_OTHER)
+def test_a_limit_of_a_qos_lets_one_job_run_after_the_other(limit: str) -> None:
+    value, size = ONE_AFTER_THE_OTHER[limit]
+    found = runs([{"size": size}] * 2, more=LIMITS, qos=qos_row(**{limit: value}))
+    assert found["0"] < 5
+    assert 100 < found["1"] < 110
+    assert len(set(runs([{"size": size}] * 2, qos=qos_row(**{limit: value})).values())) == 1  # nothing is enforced
+
+
+@pytest.mark.parametrize("limit", [":MaxJobs=1", ":GrpJobs=1", ":GrpTRES='cpu=1'"])
+def test_a_limit_of_an_association_holds_up_no_other_user(limit: str) -> None:
+    found = runs([{}, {}, {"user": "v"}], more=LIMITS, user=limit)
+    assert found["0"] == found["2"] < 5
+    assert found["1"] > 100
+
+
+NEVER = {"MaxTRES": "node=1", "MaxWall": "00:01:00", "MinTRES": "node=3", "MaxTRESPU": "cpu=1", "GrpTRES": "cpu=1"}
+
+
+@pytest.mark.parametrize("limit", NEVER)
+def test_a_job_that_breaks_a_limit_alone_waits_for_ever(limit: str) -> None:
+    found = runs(
+        [{"size": 2}, {"user": "v", "qos": "high"}],
+        more=LIMITS,
+        qos=qos_row(**{limit: NEVER[limit]}) + "\nhigh|0|" + "|" * 9,
+    )
+    assert set(found) == {"1"}
+
+
+REFUSED: tuple[tuple[dict[str, str], dict[str, object], str], ...] = (
+    ({"more": LIMITS, "qos": qos_row(MaxSubmitPU="1")}, {}, "QOSMaxSubmitJobPerUserLimit"),
+    ({"more": LIMITS, "user": ":MaxSubmitJobs=1"}, {}, "AssocMaxSubmitJobLimit"),
+    ({"more": LIMITS, "qos": qos_row(MaxTRES="node=1", Flags="DenyOnLimit")}, {"size": 2}, "QOSMaxNodePerJobLimit"),
+    ({"more": LIMITS}, {"qos": "fast"}, "quality of service"),
+    ({"more": LIMITS}, {"user": "w"}, "association"),
+    ({"more": "Licenses=matlab:2"}, {"licenses": "matlab:3"}, "Invalid license specification"),
+    ({"more": "Licenses=matlab:2"}, {"licenses": "ansys"}, "Invalid license specification"),
+    ({"partition": "RootOnly=YES"}, {}, "only root"),
+    ({"partition": "AllowGroups=g"}, {"group": "h"}, "group"),
+    ({"partition": "DenyAccounts=b"}, {"account": "b"}, "Invalid account"),
+    ({"partition": "AllowQos=high"}, {}, "Invalid qos"),
+    ({"partition": "State=DRAIN"}, {}, "inactive or drain"),
+    ({"partition": "ReqResv=YES"}, {}, "reservation"),
+    ({"partition": "MaxNodes=1", "more": "EnforcePartLimits=ALL"}, {"size": 2}, "too many nodes"),
+)
+
+
+@pytest.mark.parametrize(("site", "job", "reason"), REFUSED, ids=[each[2].replace(" ", "_") for each in REFUSED])
+def test_slurm_refuses_a_job_with_its_reason(
+    site: dict[str, str], job: dict[str, object], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "batprotocol.policies"):
+        found = runs([{"user": "u"}, dict(job)], **site)
+    assert "1" not in found
+    assert any(reason in record.getMessage() for record in caplog.records), caplog.text
+
+
+def test_a_job_without_its_licences_holds_up_no_other() -> None:
+    jobs: list[dict[str, object]] = [{"licenses": "matlab:2"}, {"licenses": {"matlab": 1}}, {}]
+    found = runs(jobs, more="Licenses=matlab:2")
+    assert found["0"] == found["2"] < 5
+    assert found["1"] > 100
+
+
+def test_licences_that_are_reserved_are_not_given_out_before_the_end_of_the_reservation() -> None:
+    conf = configuration_of(CONF.format(partition="", more="Licenses=matlab:2"))
+    scheduler = SlurmScheduler(conf)
+    jobs = [
+        StaticJob(str(count), 5.0, 1, DelayProfile(9.0), 60.0, json.dumps({"licenses": {"matlab": count}}))
+        for count in (1, 2)
+    ]
+    command = "scontrol create reservation ReservationName=r StartTime=now+30 Duration=4 Licenses=matlab:1"
+    wrong = command.replace("now+30", "noon")
+    events = ExternalEventList.of([(0.0, json.dumps({"slurm": text})) for text in (command, wrong)], corrected=True)
+    simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler, external_events=[events])
+    found = {start.job_id[-1]: start.time for start in scheduler.starts}
+    assert 5 <= found["1"] < 10
+    assert 270 <= found["2"] < 335
+
+
+def test_low_jobs_give_way_to_high_ones() -> None:
+    qos = "\n".join([qos_row(), qos_row(Name="high", Preempt="low"), qos_row(Name="low")])
+    more = "PreemptType=preempt/qos\nPreemptMode=CANCEL"
+    found = runs([{"size": 8, "qos": "low"}, {"size": 2, "qos": "high"}], more=more, qos=qos)
+    assert found["1"] < 20
+    found = runs([{"size": 8, "qos": "low"}, {"size": 2, "qos": "normal"}], more=more, qos=qos)
+    assert found["1"] > 100
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_the_order_is_the_usual_one_where_no_job_gives_way(priorities: list[int]) -> None:
+    partition = Partition("p", 1)
+    usual, sorted_by_halves = Queue(), Queue(is_above=lambda one, other: False)
+    for number, priority in enumerate(priorities):
+        job = SlurmJob(str(number), number, 0.0, (partition,), 1)
+        job.priority = {"p": priority}
+        usual.add(job, [partition])
+        sorted_by_halves.add(job, [partition])
+    assert sorted_by_halves.snapshot() == usual.snapshot()
+
+
+@given(st.integers(0, 2**12 - 1), st.integers(1, 12))
+def test_a_tree_gives_as_many_nodes_as_asked_for_at_few_leaves(free: int, count: int) -> None:
+    leaves = [Switch(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
+    tree = Tree([*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)})
+    found = tree.of_whole(SlurmJob("1", 1, 0.0, (), 1), free, count)
+    if free.bit_count() < count:
+        assert found is None
+        return
+    assert found is not None
+    assert found.bit_count() == count
+    assert not found & ~free
+    fitting = [leaf for leaf in tree.leaves if (leaf & free).bit_count() >= count]
+    if fitting:  # the leaf with the fewest free nodes
+        assert tree.used(found) == 1
+        chosen = next(leaf for leaf in fitting if leaf & found)
+        assert (chosen & free).bit_count() == min((leaf & free).bit_count() for leaf in fitting)
+
+
+@pytest.mark.parametrize(("count", "nodes"), [(6, [1, 2, 3, 4, 10, 11]), (8, [1, 2, 3, 4, 5, 6, 10, 11])])
+def test_whole_nodes_at_several_leaves_are_those_that_a_real_slurm_gave(count: int, nodes: list[int]) -> None:
+    leaves = [Switch(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
+    tree = Tree([*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)})
+    free = sum(1 << node for node in (1, 2, 3, 4, 5, 6, 7, 10, 11))
+    assert tree.of_whole(SlurmJob("1", 1, 0.0, (), 1), free, count) == sum(1 << node for node in nodes)
+
+
+@given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 100)), max_size=6))
+def test_what_starts_and_ends_leaves_nothing_but_what_was_spent(jobs: list[tuple[int, int]]) -> None:
+    tally = Tally()
+    for cpus, seconds in jobs:
+        tally.start({"cpu": cpus}, 100)
+        tally.run({"cpu": cpus}, float(seconds), seconds)
+        tally.start({"cpu": cpus}, 100 - seconds, -1)
+    assert (tally.jobs, tally.tres["cpu"], tally.ahead["cpu"]) == (0, 0, 0)
+    assert math.isclose(tally.spent.get("cpu", 0.0), sum(cpus * seconds for cpus, seconds in jobs))
