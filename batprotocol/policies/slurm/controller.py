@@ -182,6 +182,7 @@ class Controller:
         """A job has ended or is killed, and its nodes are not clean yet."""
         assert job.placement is not None
         job.stage = Stage.COMPLETING
+        self._selection.give_back(job)  # plans have its nodes from now on, but no job starts there
         self._others += 1
         self.rules.ended(job, self._now)
         self._clock.renew(self._now)
@@ -202,7 +203,6 @@ class Controller:
         """A job leaves its nodes: it is over, or runs again."""
         now = self._now
         del self._running[job.id]
-        self._selection.give_back(job)
         self._others += 1
         if job.placement is not None:
             self.completing &= ~job.placement.nodes
@@ -366,7 +366,7 @@ class Controller:
         self._priorities.started(job, self._now)
         self._waiting.started(job, self._now)
         if not self._actions.execute(job):
-            self.rules.ended(job, self._now)
+            self._completes(job)
             self._leave(job, FinalJobState.REJECTED)
 
     # Limits
