@@ -17,7 +17,7 @@ from slurm_recordings import accounting_of_run, configuration_of_run
 
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostEvent, Window
+from batprotocol.outages import HostEvent
 from batprotocol.outages.events import HostChange
 from batprotocol.policies.slurm import Phases, SlurmScheduler
 from batprotocol.requests import expanded_names
@@ -315,13 +315,9 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             if state.get(node, HostChange.UP) is not change:
                 state[node] = change
                 yield time, HostEvent(frozen_hosts([node]), change).to_data()
-        found = re.match(
-            r"sched: Created reservation=(\S+) users=(\S+) nodes=(?!\(null\))(\S+) .*start=@(\d+) end=@(\d+)", text
-        )
+        found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
         if found:
-            hosts = frozen_hosts([names[name] for name in expanded_names(found[3])])
-            users = tuple(found[2].split(","))
-            yield time, Window(hosts, float(found[4]), float(found[5]), found[1], users).to_data()
+            yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
     for each in run["events"]:
         words = each["cmd"]
         out = each["out"].lower()
@@ -332,6 +328,14 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             continue
         if words[0] in ("scancel", "scontrol"):
             yield each["t_sent"] + 0.05, json.dumps({"slurm": " ".join(words)})
+
+
+def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
+    """The command that made a reservation, with the nodes that it got."""
+    for each in run["events"]:
+        if f"ReservationName={name}" in each["cmd"] and "create" in each["cmd"]:
+            return " ".join([*(word for word in each["cmd"] if not word.startswith("Node")), f"Nodes={nodes}"])
+    raise ValueError(f"expected a command that makes the reservation {name}, got none")
 
 
 def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:

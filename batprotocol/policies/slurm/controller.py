@@ -300,6 +300,10 @@ class Controller:
         left = self.reservations.usable(job, self.second, job.limit, moves=False)
         if left is None:
             return Outcome.SKIPPED
+        if self.reservations.never_fits(job, self.second):
+            self._actions.reject(job, "its reservation has fewer nodes than it asks for")
+            self._forget(job, FinalJobState.REJECTED)
+            return Outcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self.completing, job.limit)
@@ -374,10 +378,8 @@ class Controller:
     def _limit_of(self, job: SlurmJob) -> float:
         """When the limit of a running job is over, or that of its reservation."""
         assert job.partition is not None
-        own = self.reservations.get(job.reservation) if job.reservation else None
         overtime = 0 if job.gives_way else 60 * max(job.partition.overtime, self.cluster.overtime)
-        over = job.end + overtime
-        return over if own is None else min(over, own.end)
+        return self.reservations.limit_of(job, job.end + overtime)
 
     def _first_limit(self) -> float:
         """When the first limit of a running job, or the first reservation, is over."""

@@ -177,10 +177,9 @@ class SlurmScheduler(Scheduler):
             self._change(found)
         elif isinstance(found, Window):
             nodes = self._nodes_of(found.hosts)
-            users = tuple(map(str, found.users))
-            self.controller.reserve(
-                Reservation(found.name or event.id, nodes, found.begin, found.end, users, found.accounts), self.now
-            )
+            who = tuple(map(str, found.users)), found.accounts
+            made = Reservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
+            self.controller.reserve(made, self.now)
         elif command is not None:
             try:
                 obey(self.controller, command, self.now)
