@@ -75,7 +75,18 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
+        cleaned=_cleaned(run),
     )
+
+
+def _cleaned(run: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    """When the nodes of jobs that run again were free."""
+    found: dict[str, tuple[float, ...]] = {}
+    for time, text in run["log"]:
+        match = re.match(r"Requeuing JobId=(\S+)", text)
+        if match:
+            found[_number(match[1])] = (*found.get(_number(match[1]), ()), time)
+    return found
 
 
 def _priorities(run: Mapping[str, Any], full: float) -> float:

@@ -172,7 +172,7 @@ class Controller:
             job.is_over = True  # Slurm looks at limits now and then only, and frees the nodes then
             return
         if job.stage is Stage.COMPLETING:
-            clean = max(job.killed + self._phases.cleaning, now)
+            clean = max(self._phases.clean(job.id.rpartition("!")[2], job.killed), now)
         else:
             clean = now + self._phases.epilog
             self._completes(job)
