@@ -265,6 +265,7 @@ def _asked(args: list[str]) -> dict[str, Any]:
     """What a job asks for, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
+    each_task = 0
     for name, value in _options(args):
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -300,6 +301,10 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 slurm["memory_per_cpu"] = mebibytes
         elif name in ("gres", "licenses"):
             data[name] = value
+        elif name == "gpus-per-node":
+            data["gres"] = f"gpu:{value}"
+        elif name == "gpus-per-task":
+            each_task = int(value)
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
@@ -309,6 +314,8 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 low, _, high = part.partition("-")
                 tasks += list(range(int(low), int(high or low) + 1))
             data["array"] = tasks, int(most or 0)
+    if each_task:
+        slurm["gpus"] = each_task * slurm.get("tasks", 1)
     data["slurm"] = slurm
     return data
 
