@@ -38,6 +38,8 @@ def conf_of(run: Mapping[str, Any]) -> str:
     parameters = {"ClusterName": "emu", "ReturnToService": "2", **run["slurm_conf"]}
     if run["dbd"]:
         parameters["AccountingStorageType"] = "accounting_storage/slurmdbd"
+        if "topology" not in run:  # these recordings do not say so, but their usage does
+            parameters["AccountingStorageEnforce"] = "limits"
     lines = [f"{name}={value}" for name, value in parameters.items()]
     first = 0
     for group in run["nodes"]:

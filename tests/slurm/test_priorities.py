@@ -216,7 +216,7 @@ def test_usage_is_charged_by_weights(lines: list[str], qos: str, rate: float) ->
     accounts = Accounting(
         associations=ACCOUNTS.associations, qos={**ACCOUNTS.qos, "half": Qos(name="half", usage_factor=0.5)}
     )
-    text = "\n".join([SITE, "PriorityDecayHalfLife=0", *lines])
+    text = "\n".join([SITE, "PriorityDecayHalfLife=0", "AccountingStorageEnforce=limits", *lines])
     priorities = Multifactor(configuration_of(text), accounts)
     priorities.submitted(job(account="a", partitions=("r",), qos=qos), 0.0)
     priorities.renew(0.0)

@@ -96,6 +96,7 @@ class Multifactor:
         accounting = accounting or Accounting()
         self._rules = rules = configuration.priority
         self._calculates = configuration.jobs.has_database
+        self._charges_ends = self._calculates and "limits" in configuration.jobs.enforce
         self._machine = Machine(configuration)
         self._qos = accounting.qos
         self._most_qos = max((each.priority for each in accounting.qos.values()), default=0)
@@ -171,9 +172,13 @@ class Multifactor:
         job.rate = billing(amounts, weights or {}, takes_max=self._rules.max_tres) * (qos.usage_factor if qos else 1.0)
 
     def ended(self, number: int, now: float) -> None:
-        """A job that ran or waited is over. It is charged at once; others see that at the next calculation."""
+        """A job that ran or waited is over.
+
+        It is charged at once, and others see that at the next calculation. Where limits are not enforced, Slurm 22.05
+        does not charge it for the time since the last calculation, and this was measured.
+        """
         job = self._jobs.pop(number, None)
-        if job is not None and self._calculates:
+        if job is not None and self._charges_ends:
             self._charge(job, int(now))
 
     # Calculations
