@@ -101,14 +101,15 @@ def _priorities(run: Mapping[str, Any], full: float) -> float:
             if priority != found[2]:
                 changes.append((before, time))
             seen[found[1]] = time, found[2]
+    usual = full + 0.06 * run["speed"]  # all threads begin together, about
     if not changes:
-        return full + 1.2  # all threads begin together, about
+        return usual
 
     def fitting(phase: float) -> int:
         return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
 
     return max(
-        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - full - 1.2))
+        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - usual))
     )
 
 
