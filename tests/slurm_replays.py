@@ -178,9 +178,14 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
         )
         if match:
             events.append((time, 1, _number(match[1] or match[2])))
-    for time, is_end, job in sorted(events):
-        if not is_end:
+        match = re.match(r"_job_complete: JobId=(\S+) done", text)
+        if match:
+            events.append((time, 2, _number(match[1])))
+    for time, kind, job in sorted(events):
+        if kind == 0:
             began[job] = time
+        elif kind == 2:
+            began.pop(job, None)
         elif job in began:
             longest[job] = max(longest.get(job, 0.0), time - began.pop(job))
     return longest
