@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from support import SHARED
+from support import DATA, SHARED
 
 from batprotocol.slurm.accounting import Accounting, accounting_of
 from batprotocol.slurm.configuration import Configuration, configuration_of
 from batprotocol.slurm.configuration.topology import switches_of
 
-__all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "recording", "recordings"]
+__all__ = ["RUNS", "accounting_of_run", "conf_of", "configuration_of_run", "random_runs", "recording", "recordings"]
 
 RUNS = SHARED / "slurm" / "runs"
 
@@ -33,13 +33,22 @@ def recording(path: Path) -> dict[str, Any]:
     return run
 
 
+@cache
+def random_runs(kind: str) -> list[dict[str, Any]]:
+    """The recorded random runs of a kind, which are in the tree."""
+    runs: list[dict[str, Any]] = json.loads(
+        lzma.decompress((DATA / "slurm" / "random" / f"{kind}.json.xz").read_bytes())
+    )
+    return runs
+
+
 def conf_of(run: Mapping[str, Any]) -> str:
     """The slurm.conf of a recorded run: what differs from Slurm's defaults, and what is the same in all runs."""
     parameters = {"ClusterName": "emu", "ReturnToService": "2", **run["slurm_conf"]}
     if run["dbd"]:
         parameters["AccountingStorageType"] = "accounting_storage/slurmdbd"
-        if "topology" not in run:  # these recordings do not say so, but their usage does
-            parameters["AccountingStorageEnforce"] = "limits"
+        if "dump" not in run:  # recordings with the commands only are of clusters that enforce limits
+            parameters.setdefault("AccountingStorageEnforce", "associations,limits,qos")
     lines = [f"{name}={value}" for name, value in parameters.items()]
     first = 0
     for group in run["nodes"]:
@@ -59,9 +68,11 @@ def configuration_of_run(run: Mapping[str, Any]) -> Configuration:
 
 
 def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
-    """The accounts of a recorded run, from the commands that made them, and its qualities of service."""
+    """The accounts of a recorded run, as they were printed or from the commands that made them, and its QOS."""
     if run.get("dump"):
-        return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run["qos"]))])
+        return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run.get("qos", ())))])
+    rows = [row.split("|") for row in run.get("assoc", ())[1:]]
+    allowed = {user: f":QOS='{qos}'" for _, _, user, _, qos, *_ in rows if user}
     cluster, *lines = ["Cluster - 'emu':Fairshare=1:QOS='normal'", "Parent - 'root'", "User - 'root':Fairshare=1"]
     for command, _ in run["setup"]:
         words = command.split()
@@ -70,5 +81,6 @@ def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
         if words[2:4] == ["add", "account"]:
             lines += [f"Parent - '{options.get('parent', 'root')}'", f"Account - '{words[4]}'{share}"]
         elif words[2:4] == ["add", "user"]:
-            lines += [f"Parent - '{options['account']}'", *(f"User - '{user}'{share}" for user in words[4].split(","))]
+            users = (f"User - '{user}'{share}{allowed.get(user, '')}" for user in words[4].split(","))
+            lines += [f"Parent - '{options['account']}'", *users]
     return accounting_of([("dump.cfg", "\n".join([cluster, *lines])), ("qos.txt", "\n".join(run.get("qos", ())))])

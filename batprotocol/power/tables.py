@@ -223,7 +223,7 @@ def _row(time: str, value: str, line: int, clock: Clock, zone: str, unit: Unit) 
     try:
         moments = clock.both(_standard(time.strip(), zone))
     except ValueError:
-        raise InputError(f"expected a time such as 2020-01-31 13:30, got {shown(time)}", line=line) from None
+        raise InputError(f"expected a time such as 2020-02-21 08:30, got {shown(time)}", line=line) from None
     text = value.strip()
     if text.lower() in _MISSING:
         return _Row(moments, None, line)

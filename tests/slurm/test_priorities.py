@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_priorities import compared
-from slurm_recordings import recording, recordings
+from slurm_priorities import compared, moments_that_fit, was_requeued
+from slurm_recordings import random_runs, recording, recordings
 from support import DATA
 
 from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor, Parts
@@ -31,6 +31,30 @@ def test_rows_of_sprio_and_sshare_are_equal(name: str) -> None:
     assert found.wrong == []
     assert found.sprio > 100
     assert found.sshare > 300 or not KEPT[name]["dbd"]
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("fair", 2), ("multifactor", 8)])
+def test_rows_of_a_random_run_are_equal(kind: str, seed: int) -> None:
+    run = next(run for run in random_runs(kind) if run["seed"] == seed)
+    found = compared(run, (-5.0, 55.0, {}))
+    assert found.wrong == []
+    assert found.sprio > 80
+
+
+SHARES = {"fair": 1.0, "classic": 0.92, "multifactor": 1.0, "limits": 0.98, "qospreempt": 0.97, "changes": 0.92}
+"""For each kind of random runs, the least share of rows that are equal."""
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("kind", SHARES)
+def test_rows_of_random_runs_are_equal(kind: str) -> None:
+    rows = wrong = 0
+    for run in random_runs(kind):
+        if not was_requeued(run):
+            found = compared(run, moments_that_fit(run))
+            rows += found.sprio + found.sshare + found.first
+            wrong += len(found.wrong)
+    assert rows - wrong >= SHARES[kind] * rows
 
 
 @needs_runs
@@ -53,6 +77,7 @@ def test_basic_numbers_are_those_of_a_recording() -> None:
 SITE = """
 PriorityType=priority/multifactor
 AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageEnforce=limits
 PriorityMaxAge=0-0:10:00
 PriorityCalcPeriod=1
 NodeName=n[0-7] CPUs=4 RealMemory=1000 Gres=gpu:a:2
@@ -216,7 +241,7 @@ def test_usage_is_charged_by_weights(lines: list[str], qos: str, rate: float) ->
     accounts = Accounting(
         associations=ACCOUNTS.associations, qos={**ACCOUNTS.qos, "half": Qos(name="half", usage_factor=0.5)}
     )
-    text = "\n".join([SITE, "PriorityDecayHalfLife=0", "AccountingStorageEnforce=limits", *lines])
+    text = "\n".join([SITE, "PriorityDecayHalfLife=0", *lines])
     priorities = Multifactor(configuration_of(text), accounts)
     priorities.submitted(job(account="a", partitions=("r",), qos=qos), 0.0)
     priorities.renew(0.0)
@@ -225,6 +250,17 @@ def test_usage_is_charged_by_weights(lines: list[str], qos: str, rate: float) ->
         priorities.renew(now)
     priorities.ended(1, 130.0)
     assert priorities.shares.root.usage == pytest.approx(120 * rate)
+
+
+@pytest.mark.parametrize(("enforced", "seconds"), [("limits", 70), ("safe", 70), ("associations", 50), ("none", 50)])
+def test_ends_are_charged_where_limits_are_enforced(enforced: str, seconds: int) -> None:
+    priorities = priorities_of("PriorityDecayHalfLife=0", f"AccountingStorageEnforce={enforced}")
+    priorities.submitted(job(account="a"), 0.0)
+    priorities.renew(0.0)
+    priorities.started(1, 10.0, "p", {"cpu": 1.0})
+    priorities.renew(60.0)
+    priorities.ended(1, 80.0)
+    assert priorities.shares.root.usage == pytest.approx(seconds)
 
 
 def test_usage_decays_and_is_reset() -> None:

@@ -163,18 +163,27 @@ def test_the_documented_example() -> None:
     assert factors[3] == pytest.approx([each ** (1 / 3) for each in factors[1]])
 
 
+def oblivious_factors(table: str) -> dict[str, float]:
+    """The factors of users in a second calculation, as the usage of siblings is that of the first one."""
+    shares, rows = tree_of(table, fair_tree=False, depth_oblivious=True)
+    users = [share for share, _ in rows if share is not None and share.is_user]
+    for user in users:
+        shares.factor(user)
+    for user in users:
+        user.effective = None
+    return {user.name: shares.factor(user) for user in users}
+
+
 def test_the_depth_does_not_count() -> None:
     # The account has used as much as its share, so its users are judged by their own ratios alone: 2 and 2/3.
     table = "root/a 50 - -\na.1 1 - 20\na.2 3 - 20\nroot/b 50 - -\nb.3 1 - 40\n"
-    shares, rows = tree_of(table, fair_tree=False, depth_oblivious=True)
-    users = {share.name: shares.factor(share) for share, _ in rows if share is not None and share.is_user}
+    users = oblivious_factors(table)
     assert users["1"] == pytest.approx(2**-2.0)
     assert users["2"] == pytest.approx(2 ** -(2 / 3))
     assert users["3"] == pytest.approx(0.5)
     # Its parent has used twice its share: a user who used less than the others is judged by the parent's ratio, mostly.
     table = "root/a 50 - -\na.1 1 - 10\na.2 1 - 90\nroot/b 50 - -\nb.3 1 - 0\n"
-    shares, rows = tree_of(table, fair_tree=False, depth_oblivious=True)
-    users = {share.name: shares.factor(share) for share, _ in rows if share is not None and share.is_user}
+    users = oblivious_factors(table)
     power = 1 / (1 + (5 * math.log(2)) ** 2)
     assert users["1"] == pytest.approx(2 ** -(2 * 0.2**power))
     assert users["2"] == pytest.approx(2 ** -(2 * 1.8))

@@ -97,13 +97,23 @@ def stats(run: str, as_json: bool) -> None:
 @click.command()
 @click.argument("one", metavar="RUN", type=_path)
 @click.argument("other", metavar="RUN", type=_path)
-@_tolerance_option("1e-06 between messages, 0.001 between schedules, 0.01 if only one schedule comes from messages")
+@_tolerance_option(
+    "1e-06 between messages, 0.001 between schedules, 0.01 if only one schedule comes from messages, 3 with a log"
+)
+@click.option("--why", is_flag=True, help="Compare the schedules, and print why jobs start otherwise.")
 @click.option("--jobs", is_flag=True, help="Print all jobs that differ, and not only the first ones.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; only set the exit status.")
 @_full
 @click.pass_context
 def diff(
-    context: click.Context, one: str, other: str, tolerance: float | None, jobs: bool, quiet: bool, full: bool
+    context: click.Context,
+    one: str,
+    other: str,
+    tolerance: float | None,
+    why: bool,
+    jobs: bool,
+    quiet: bool,
+    full: bool,
 ) -> None:
     """Compare two runs: their first difference, what was known before it, and the jobs that differ.
 
@@ -114,6 +124,10 @@ def diff(
     "study.runs?scheduler=easy&seed=3". If one of the two has no messages, the command compares the schedules: their
     first difference, and the jobs that differ.
 
+    RUN can also be the log of a resource manager that "batproto import" reads. The command then prints why each job
+    starts otherwise, as far as the schedules show it: priority, node, limit, time, reservation, plan, or that it
+    follows from another job.
+
     The exit status is that of diff: 0 if the runs are alike, 1 if they differ, 2 if one cannot be read.
 
     \b
@@ -121,11 +135,12 @@ def diff(
       batproto diff before.tar.xz after.tar.xz
       batproto diff --jobs --tolerance 0.01 a.tar.xz b.tar.xz
       batproto diff -q results run.mcap
+      batproto diff sacct.txt results
     """
     from batprotocol.cli.captures import diff as work
     from batprotocol.cli.terminal.output import Output
 
-    context.exit(work.diff(one, other, Output(), tolerance=tolerance, jobs=jobs, quiet=quiet, full=full))
+    context.exit(work.diff(one, other, Output(), tolerance=tolerance, jobs=jobs, quiet=quiet, full=full, why=why))
 
 
 @click.command()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from batprotocol.capture import Capture, Knowledge
 from batprotocol.capture.comparing import (
@@ -20,21 +22,35 @@ from batprotocol.capture.meaning import TOLERANCE
 from batprotocol.cli.captures.known import lines_of
 from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.messages.tree import draw
-from batprotocol.cli.named.runs import NamedRun, named, remark_on, tolerance_between
+from batprotocol.cli.named.runs import NamedRun, remark_on, tolerance_between, with_logs
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
 from batprotocol.errors import ProtocolError
 from batprotocol.files import reason_of
 
+if TYPE_CHECKING:
+    from batprotocol.studies.comparing.causes import Cause
+
 __all__ = ["diff"]
 
 ALIKE, DIFFERENT, TROUBLE = 0, 1, 2
 """Exit statuses, those of diff(1)."""
+_NONE: Final[Mapping[str, Cause]] = MappingProxyType({})
 FIRST = 5
 """The number of jobs that are shown by default."""
 
 
-def diff(one: str, other: str, output: Output, *, tolerance: float | None, jobs: bool, quiet: bool, full: bool) -> int:
+def diff(
+    one: str,
+    other: str,
+    output: Output,
+    *,
+    tolerance: float | None,
+    jobs: bool,
+    quiet: bool,
+    full: bool,
+    why: bool = False,
+) -> int:
     """Compare two runs, print their first difference, and return the exit status.
 
     Args:
@@ -45,11 +61,12 @@ def diff(one: str, other: str, output: Output, *, tolerance: float | None, jobs:
         jobs: print all jobs that differ.
         quiet: print nothing.
         full: show the whole state, even if it is long.
+        why: print the causes of the differences of two schedules; always if one of them is that of a log.
     """
     try:
-        first, second = named(one, [other]), named(other, [one])
-        if not (first.has_messages and second.has_messages):
-            return _schedules(first, second, output, tolerance, jobs=jobs, quiet=quiet)
+        first, second = with_logs(one, [other]), with_logs(other, [one])
+        if why or not (first.has_messages and second.has_messages):
+            return _schedules(first, second, output, tolerance, jobs=jobs, quiet=quiet, why=why)
         within = TOLERANCE if tolerance is None else tolerance
         with (
             first.conversation(from_its_beginning=False) as mine,
@@ -90,22 +107,25 @@ def _compared(
 
 
 def _schedules(
-    one: NamedRun, other: NamedRun, output: Output, tolerance: float | None, *, jobs: bool, quiet: bool
+    one: NamedRun, other: NamedRun, output: Output, tolerance: float | None, *, jobs: bool, quiet: bool, why: bool
 ) -> int:
-    """Compare the schedules of two runs. At least one of them has no messages."""
+    """Compare the schedules of two runs."""
     from batprotocol.studies.comparing import compare as schedules_compared
+    from batprotocol.studies.comparing.causes import causes_of
     from batprotocol.studies.comparing.reported import as_reported
 
     mine, theirs = one.schedule(), other.schedule()
     within = tolerance_between(mine, theirs) if tolerance is None else tolerance
     found = schedules_compared(mine, theirs, tolerance=within)
+    why = why or mine.is_logged or theirs.is_logged
     different = sorted(
         differing_jobs(map(as_reported, mine.jobs), map(as_reported, theirs.jobs), tolerance=within), key=_first_time
     )
     if quiet:
         return DIFFERENT if different else ALIKE
     without = " and ".join(run.given for run in (one, other) if not run.has_messages)
-    output.remark(without, f"has no messages: the schedules are compared, with a tolerance of {within:g} s")
+    has = "has no messages: the" if without else "the"
+    output.remark(without or one.given, f"{has} schedules are compared, with a tolerance of {within:g} s")
     for schedule in (mine, theirs):
         remark_on(schedule, output)
     if not different:
@@ -114,8 +134,18 @@ def _schedules(
         return ALIKE
     if found.parting is not None:
         output.line(("", printable(found.facts()[-1])))
-    _show_jobs(different, output, everything=jobs)
+    causes = causes_of(mine, theirs, tolerance=within) if why else {}
+    _show_jobs(different, output, everything=jobs, causes=causes)
+    _show_causes((causes[each.job_id] for each in different if each.job_id in causes), output)
     return DIFFERENT
+
+
+def _show_causes(causes: Iterable[Cause], output: Output) -> None:
+    """Print how many jobs differ by each kind of cause."""
+    from batprotocol.studies.comparing.causes import KINDS
+
+    for kind, count in Counter(cause.kind for cause in causes).most_common():
+        output.line(("heading", f"{kind:<11}"), ("", f" {number_of(count, 'job')}: {KINDS[kind]}"))
 
 
 def _first_time(found: JobDifference) -> float:
@@ -148,13 +178,22 @@ def _show_known(title: str, known: Knowledge, output: Output, full: bool) -> Non
     output.lines(draw(head, lines_of(known, full=full), output.guides, output.wrap_at))
 
 
-def _show_jobs(differences: Iterable[JobDifference], output: Output, *, everything: bool) -> None:
+def _show_jobs(
+    differences: Iterable[JobDifference],
+    output: Output,
+    *,
+    everything: bool,
+    causes: Mapping[str, Cause] = _NONE,
+) -> None:
     """Print a line for each job, or for the first ones, and then how many jobs differ in each field."""
     counts: Counter[str] = Counter()
     number = 0
     for number, found in enumerate(differences, 1):
         if everything or number <= FIRST:
             output.line(("string", printable(found.job_id)), ("", f": {printable(_sentence(found))}"))
+            if found.job_id in causes:
+                cause = causes[found.job_id]
+                output.line(("detail", f"  {cause.kind}: {printable(cause.sentence)}"))
         counts.update(found.fields or ("in one run only",))
     if number > FIRST and not everything:
         output.line(("detail", f"... {number_of(number - FIRST, 'more job')}, which --jobs shows"))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from batprotocol.studies import Row, Rows
     from batprotocol.studies.comparing import Schedule
 
-__all__ = ["NamedRun", "named", "opened", "remark_on", "tolerance_between"]
+__all__ = ["NamedRun", "named", "opened", "remark_on", "tolerance_between", "with_logs"]
 
 _STUDY: Final = ".toml"
 _INDEX: Final = ".sqlite"
@@ -40,17 +40,26 @@ class NamedRun:
         name: its short name.
         table: its table of jobs, or None.
         row: its row in the store of a study, or None.
-        recording: its recording, or None. One of the three is given.
+        recording: its recording, or None.
+        log: its log of a resource manager, or None. One of the four is given.
     """
 
     def __init__(
-        self, given: str, name: str, *, table: str | None = None, row: Row | None = None, recording: str | None = None
+        self,
+        given: str,
+        name: str,
+        *,
+        table: str | None = None,
+        row: Row | None = None,
+        recording: str | None = None,
+        log: str | None = None,
     ) -> None:
         self.given = given
         self.name = name
         self._table = table
         self._row = row
         self._recording = recording
+        self._log = log
 
     @property
     def has_messages(self) -> bool:
@@ -97,6 +106,12 @@ class NamedRun:
         from batprotocol.studies.comparing import read_schedule, schedule_in
         from batprotocol.studies.comparing.schedules import schedule_of
 
+        if self._log is not None:
+            from batprotocol.history.opening import read_log
+            from batprotocol.studies.comparing.logged import schedule_of_log
+
+            with read_log(self._log) as log:
+                return schedule_of_log(log, name=self.name, hosts=hosts)
         if self._row is not None:
             folder = self._row.folder
             with _telling_of_parquet(self.given):
@@ -129,6 +144,16 @@ def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
         yield run
 
 
+def with_logs(given: str, others: Sequence[str] = ()) -> NamedRun:
+    """The run of this name, as for `named`; or the log of a resource manager, which has a schedule, too."""
+    from batprotocol.history.opening import is_logged
+
+    found = named(given, others)
+    if found.has_messages and is_logged(given):
+        return NamedRun(given, given, log=given)
+    return found
+
+
 def named(given: str, others: Sequence[str] = ()) -> NamedRun:
     """The run of this name: a path, or `STORE?scheduler=easy&seed=3` for that of a study, also `STUDY.toml?...`.
 
@@ -156,7 +181,10 @@ def named(given: str, others: Sequence[str] = ()) -> NamedRun:
 def tolerance_between(one: Schedule, other: Schedule) -> float:
     """The largest difference, in seconds, that counts as none between two schedules, by default."""
     from batprotocol.studies.comparing import REPORTED_TOLERANCE, TOLERANCE
+    from batprotocol.studies.comparing.schedules import LOGGED_TOLERANCE
 
+    if one.is_logged or other.is_logged:
+        return LOGGED_TOLERANCE
     return TOLERANCE if one.is_reported == other.is_reported else REPORTED_TOLERANCE
 
 

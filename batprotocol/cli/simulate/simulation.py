@@ -268,7 +268,7 @@ def _scheduler(
 
 
 def _write_reports(prefix: str, scheduler: Scheduler, result: Result) -> None:
-    """Write what jobs took of shared hosts, and what became of interrupted runs and of hosts, if there were any."""
+    """Write the amounts that jobs had of shared hosts, interrupted runs and events of hosts, if there are any."""
     allocations = allocations_of(scheduler)
     if allocations:
         write_allocations(f"{prefix}allocations.csv", allocations)

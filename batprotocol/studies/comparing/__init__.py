@@ -4,7 +4,8 @@
 confidence intervals of their means: of independent draws, or of windows that follow one another (`blocks`), by
 `resampling`, and by the distribution of `student`. `tables` makes tables of means and differences, with readable
 numbers (`digits`, `units`) and `captions`, in `formats` for terminals, papers and notebooks. `pairs` compares two runs,
-which `schedules` reads from result files and recordings (`reported`). `plots` draws the metrics of runs and `ecdf`
+which `schedules` reads from result files and recordings (`reported`), and `logged` makes of logs; `causes` finds why
+their jobs part. `plots` draws the metrics of runs and `ecdf`
 those of jobs, in the style of `drawing`, on `figures`. It must not know how runs are made or kept.
 """
 

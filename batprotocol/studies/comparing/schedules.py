@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -23,11 +23,14 @@ from batprotocol.simulator.results.beside import failures_beside
 from batprotocol.simulator.results.files import COLUMNS, parse_jobs
 from batprotocol.studies.comparing.reported import ReportedRows, of_messages, of_table
 
-__all__ = ["REPORTED_TOLERANCE", "Schedule", "read_schedule", "schedule_in", "schedule_of"]
+__all__ = ["LOGGED_TOLERANCE", "REPORTED_TOLERANCE", "Schedule", "read_schedule", "schedule_in", "schedule_of"]
 
 REPORTED_TOLERANCE: Final = 0.01
 """The seconds by which the times of messages may differ from those in jobs.csv: twice the largest difference that was
 measured in recorded runs."""
+LOGGED_TOLERANCE: Final = 3.0
+"""The seconds by which the times of a log may differ from those of a simulation: logs have whole seconds, and resource
+managers look for jobs to start every few seconds, at moments that no log has."""
 _TOTALS: Final = "schedule.json"
 
 
@@ -43,6 +46,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         attempts: the attempts of its jobs, if they are known.
         events: the events of its hosts with their times, if they are known.
         is_reported: whether its times are those of messages, and not Batsim's own.
+        is_logged: whether it is that of a log, and not of a simulation.
+        asked: what jobs asked for, in the vocabulary of `batprotocol.requests`, by their full names, if it is known.
         remarks: remarks on it, as parts of sentences, such as missing jobs.
     """
 
@@ -56,6 +61,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     attempts: Sequence[Attempt] = ()
     events: Sequence[TimedHostEvent] = ()
     is_reported: bool = False
+    is_logged: bool = False
+    asked: Mapping[str, Mapping[str, Any]] = {}
     remarks: tuple[str, ...] = ()
 
     def metrics(self, tau: float = TAU, own: Iterable[OwnMetric] = ()) -> Metrics:

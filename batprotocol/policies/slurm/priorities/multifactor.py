@@ -174,8 +174,8 @@ class Multifactor:
     def ended(self, number: int, now: float) -> None:
         """A job that ran or waited is over.
 
-        It is charged at once, and others see that at the next calculation. Where limits are not enforced, Slurm 22.05
-        does not charge it for the time since the last calculation, and this was measured.
+        If limits are enforced, it is charged at once; others see that at the next calculation. Otherwise, it is never
+        charged for the time since the last calculation, as in a real Slurm.
         """
         job = self._jobs.pop(number, None)
         if job is not None and self._charges_ends:

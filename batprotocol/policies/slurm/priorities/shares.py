@@ -186,12 +186,13 @@ class Shares:
 
         The ratio of usage to share is that of the parent, multiplied with the one among the siblings to the power k. k
         is 1 if both ratios are on the same side of 1, else it is the smaller, the farther the parent's ratio is from 1.
+        The usage of siblings is that of their own last computation, as in a real Slurm.
         """
         shares, shares_above = self._normalized[share], self._normalized[parent]
         if not (shares and shares_above and above and share.normalized):
             return share.normalized
         ratio = above / shares_above
-        siblings = sum(each.usage for each in self._counted(parent.members)) / self.root.usage / shares_above
+        siblings = sum(each.normalized for each in self._counted(parent.members)) / shares_above
         among = share.normalized / shares / siblings if siblings else 0.0
         if not among or math.log(ratio) * math.log(among) >= 0:
             return ratio * among * shares

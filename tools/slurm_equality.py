@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Holds the policy `slurm` against recorded runs of a real Slurm, and prints how many starts are equal.
+
+python tools/slurm_equality.py                               # the recordings in the tests
+python tools/slurm_equality.py ../shared/slurm/runs elsewhere  # folders, files and archives
+python tools/slurm_equality.py --seeds odd --kind fair --misses
+
+Each recorded run is simulated with the same submissions, run times and events, see `tests/slurm_replays.py`.
+
+The table has a line for each kind. It has the number of starts, and three shares: starts within 3 s, successive starts
+of a partition in the same order, and starts on the same nodes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from slurm_replays import Start, judged, replayed, starts_of  # noqa: E402 (its folder is on the path now)
+
+from batprotocol.model import FinalJobState  # noqa: E402
+from batprotocol.requests import expanded_names  # noqa: E402
+from batprotocol.simulator import JobRow  # noqa: E402
+from batprotocol.studies.comparing.causes import KINDS, causes_of  # noqa: E402
+from batprotocol.studies.comparing.schedules import Schedule  # noqa: E402
+
+__all__ = ["rows", "runs_of", "table"]
+
+RANDOM: Final = ROOT / "tests" / "data" / "slurm" / "random"
+HEAD: Final = "| kind | runs | starts | within 3 s | same order | same nodes |\n|---|---|---|---|---|---|"
+SEEDS: Final[Mapping[str, tuple[int, ...]]] = {"all": (0, 1), "odd": (1,), "even": (0,)}
+
+
+def runs_of(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The recorded runs of a file, an archive, or a folder of such, with their kinds."""
+    if path.is_dir():
+        for each in sorted(path.rglob("*.json.xz")):
+            yield from runs_of(each)
+        return
+    found = json.loads(lzma.decompress(path.read_bytes()))
+    for run in found if isinstance(found, list) else [found]:
+        if "starts" in run:  # others are recorded logs
+            yield run.get("config") or path.parent.name, run
+
+
+def rows(paths: Sequence[Path], seeds: str, kinds: Sequence[str], *, misses: bool = False) -> dict[str, Counter[str]]:
+    """For each kind, the sums of `slurm_replays.Verdict` over its runs."""
+    sums: dict[str, Counter[str]] = {}
+    for path in paths:
+        for kind, run in runs_of(path):
+            if run["seed"] % 2 not in SEEDS[seeds] or (kinds and kind not in kinds):
+                continue
+            mine = sums.setdefault(kind, Counter())
+            try:
+                simulated = replayed(run)
+                verdict = judged(run, simulated)
+                mine.update(f"cause {each}" for each in causes(run, simulated))
+            except Exception as error:  # one run that fails must not hide the others
+                print(f"{kind} {run['seed']}: fails with {error!r}", file=sys.stderr)
+                mine["failed"] += 1
+                continue
+            mine.update(runs=1, starts=verdict.starts, near=verdict.near, placed=verdict.placed)
+            mine.update(pairs=verdict.pairs, ordered=verdict.ordered)
+            for miss in verdict.misses if misses else ():
+                print(f"{kind} {run['seed']}: {miss}")
+    return sums
+
+
+def table(sums: Mapping[str, Counter[str]]) -> str:
+    """The sums as a table, the last line of which is about all kinds."""
+    total: Counter[str] = sum(sums.values(), Counter())
+    return "\n".join([HEAD, *(_line(kind, each) for kind, each in sorted(sums.items())), _line("all", total)])
+
+
+def causes(run: Mapping[str, Any], simulated: Sequence[Start]) -> list[str]:
+    """The kinds of the causes by which jobs that ran once start otherwise. They run for as long as they did."""
+    ends = {job["JobId"]: job for job in run["result_jobs"] if not isinstance(job["EndTime"], str)}
+    real = _schedule(starts_of(run), ends)
+    return [cause.kind for cause in causes_of(real, _schedule(simulated, ends), tolerance=3.0).values()]
+
+
+def _schedule(starts: Sequence[Start], ends: Mapping[str, Mapping[str, Any]]) -> Schedule:
+    counts = Counter(start.job for start in starts)
+    rows = []
+    for start in starts:
+        job = ends.get(start.job)
+        if counts[start.job] == 1 and job is not None and not isinstance(job["StartTime"], str):
+            numbers = (int(name.lstrip("n")) for name in expanded_names(start.nodes))
+            rows.append(
+                JobRow(
+                    job_id=start.job,
+                    workload_name="w0",
+                    profile="",
+                    submission_time=0.0,
+                    requested_number_of_resources=1,
+                    requested_time=None,
+                    final_state=FinalJobState.COMPLETED_SUCCESSFULLY,
+                    starting_time=start.time,
+                    execution_time=max(job["EndTime"] - job["StartTime"], 0.0),
+                    allocated_resources=" ".join(map(str, sorted(numbers))),
+                )
+            )
+    asked = {f"w0!{start.job}": {"partition": start.partition} for start in starts}
+    return Schedule(name="run", jobs=tuple(rows), hosts=1, asked=asked)
+
+
+def cause_lines(sums: Mapping[str, Counter[str]]) -> list[str]:
+    """How many jobs differ by each kind of cause."""
+    total: Counter[str] = sum(sums.values(), Counter())
+    return [f"| {kind} | {total[f'cause {kind}']:,} | {meaning} |" for kind, meaning in KINDS.items()]
+
+
+def _line(kind: str, each: Counter[str]) -> str:
+    shares = (("near", "starts"), ("ordered", "pairs"), ("placed", "starts"))
+    cells = [f"{each[one] / each[of]:.1%}" if each[of] else "" for one, of in shares]
+    return f"| {kind} | {each['runs']:,} | {each['starts']:,} | {' | '.join(cells)} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; the status is 1 if a run could not be simulated."""
+    parser = argparse.ArgumentParser(description="Hold the policy slurm against recorded runs of a real Slurm.")
+    parser.add_argument("paths", nargs="*", type=Path, default=[RANDOM], help="folders, runs, and archives of runs")
+    parser.add_argument("--seeds", choices=list(SEEDS), default="all", help="the seeds to take (default: all)")
+    parser.add_argument("--kind", action="append", default=[], help="a kind to take (default: all)")
+    parser.add_argument("--misses", action="store_true", help="print the starts that differ")
+    given = parser.parse_args(arguments)
+    found = rows(given.paths, given.seeds, given.kind, misses=given.misses)
+    print(table(found))
+    print("\n| cause | jobs | meaning |\n|---|---|---|", *cause_lines(found), sep="\n")
+    return any(each["failed"] for each in found.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
