@@ -17,7 +17,7 @@ from slurm_recordings import accounting_of_run, configuration_of_run
 
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostEvent, Window
+from batprotocol.outages import HostEvent
 from batprotocol.outages.events import HostChange
 from batprotocol.policies.slurm import Phases, SlurmScheduler
 from batprotocol.requests import expanded_names
@@ -75,7 +75,18 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
+        cleaned=_cleaned(run),
     )
+
+
+def _cleaned(run: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    """When the nodes of jobs that run again were free."""
+    found: dict[str, tuple[float, ...]] = {}
+    for time, text in run["log"]:
+        match = re.match(r"Requeuing JobId=(\S+)", text)
+        if match:
+            found[_number(match[1])] = (*found.get(_number(match[1]), ()), time)
+    return found
 
 
 def _priorities(run: Mapping[str, Any], full: float) -> float:
@@ -90,14 +101,15 @@ def _priorities(run: Mapping[str, Any], full: float) -> float:
             if priority != found[2]:
                 changes.append((before, time))
             seen[found[1]] = time, found[2]
+    usual = full + 0.06 * run["speed"]  # all threads begin together, about
     if not changes:
-        return full + 1.2  # all threads begin together, about
+        return usual
 
     def fitting(phase: float) -> int:
         return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
 
     return max(
-        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - full - 1.2))
+        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - usual))
     )
 
 
@@ -166,9 +178,14 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
         )
         if match:
             events.append((time, 1, _number(match[1] or match[2])))
-    for time, is_end, job in sorted(events):
-        if not is_end:
+        match = re.match(r"_job_complete: JobId=(\S+) done", text)
+        if match:
+            events.append((time, 2, _number(match[1])))
+    for time, kind, job in sorted(events):
+        if kind == 0:
             began[job] = time
+        elif kind == 2:
+            began.pop(job, None)
         elif job in began:
             longest[job] = max(longest.get(job, 0.0), time - began.pop(job))
     return longest
@@ -254,6 +271,7 @@ def _asked(args: list[str]) -> dict[str, Any]:
     """What a job asks for, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
+    each_task = 0
     for name, value in _options(args):
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -289,6 +307,10 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 slurm["memory_per_cpu"] = mebibytes
         elif name in ("gres", "licenses"):
             data[name] = value
+        elif name == "gpus-per-node":
+            data["gres"] = f"gpu:{value}"
+        elif name == "gpus-per-task":
+            each_task = int(value)
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
@@ -298,6 +320,8 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 low, _, high = part.partition("-")
                 tasks += list(range(int(low), int(high or low) + 1))
             data["array"] = tasks, int(most or 0)
+    if each_task:
+        slurm["gpus"] = each_task * slurm.get("tasks", 1)
     data["slurm"] = slurm
     return data
 
@@ -315,13 +339,9 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             if state.get(node, HostChange.UP) is not change:
                 state[node] = change
                 yield time, HostEvent(frozen_hosts([node]), change).to_data()
-        found = re.match(
-            r"sched: Created reservation=(\S+) users=(\S+) nodes=(?!\(null\))(\S+) .*start=@(\d+) end=@(\d+)", text
-        )
+        found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
         if found:
-            hosts = frozen_hosts([names[name] for name in expanded_names(found[3])])
-            users = tuple(found[2].split(","))
-            yield time, Window(hosts, float(found[4]), float(found[5]), found[1], users).to_data()
+            yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
     for each in run["events"]:
         words = each["cmd"]
         out = each["out"].lower()
@@ -332,6 +352,14 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             continue
         if words[0] in ("scancel", "scontrol"):
             yield each["t_sent"] + 0.05, json.dumps({"slurm": " ".join(words)})
+
+
+def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
+    """The command that made a reservation, with the nodes that it got."""
+    for each in run["events"]:
+        if f"ReservationName={name}" in each["cmd"] and "create" in each["cmd"]:
+            return " ".join([*(word for word in each["cmd"] if not word.startswith("Node")), f"Nodes={nodes}"])
+    raise ValueError(f"expected a command that makes the reservation {name}, got none")
 
 
 def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:

@@ -103,7 +103,8 @@ def starts(seed: int, conf: str, *, is_quick: bool) -> list[Started]:
     return scheduler.starts
 
 
-KINDS = ((1, ""), (2, "SelectType=select/cons_tres"), (1, "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE"))
+PREEMPTS = "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE"
+KINDS = ((1, ""), (2, "SelectType=select/cons_tres"), (1, PREEMPTS), (1, f"{PREEMPTS}\nPreemptExemptTime=0:0:40"))
 
 
 @settings(max_examples=6, deadline=None)

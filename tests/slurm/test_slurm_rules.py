@@ -170,10 +170,56 @@ def test_licences_that_are_reserved_are_not_given_out_before_the_end_of_the_rese
     assert 270 <= found["2"] < 335
 
 
+def reserved(job: dict[str, object], *commands: str) -> dict[str, tuple[float, tuple[int, ...]]]:
+    """When and where a job of 3 nodes starts that comes at 5, and one without reservation, after these commands."""
+    scheduler = SlurmScheduler(configuration_of(CONF.format(partition="", more="")))
+    jobs = [
+        StaticJob("0", 5.0, 3, DelayProfile(9.0), 60.0, json.dumps({"user": "u", **job})),
+        StaticJob("1", 5.0, 5, DelayProfile(9.0), 240.0, json.dumps({"user": "v"})),
+    ]
+    texts = [f"scontrol create reservation ReservationName={command}" for command in commands]
+    events = ExternalEventList.of([(0.0, json.dumps({"slurm": text})) for text in texts], corrected=True)
+    simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler, external_events=[events])
+    return {start.job_id[-1]: (start.time, start.nodes) for start in scheduler.starts}
+
+
+def test_nodes_are_reserved_by_a_command() -> None:
+    found = reserved({"reservation": "r"}, "r StartTime=now+30 Duration=4 Users=u Nodes=n[2-5]")
+    assert 30 <= found["0"][0] < 32
+    assert set(found["0"][1]) < {2, 3, 4, 5}
+    assert found["1"][0] > 270  # it ends after the begin, so the reserved nodes are not for it
+
+
+def test_jobs_of_a_flexible_reservation_are_bound_neither_to_its_times_nor_to_its_nodes() -> None:
+    found = reserved({"reservation": "r"}, "r StartTime=now+300 Duration=4 Users=u Nodes=n[2-3] Flags=FLEX")
+    assert found["0"][0] < 10
+
+
+@pytest.mark.parametrize(("flags", "begin"), [("", 90), ("Flags=OVERLAP", 90), ("Flags=MAINT", 30)])
+def test_maintenance_keeps_its_nodes_from_another_reservation(flags: str, begin: int) -> None:
+    """Only jobs of maintenance ignore it."""
+    long = f"r StartTime=now+30 Duration=9 Users=u Nodes=n[2-4] {flags}"
+    found = reserved({"reservation": "r"}, long, "m StartTime=now+30 Duration=1 Users=root Nodes=n4 Flags=maint")
+    assert begin <= found["0"][0] < begin + 62
+
+
+def test_a_job_that_is_larger_than_its_reservation_fails_when_that_begins() -> None:
+    found = reserved({"reservation": "r"}, "r StartTime=now+30 Duration=4 Users=u Nodes=n[2-3]")
+    assert set(found) == {"1"}
+
+
+@pytest.mark.parametrize(("exempt", "begin"), [("0", 5), ("0:0:45", 45)])
+def test_a_job_gives_way_once_it_has_run_for_a_time(exempt: str, begin: int) -> None:
+    qos = "\n".join([qos_row(), qos_row(Name="high", Preempt="low"), qos_row(Name="low")])
+    more = f"PreemptType=preempt/qos\nPreemptMode=CANCEL\nPreemptExemptTime={exempt}"
+    jobs: list[dict[str, object]] = [{"size": 8, "qos": "low"}, {"size": 2, "qos": "high", "begin": "now+5"}]
+    assert 0 <= runs(jobs, more=more, qos=qos)["1"] - begin < 40
+
+
 def test_low_jobs_give_way_to_high_ones() -> None:
     qos = "\n".join([qos_row(), qos_row(Name="high", Preempt="low"), qos_row(Name="low")])
     more = "PreemptType=preempt/qos\nPreemptMode=CANCEL"
-    found = runs([{"size": 8, "qos": "low"}, {"size": 2, "qos": "high"}], more=more, qos=qos)
+    found = runs([{"size": 8, "qos": "low"}, {"size": 2, "qos": "high", "begin": "now+5"}], more=more, qos=qos)
     assert found["1"] < 20
     found = runs([{"size": 8, "qos": "low"}, {"size": 2, "qos": "normal"}], more=more, qos=qos)
     assert found["1"] > 100

@@ -221,6 +221,7 @@ class _Cycle:
     ) -> None:
         if not (self.loops.bf_one_resv_per_job and earlier):
             self.space.reserve(first, last, placement.nodes)
+        self.has_moved |= bool(placement.nodes & self.filler.open)  # the state of these nodes becomes "planned"
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1

@@ -52,20 +52,26 @@ class Chances:
             return None  # although it would have few switches later
         if not self._cluster.preempts or (found is not None and found.start <= now):
             return found
-        gone = self._candidates(job, partition, nodes)
+        gone = self._candidates(job, partition, nodes, now)
         return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
 
-    def victims(self, job: SlurmJob, partition: Partition, nodes: int) -> list[SlurmJob]:
+    def victims(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> list[SlurmJob]:
         """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
-        candidates = self._candidates(job, partition, nodes) if self._cluster.preempts else []
+        candidates = self._candidates(job, partition, nodes, second) if self._cluster.preempts else []
         found = victims_of(candidates, lambda gone: self._selection.now(job, partition, nodes, gone))
         return [] if found is None else found[0]
 
-    def _candidates(self, job: SlurmJob, partition: Partition, nodes: int) -> list[SlurmJob]:
-        youngest = self._cluster.preempt_youngest
-        return candidates_of(self._running.values(), job, partition, nodes, self._yields, youngest_first=youngest)
+    def _candidates(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> list[SlurmJob]:
+        youngest, running = self._cluster.preempt_youngest, self._running.values()
+        return candidates_of(running, job, partition, nodes, self._yields, second, youngest_first=youngest)
 
-    def is_any_impatient(self) -> bool:
+    def grow(self) -> bool:
+        """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
+        if self._cluster.preempts and any(map(self._yields.exempt, self._running.values())):
+            return True
+        return self._is_any_impatient()
+
+    def _is_any_impatient(self) -> bool:
         """Whether a job waits for few switches, and takes any after some time."""
         self._spread = {job for job in self._spread if job.leaves and job.stage is Stage.PENDING}
         return bool(self._spread)

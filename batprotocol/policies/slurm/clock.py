@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -26,6 +27,8 @@ _LATE: Final = 1.2
 """A known tick so many periods after a time stands for it."""
 _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
+_SOON: Final = 5
+"""A known moment at which nodes are free is that of a kill so many seconds before at most."""
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -42,6 +45,7 @@ class Phases(msgspec.Struct, frozen=True):
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
         epilog: the time from the end of a job to the moment when its nodes are free.
         cleaning: the time from the kill of a job to the moment when its nodes are free.
+        cleaned: the moments at which the nodes of killed jobs are known to be free, by the ids of the jobs.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
 
@@ -56,6 +60,12 @@ class Phases(msgspec.Struct, frozen=True):
     epilog: float = 0.01
     cleaning: float = 0.03
     epoch: int = 0
+    cleaned: Mapping[str, tuple[float, ...]] = {}
+
+    def clean(self, job_id: str, kill: float) -> float:
+        """When the nodes of a job are free that is killed at a time."""
+        known = self.cleaned.get(job_id, ())
+        return next((each for each in known if kill - 1e-6 <= each < kill + _SOON), kill + self.cleaning)
 
 
 USUAL: Final = Phases()

@@ -48,7 +48,6 @@ def cluster_of(configuration: Configuration) -> Cluster:
         returns_to_service=jobs.return_to_service,
         switches=configuration.switches if configuration.topology == "tree" else (),
         tree_is_optional=configuration.topology_optional,
-        preempts_by_qos=configuration.preemption.plugin == "qos",
     )
 
 

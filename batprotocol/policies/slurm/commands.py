@@ -18,6 +18,7 @@ from batprotocol.policies.slurm.bits import bits_of
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import LicenseReservation
+from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.requests import expanded_names
 from batprotocol.requests.amounts import parse_licenses, parse_moment
 from batprotocol.slurm.amounts import span
@@ -102,21 +103,37 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
 
 
 def _reserve(controller: Controller, values: dict[str, str], now: float) -> None:
-    """Reserve licences: the times are those of `StartTime=now+SECONDS` and `Duration=`."""
-    begin, licenses = parse_moment(values.get("starttime", "now")), values.get("licenses")
-    if licenses and "reservationname" in values and begin.is_relative:
-        start = begin.of(now)
-        end = start + span(values.get("duration", "UNLIMITED"))
-        name = values["reservationname"]
-        controller.rules.licenses.reserve(LicenseReservation(name, dict(parse_licenses(licenses)), start, end))
+    """Reserve nodes or licences: the times are those of `StartTime=now+SECONDS` and `Duration=`."""
+    begin, name = parse_moment(values.get("starttime", "now")), values.get("reservationname")
+    if not name or not begin.is_relative:
+        return
+    start = begin.of(float(controller.second))
+    end = start + span(values.get("duration", "UNLIMITED"))
+    if values.get("nodes"):
+        nodes, flags = _nodes(controller, values["nodes"]), _names(values.get("flags", "").upper())
+        who = _names(values.get("users", "")), _names(values.get("accounts", ""))
+        controller.reserve(Reservation(name, nodes, start, end, *who, frozenset(flags)), now)
+    elif values.get("licenses"):
+        licenses = dict(parse_licenses(values["licenses"]))
+        controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def _nodes(controller: Controller, text: str) -> int:
+    """The nodes of these names that there are."""
+    numbers = {node.name: number for number, node in enumerate(controller.cluster.nodes)}
+    names = numbers if text.upper() == "ALL" else expanded_names(text)
+    return bits_of(numbers[name] for name in names if name in numbers)
 
 
 def _update(controller: Controller, values: dict[str, str], now: float) -> None:
     nodes = values.get("reqnodelist") or values.get("nodelist")
     for job in _jobs(controller, values["jobid"]) if "jobid" in values else ():
         if nodes:
-            numbers = {node.name: number for number, node in enumerate(controller.cluster.nodes)}
-            job.required = bits_of(numbers[name] for name in expanded_names(nodes) if name in numbers)
+            job.required = _nodes(controller, nodes)
         if values.get("starttime") == "now":
             job.begin = now
             controller.release(job, now) if not job.is_held else None

@@ -100,8 +100,8 @@ class Controller:
         return self._idle_runs >= 2 or not self._queue or self.next_time() == math.inf
 
     def _time_helps(self) -> bool:
-        """Whether a job waits for licences that are reserved, or takes any switches after some time."""
-        return self.rules.licenses.are_reserved(self.second) or self._chances.is_any_impatient()
+        """Whether a job waits for reserved licences, takes any switches later, or later has others give way."""
+        return self.rules.licenses.are_reserved(self.second) or self._chances.grow()
 
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
@@ -172,7 +172,7 @@ class Controller:
             job.is_over = True  # Slurm looks at limits now and then only, and frees the nodes then
             return
         if job.stage is Stage.COMPLETING:
-            clean = max(job.killed + self._phases.cleaning, now)
+            clean = max(self._phases.clean(job.id.rpartition("!")[2], job.killed), now)
         else:
             clean = now + self._phases.epilog
             self._completes(job)
@@ -182,6 +182,7 @@ class Controller:
         """A job has ended or is killed, and its nodes are not clean yet."""
         assert job.placement is not None
         job.stage = Stage.COMPLETING
+        self._selection.give_back(job)  # plans have its nodes from now on, but no job starts there
         self._others += 1
         self.rules.ended(job, self._now)
         self._clock.renew(self._now)
@@ -202,7 +203,6 @@ class Controller:
         """A job leaves its nodes: it is over, or runs again."""
         now = self._now
         del self._running[job.id]
-        self._selection.give_back(job)
         self._others += 1
         if job.placement is not None:
             self.completing &= ~job.placement.nodes
@@ -230,6 +230,10 @@ class Controller:
         job.stage = Stage.DONE
         self._waiting.ended(job, state, self._now)
 
+    def _refuse(self, job: SlurmJob, why: str, state: FinalJobState = FinalJobState.REJECTED) -> None:
+        self._actions.reject(job, why)
+        self._forget(job, state)
+
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._now):
@@ -239,8 +243,7 @@ class Controller:
                 self._priorities.eligible(job, self._now)
                 self._queue.add(job, open_to)
             elif never is not None and self.cluster.kills_invalid:
-                self._actions.reject(job, never)
-                self._forget(job, FinalJobState.REJECTED)
+                self._refuse(job, never)
 
     # The loops
 
@@ -298,7 +301,9 @@ class Controller:
     def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `Outcome`."""
         left = self.reservations.usable(job, self.second, job.limit, moves=False)
-        if left is None:
+        if self.reservations.never_fits(job, self.second):
+            self._refuse(job, "its reservation has fewer nodes than it asks for")
+        if left is None or job.stage is Stage.DONE:
             return Outcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
@@ -335,7 +340,7 @@ class Controller:
 
     def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
         """Have jobs of lower partitions give way, if that makes space for a job."""
-        victims = self._chances.victims(job, partition, nodes)
+        victims = self._chances.victims(job, partition, nodes, self.second)
         if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
             return
         for victim in victims:
@@ -366,7 +371,7 @@ class Controller:
         self._priorities.started(job, self._now)
         self._waiting.started(job, self._now)
         if not self._actions.execute(job):
-            self.rules.ended(job, self._now)
+            self._completes(job)
             self._leave(job, FinalJobState.REJECTED)
 
     # Limits
@@ -374,10 +379,8 @@ class Controller:
     def _limit_of(self, job: SlurmJob) -> float:
         """When the limit of a running job is over, or that of its reservation."""
         assert job.partition is not None
-        own = self.reservations.get(job.reservation) if job.reservation else None
         overtime = 0 if job.gives_way else 60 * max(job.partition.overtime, self.cluster.overtime)
-        over = job.end + overtime
-        return over if own is None else min(over, own.end)
+        return self.reservations.limit_of(job, job.end + overtime)
 
     def _first_limit(self) -> float:
         """When the first limit of a running job, or the first reservation, is over."""
@@ -438,8 +441,7 @@ class Controller:
         """A job is cancelled."""
         self.advance(now)
         if job.stage is Stage.PENDING:
-            self._actions.reject(job, "it was cancelled")
-            self._forget(job, FinalJobState.COMPLETED_KILLED)
+            self._refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
             self._ask(now)
         elif job.stage is Stage.RUNNING:
             self._kill([job])

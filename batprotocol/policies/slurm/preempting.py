@@ -21,6 +21,7 @@ def candidates_of(
     partition: Partition,
     nodes: int,
     rules: ByPartition,
+    second: int,
     *,
     youngest_first: bool = False,
 ) -> list[SlurmJob]:
@@ -32,6 +33,7 @@ def candidates_of(
         partition: the partition that it is to start in.
         nodes: the nodes that it can have.
         rules: who gives way.
+        second: the time in whole seconds. A job that has not run long enough by then does not give way.
         youngest_first: whether those that started last come first; else those of the lowest rank and fewest
             nodes do.
     """
@@ -39,6 +41,7 @@ def candidates_of(
         job
         for job in running
         if job.stage is Stage.RUNNING and job.is_on(nodes) and rules.is_below(job, other, partition)
+        if second >= job.started + rules.exempt(job)
     ]
     if youngest_first:
         return sorted(found, key=lambda job: (-job.started, job.number))

@@ -21,6 +21,8 @@ class Reservation(msgspec.Struct, frozen=True):
         nodes: the set of its nodes.
         begin, end: its times, in seconds.
         users, accounts: those whose jobs may use it.
+        flags: Slurm's flags, in capital letters. With FLEX, its jobs may begin before it, end after it, and have other
+            nodes as well. OVERLAP and MAINT let its nodes be in other reservations, too.
     """
 
     name: str
@@ -29,6 +31,18 @@ class Reservation(msgspec.Struct, frozen=True):
     end: float
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether its jobs are bound neither to its times nor to its nodes."""
+        return "FLEX" in self.flags
+
+    def minds(self, other: Reservation) -> bool:
+        """Whether its jobs leave the nodes of another reservation alone."""
+        if other is self or "MAINT" in self.flags:
+            return False
+        return "OVERLAP" not in self.flags or "MAINT" in other.flags
 
     def allows(self, job: SlurmJob) -> bool:
         """Whether a job may run in it."""
@@ -102,16 +116,35 @@ class Reservations:
             return Usable(when, -1, False)
         if job.reservation:
             own = self._known.get(job.reservation)
-            if own is None or own.end <= when or (own.begin > when and not moves):
+            if own is None or own.end <= when:
                 return None
-            return Usable(max(when, math.ceil(own.begin)), own.nodes, False)
-        end = when + 60 * min(minutes, FOREVER)
-        nodes, is_less = -1, False
+            if own.is_flexible:
+                return self._beside(when, minutes, -1, own)
+            if own.begin > when and not moves:
+                return None
+            return self._beside(max(when, math.ceil(own.begin)), minutes, own.nodes, own)
+        return self._beside(when, minutes, -1, None)
+
+    def _beside(self, when: int, minutes: float, nodes: int, own: Reservation | None) -> Usable:
+        """The nodes that other reservations leave of some."""
+        end, is_less = when + 60 * min(minutes, FOREVER), False
         for each in self._known.values():
-            if each.begin < end and each.end > when:
+            if each.begin < end and each.end > when and each.nodes & nodes and (own is None or own.minds(each)):
                 nodes &= ~each.nodes
                 is_less = True
         return Usable(when, nodes, is_less)
+
+    def limit_of(self, job: SlurmJob, over: float) -> float:
+        """When the limit of a running job is over: that of its reservation counts, too."""
+        own = self._known.get(job.reservation) if job.reservation else None
+        return over if own is None or own.is_flexible else min(over, own.end)
+
+    def never_fits(self, job: SlurmJob, second: int) -> bool:
+        """Whether the reservation of a job has begun, and has fewer nodes than the job needs."""
+        own = self._known.get(job.reservation) if job.reservation else None
+        if own is None or own.is_flexible or not own.begin <= second < own.end:
+            return False
+        return max((own.nodes & each.nodes & job.allowed).bit_count() for each in job.partitions) < job.min_nodes
 
     def end_after(self, when: int) -> int:
         """The first end of a reservation that is not before a time, rounded up; 0 if there is none."""

@@ -39,7 +39,7 @@ from batprotocol.policies.slurm.ordering import ordering_of
 from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
-from batprotocol.policies.slurm.yielding import ByQos
+from batprotocol.policies.slurm.yielding import yielding_of
 from batprotocol.requests import read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting
@@ -132,7 +132,7 @@ class SlurmScheduler(Scheduler):
             keeper_of(configuration, self.accounting),
             Licenses(configuration.licenses),
             configuration.jobs.enforce_limits,
-            ByQos(self.accounting.qos, configuration.preemption.mode) if cluster.preempts_by_qos else None,
+            yielding_of(configuration.preemption, self.accounting.qos),
         )
         priorities = self._priorities(configuration)
         self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
@@ -177,10 +177,9 @@ class SlurmScheduler(Scheduler):
             self._change(found)
         elif isinstance(found, Window):
             nodes = self._nodes_of(found.hosts)
-            users = tuple(map(str, found.users))
-            self.controller.reserve(
-                Reservation(found.name or event.id, nodes, found.begin, found.end, users, found.accounts), self.now
-            )
+            who = tuple(map(str, found.users)), found.accounts
+            made = Reservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
+            self.controller.reserve(made, self.now)
         elif command is not None:
             try:
                 obey(self.controller, command, self.now)

@@ -146,7 +146,6 @@ class Cluster(msgspec.Struct, frozen=True):
         overtime: minutes that jobs may run longer than their limit.
         switches: the switches, if jobs are placed by them (topology/tree).
         tree_is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
-        preempts_by_qos: whether jobs give way to those of other qualities of service, not of higher partitions.
         returns_to_service: Slurm's ReturnToService.
     """
 
@@ -166,7 +165,6 @@ class Cluster(msgspec.Struct, frozen=True):
     returns_to_service: int = 0
     switches: tuple[Switch, ...] = ()
     tree_is_optional: bool = False
-    preempts_by_qos: bool = False
 
     @property
     def up(self) -> int:

@@ -10,14 +10,34 @@ from collections.abc import Callable, Mapping
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Partition, PreemptMode
 from batprotocol.slurm.accounting import Qos
+from batprotocol.slurm.configuration import Preemption
 
-__all__ = ["ByPartition", "ByQos"]
+__all__ = ["ByPartition", "ByQos", "yielding_of"]
 
 _MODES = {"cancel": PreemptMode.CANCEL, "requeue": PreemptMode.REQUEUE}
 
 
+def yielding_of(preemption: Preemption, qos: Mapping[str, Qos]) -> ByPartition:
+    """The rules of a configuration.
+
+    Args:
+        preemption: what slurm.conf says.
+        qos: the qualities of service, by name.
+    """
+    if preemption.plugin == "qos":
+        return ByQos(qos, preemption.mode, preemption.exempt_time)
+    return ByPartition(preemption.exempt_time)
+
+
 class ByPartition:
-    """preempt/partition_prio: jobs of lower tiers give way."""
+    """preempt/partition_prio: jobs of lower tiers give way.
+
+    Args:
+        exempt: the seconds that each job runs before it gives way (PreemptExemptTime).
+    """
+
+    def __init__(self, exempt: float = 0.0) -> None:
+        self._exempt = exempt
 
     is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None
     """Whether a job comes before another one in the queue, as that one would give way to it; None: tiers say so."""
@@ -38,6 +58,10 @@ class ByPartition:
         """The seconds that a job has before it is killed."""
         return 0 if job.partition is None else job.partition.grace
 
+    def exempt(self, job: SlurmJob) -> float:
+        """The seconds that a job runs before it gives way."""
+        return self._exempt
+
 
 class ByQos(ByPartition):
     """preempt/qos: jobs give way to those of the qualities of service that name theirs (Preempt).
@@ -45,9 +69,11 @@ class ByQos(ByPartition):
     Args:
         qos: the qualities of service, by name.
         mode: the fate of jobs whose quality names none.
+        exempt: the seconds that jobs whose quality names none run before they give way.
     """
 
-    def __init__(self, qos: Mapping[str, Qos], mode: str) -> None:
+    def __init__(self, qos: Mapping[str, Qos], mode: str, exempt: float = 0.0) -> None:
+        super().__init__(exempt)
         self._qos, self._mode = qos, _MODES.get(mode, PreemptMode.OFF)
 
     def is_above(self, job: SlurmJob, other: SlurmJob) -> bool:
@@ -73,3 +99,8 @@ class ByQos(ByPartition):
         """The seconds that a job has before it is killed."""
         found = self._qos.get(job.quality)
         return 0 if found is None else int(found.grace_time)
+
+    def exempt(self, job: SlurmJob) -> float:
+        """The seconds that a job runs before it gives way."""
+        found = self._qos.get(job.quality)
+        return self._exempt if found is None or found.exempt_time is None else found.exempt_time

@@ -44,7 +44,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
         *("sched_min_interval",),
     ),
-    "preemption": ("exempt_time", "gang", "within"),
+    "preemption": ("gang", "within"),
     "jobs": (
         *("complete_wait", "cpus_per_gpu", "max_array_size", "max_count"),
         *("max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu", "reservation_overrun"),
