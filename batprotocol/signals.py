@@ -27,6 +27,10 @@ A shell script that starts a command with `&` lets it ignore SIGINT. A program t
 same."""
 
 
+_AGAIN: Final = 0.2
+"""The seconds after which a signal comes again that has not ended the code that it may interrupt."""
+
+
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Interrupts:
     """In a `with`, SIGINT and SIGTERM do not end the program: `check` raises the exception that stands for them.
@@ -80,7 +84,16 @@ class Interrupts:
         self._received = self._received or number
         self.wake()
         if self._immediate.up:
+            again = threading.Timer(_AGAIN, self._send, (number,))
+            again.daemon = True
+            again.start()
             self.check()
+
+    def _send(self, number: int) -> None:
+        """Send a signal again whose exception was lost: Python drops those of callbacks, as when objects are freed."""
+        main = threading.main_thread().ident
+        if self._immediate.up and main is not None:
+            signal.pthread_kill(main, number)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

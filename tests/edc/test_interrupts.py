@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -81,3 +83,23 @@ def test_the_dispositions_are_put_back() -> None:
     with Interrupts():
         assert signal.getsignal(signal.SIGTERM) != before[1]
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_whose_exception_is_lost_comes_again(number: signal.Signals) -> None:
+    """Python drops exceptions of callbacks. So the program would wait without end."""
+
+    class Thing:
+        pass
+
+    def steps(interrupts: Interrupts, reached: list[str]) -> None:
+        thing = Thing()
+        watch = weakref.ref(thing, lambda _: interrupt(number))
+        with interrupts.immediately():
+            del thing
+            reached.append("went on")
+            time.sleep(30)
+            reached.append(f"waited to the end: {watch}")
+
+    assert went_through(steps) == (["went on"], KeyboardInterrupt if number == signal.SIGINT else SystemExit)
