@@ -26,6 +26,8 @@ __all__ = ["Failure", "WheelServer", "Wheels"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._]+-[A-Za-z0-9._!+]+(-[A-Za-z0-9._]+){3,4}\.whl")
 _SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.05
+"""The time between two looks whether the server is closed."""
 _LONGEST: Final = 200_000
 """The greatest number of bytes of a report."""
 _LAST: Final = 3
@@ -175,7 +177,7 @@ class WheelServer:
         # A slow handshake occupies the thread of its connection only.
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, name="wheels", daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(_LOOK_SECONDS,), name="wheels", daemon=True).start()
 
     def close(self) -> None:
         """Stop it."""

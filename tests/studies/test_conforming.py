@@ -15,7 +15,7 @@ from processes import BATPROTO, ENVIRONMENT
 from slurms import RunningSlurm, running_slurm
 
 from batprotocol.edc.loading import load
-from batprotocol.slurm.client import LocalRunner, SlurmCommands
+from batprotocol.policies.names import scheduler_named
 from batprotocol.studies import conforming
 from batprotocol.studies.conforming import CHUNK, Tested, chunks, find_on
 from batprotocol.testing.conformance import CannotRun, Report, find
@@ -31,10 +31,7 @@ class Narrow(Scheduler):
         self.host = event.computation_hosts[0].id
 
     def on_job_submitted(self, event):
-        if MANY and event.job.resource_request < 50:
-            self.reply.add_reject_job(event.job_id)
-        else:
-            self.reply.add_execute_job(event.job_id, self.host)
+        self.reply.add_execute_job(event.job_id, self.host)
 """
 
 
@@ -52,7 +49,7 @@ def test_chunks_are_all_simulations(examples: int, seed: int) -> None:
 @pytest.fixture
 def narrow(tmp_path: Path) -> str:
     """A scheduler with a mistake that the first simulations show."""
-    (tmp_path / "narrow.py").write_text(f"MANY = False\n{NARROW}")
+    (tmp_path / "narrow.py").write_text(NARROW)
     return f"{tmp_path}/narrow.py:Narrow"
 
 
@@ -71,13 +68,15 @@ def test_the_finding_is_that_of_one_process(narrow: str) -> None:
 
 
 @pytest.mark.slow
-def test_any_number_of_processes_reports_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_report_what_the_chunks_do_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conforming, "CHUNK", 12)
-    tested = Tested.of(scheduler="easy")
-    one, three = (find_on(tested, examples=30, processes=count, advise_after=60.0) for count in (1, 3))
-    assert one.finding is None
-    assert one.simulations == 30
-    assert list(one.lines()) == list(three.lines())
+    report = find_on(Tested.of(scheduler="easy"), examples=30, processes=2, advise_after=60.0)
+    alone = Report(report.rules)
+    for each in chunks(30, 0):
+        alone.join(find(scheduler_named("easy"), examples=each.examples, seed=each.seed, advise_after=60.0))
+    assert report.finding is None
+    assert report.simulations == 30
+    assert list(report.lines()) == list(alone.lines())
 
 
 @pytest.mark.slow
@@ -109,23 +108,47 @@ def slurm() -> Iterator[RunningSlurm]:
         yield found
 
 
-def running() -> list[str]:
-    return [job.id for job in SlurmCommands(LocalRunner()).jobs() if job.state == "RUNNING"]
+BLOCKED = """
+import os, time
+from batprotocol.edc import Scheduler
+
+class Blocked(Scheduler):
+    def on_init(self, text):
+        name = os.environ["SLURM_ARRAY_JOB_ID"] + "_" + os.environ["SLURM_ARRAY_TASK_ID"]
+        open(os.path.join(FOLDER, name), "a").close()
+        while not os.path.exists(os.path.join(FOLDER, "go")):
+            time.sleep(0.05)
+
+    def on_job_submitted(self, event):
+        self.reply.add_reject_job(event.job_id)
+"""
 
 
 @pytest.mark.minutes
-def test_chunks_of_killed_workers_are_played_again(slurm: RunningSlurm) -> None:
-    command = [*BATPROTO, "conformance", "easy", "--examples", "1200", "-q", "--slurm", "idle", "-j", "2"]
+def test_the_chunk_of_a_killed_worker_is_played_again(slurm: RunningSlurm, tmp_path: Path) -> None:
+    (tmp_path / "began").mkdir()
+    (tmp_path / "blocked.py").write_text(f"FOLDER = {str(tmp_path / 'began')!r}\n{BLOCKED}")
+    target = f"{tmp_path}/blocked.py:Blocked"
+    command = [*BATPROTO, "conformance", target, "--examples", "500", "--slurm", "idle", "-j", "2"]
     environment = {**ENVIRONMENT, "SLURM_CONF": str(slurm.folder / "slurm.conf")}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as driver:
-        end = time.monotonic() + PATIENCE
-        while len(running()) < 2:
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        time.sleep(4)  # the chunks take longer: a worker that is idle may be killed, too
-        slurm.command("scancel", "--signal=KILL", "--full", running()[0])
-        _, errors = driver.communicate(timeout=PATIENCE)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as driver:
+        began = until_there_are(tmp_path / "began", 2)
+        slurm.command("scancel", "--signal=KILL", "--full", min(began))  # it is in the midst of a chunk
+        until_there_are(tmp_path / "began", 3)
+        (tmp_path / "began" / "go").touch()
+        printed, errors = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 0, errors
+    assert "500 simulations, " in printed
+
+
+def until_there_are(folder: Path, count: int) -> set[str]:
+    end = time.monotonic() + PATIENCE
+    while len(found := {path.name for path in folder.iterdir()}) < count:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return found
 
 
 @pytest.mark.minutes

@@ -90,7 +90,7 @@ def where(
     wheels: str | None,
     dask: str | None,
 ) -> dict[str, Any]:
-    """Arguments of `find_on`: the decision component, and the place of the simulations. Empty if this process plays all simulations.
+    """Arguments of `find_on`: the decision component, and the place of the simulations. Empty if that is this process.
 
     Raises:
         ValueError: the arguments exclude one another.
