@@ -125,7 +125,7 @@ def test_studies_on_dask_without_it(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "batproto: Dask needs distributed: pip install 'distributed>=2024.1'\n"
+    assert done.stderr == "batproto: Dask needs distributed: pip install 'cryptography>=42' 'distributed>=2024.1'\n"
 
 
 def test_the_command_names_the_packages_of_an_extra() -> None:
