@@ -58,7 +58,7 @@ class Wheels(msgspec.Struct, frozen=True):
         ours = version("batprotocol")
         if not any(name.startswith(f"batprotocol-{ours}-") for name in names):
             raise StudyError(
-                f"there is no wheel of batprotocol {ours}: make it with pip wheel -w {os.fspath(folder)}",
+                f"there is no wheel of batprotocol {ours}: make it with pip wheel -w FOLDER '.[dask]'",
                 file=os.fspath(folder),
             )
         found = {}

@@ -102,6 +102,18 @@ def test_wrong_options_are_a_sentence(arguments: list[str], reason: str) -> None
     assert reason in " ".join(done.err.split())
 
 
+@pytest.mark.parametrize(
+    ("folder", "reason"), [("/nowhere", "batproto: /nowhere: no such file or directory"), (".", "there is no wheel of")]
+)
+def test_what_is_missing_elsewhere_is_no_finding(
+    folder: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_here("conformance", "easy", "--slurm", "--wheels", folder)
+    assert done.status == 2
+    assert reason in done.err
+
+
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[RunningSlurm]:
     with running_slurm(2, 2) as found:

@@ -20,6 +20,7 @@ from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.errors import ClusterError, PackageMissing, StudyError
 from batprotocol.files import naming, reason_of
 from batprotocol.policies.names import is_name
 
@@ -176,7 +177,13 @@ def _found(target: Target, where: dict[str, Any], output: Output, **options: Any
         return find(target, **options)
     from batprotocol.studies.conforming import find_on
 
-    return find_on(**where, **options, on_note=lambda note: output.remark(printable(target.name), note))
+    try:
+        return find_on(**where, **options, on_note=lambda note: output.remark(printable(target.name), note))
+    except CannotRun:
+        raise
+    except (ClusterError, PackageMissing, StudyError, OSError) as error:  # 1 would mean that there is a finding
+        name, reason = getattr(error, "filename", None), reason_of(error) if isinstance(error, OSError) else str(error)
+        raise CannotRun(0, reason, name or target.name) from None
 
 
 @contextmanager
