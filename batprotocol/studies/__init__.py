@@ -10,10 +10,11 @@ take this way:
   its name.
 - `checking` reads each input once, and refuses studies that cannot run.
 - `running` gives the runs that are not in the store to an engine (`batprotocol.engines`), which calls `executing`.
-  `on_slurm` has workers for it that are jobs of Slurm. `executing`
-  makes schedulers, reads `inputs`, simulates (with the embedded or a `real` Batsim), records the conversation of runs
-  that fail (`keeping`), and reports in `outcomes` how runs ended.
+  `places` opens it. `on_slurm` has workers for it that are jobs of Slurm, and `wheels` and `preparing` give them their
+  packages. `executing` makes schedulers, reads `inputs`, simulates (with the embedded or a `real` Batsim), records the
+  conversation of runs that fail (`keeping`), and reports in `outcomes` how runs ended.
 - `measuring` computes the metrics of runs when they end, or later from their files.
+- `conforming` tests a decision component in many simulations, on the same engines.
 - `store` keeps the results, and returns them as rows.
 - `loads` has the offered load of each workload. `copies` simulates logs as they were. `comparing` makes tables, plots
   and comparisons of rows from any source. `whatif` asks what

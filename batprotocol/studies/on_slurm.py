@@ -16,21 +16,30 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
 from batprotocol.engines.dask import missing
 from batprotocol.errors import ClusterError, PackageMissing
 from batprotocol.slurm.client import Batch, SlurmClient, SlurmError
+from batprotocol.studies import preparing
+from batprotocol.studies.wheels import Failure, Wheels, WheelServer
 
 __all__ = ["SlurmWorkers"]
 
 PERIOD_SECONDS: Final = 5.0
 """How often workers that have ended are replaced."""
+
+SLOW_PERIOD_SECONDS: Final = 60.0
+"""How often workers are replaced after one has reported that it cannot work."""
+
+MOST_NOTES: Final = 5
+"""How many failures of workers are reported."""
 
 START_SECONDS: Final = 60.0
 """How long the scheduler may take to start."""
@@ -62,6 +71,8 @@ class SlurmWorkers:
         client: a client of Slurm.
         count: how many workers to have, at least 1.
         partition: their partition; "": the default one.
+        wheels: the wheels that nodes install for the workers; None: nodes have this Python with its packages.
+        on_note: called with a sentence if a worker cannot work, from other threads, one at a time.
 
     Attributes:
         address: the address of the Dask scheduler.
@@ -72,7 +83,15 @@ class SlurmWorkers:
         ClusterError: the scheduler does not start, or Slurm does not take the workers.
     """
 
-    def __init__(self, client: SlurmClient, count: int, partition: str = "") -> None:
+    def __init__(
+        self,
+        client: SlurmClient,
+        count: int,
+        partition: str = "",
+        *,
+        wheels: Wheels | None = None,
+        on_note: Callable[[str], None] = lambda note: None,
+    ) -> None:
         self._client = client
         self._count = count
         self._partition = partition
@@ -80,6 +99,11 @@ class SlurmWorkers:
         self._over = threading.Event()
         self._folder = tempfile.TemporaryDirectory(prefix="batprotocol-")
         self._scheduler: subprocess.Popen[bytes] | None = None
+        self._server: WheelServer | None = None
+        self._on_note = on_note
+        self._notes: set[str] = set()
+        self._noting = threading.Lock()
+        self._period = PERIOD_SECONDS
         try:
             try:
                 from distributed.security import Security
@@ -90,7 +114,9 @@ class SlurmWorkers:
             self._certificates = _written(self.security, Path(self._folder.name))
             self._minutes = min(client.limits(partition).longest or LONGEST_MINUTES, LONGEST_MINUTES)
             self.address = self._start()
-            self._script = _script(self.address, self._certificates)
+            host = str(urlsplit(self.address).hostname)
+            self._server = WheelServer(host, self._certificates, wheels, self._failed)
+            self._script = _script(self.address, self._certificates, _bringing(host, self._server.port, wheels))
             self._top_up()
         except SlurmError as error:
             self.close()
@@ -106,6 +132,8 @@ class SlurmWorkers:
         self._over.set()
         with suppress(SlurmError):
             self._client.cancel(self._ours())
+        if self._server is not None:
+            self._server.close()
         if self._scheduler is not None:
             self._scheduler.kill()
             self._scheduler.communicate()
@@ -132,10 +160,29 @@ class SlurmWorkers:
             )
             missing -= size
 
+    def _failed(self, failure: Failure) -> None:
+        """A worker reports that it cannot work."""
+        note = str(failure)
+        with self._noting:
+            self._period = self._period if failure.has_worked else SLOW_PERIOD_SECONDS
+            if note not in self._notes and len(self._notes) < MOST_NOTES and not self._over.is_set():
+                self._notes.add(note)
+                self._on_note(note)
+
     def _watch(self) -> None:
-        while not self._over.wait(PERIOD_SECONDS):
+        while not self._over.wait(self._period):
+            self._period = PERIOD_SECONDS
             with suppress(SlurmError):  # it is away: later
+                self._look()
                 self._top_up()
+
+    def _look(self) -> None:
+        """Report workers that could not report it themselves."""
+        jobs = [job for job in self._client.jobs() if job.name == self._name]
+        failed = [job for job in jobs if job.state == "FAILED"]
+        if failed and not self._notes and not any(job.state == "RUNNING" for job in jobs):
+            wanted = ".".join(map(str, sys.version_info[:2]))
+            self._failed(Failure(failed[0].node, f"its job has failed: give its node Python {wanted}"))
 
     def _start(self) -> str:
         """Start the scheduler; return its address."""
@@ -174,15 +221,49 @@ def _written(security: Any, folder: Path) -> dict[str, Path]:
     return found
 
 
-def _script(address: str, certificates: Mapping[str, Path]) -> str:
+def _bringing(host: str, port: int, wheels: Wheels | None) -> bytes:
+    """The JSON that `preparing` reads."""
+    about: dict[str, Any] = {"host": host, "port": port}
+    if wheels is not None:
+        about |= {"digest": f"{sys.version_info[1]}-{wheels.digest}"}
+        about |= {"wheels": dict(wheels.digests), "needed": wheels.needed}
+    return msgspec.json.encode(about)
+
+
+_PREPARE: Final = """
+unset PYTHONPATH PYTHONHOME
+own=
+for each in "$2" "$3" python3; do
+    if "$each" -c "import sys; sys.exit(sys.version_info[:2] != ($1))" 2>/dev/null; then own=$each; break; fi
+done
+[ "$own" ] || exit 127
+python=$("$own" preparing.py prepare) || exit 1
+"""
+"""The shell variable `own` becomes the Python of the node, and the variable `python` the one with the wheels."""
+
+_RUN: Final = """
+ended=
+worker=
+trap 'ended=yes; [ -z "$worker" ] || kill "$worker"' TERM
+"$python" -m distributed.cli.dask_worker "$@" --name="$SLURM_JOB_ID.$SLURM_ARRAY_TASK_ID" >printed 2>&1 &
+worker=$!
+wait "$worker"
+status=$?
+[ "$ended" ] || [ "$status" = 143 ] || "$own" preparing.py report "$status" printed
+exit "$status"
+"""
+
+
+def _script(address: str, certificates: Mapping[str, Path], bringing: bytes) -> str:
     """The script of a worker. It has the certificates, so that nodes need no folder that they share with this one."""
-    files = [
-        f"printf %s {base64.b64encode(path.read_bytes()).decode()} | base64 -d >{name}.pem"
-        for name, path in certificates.items()
-    ]
-    words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads=1", "--no-nanny"]
+    contents = {f"{name}.pem": path.read_bytes() for name, path in certificates.items()}
+    contents |= {"bring.json": bringing, "preparing.py": Path(preparing.__file__).read_bytes()}
+    files = [f"base64 -d >{name} <<EOF\n{base64.encodebytes(data).decode()}EOF" for name, data in contents.items()]
+    words = [address, "--nthreads=1", "--no-nanny"]
     words += ["--no-dashboard", f"--death-timeout={LONELY_SECONDS}", "--local-directory=."]
     words += [f"--tls-{_OPTIONS[name]}={name}.pem" for name in certificates]
+    major, minor = sys.version_info[:2]
+    candidates = [f"{major}, {minor}", f"python{major}.{minor}", sys.executable]
     return "\n".join(
         (
             "#!/bin/sh",
@@ -190,10 +271,12 @@ def _script(address: str, certificates: Mapping[str, Path]) -> str:
             'folder=$(mktemp -d) && cd "$folder" || exit 1',
             "trap 'cd / && rm -rf \"$folder\"' EXIT",
             *files,
-            f'{shlex.join(words)} --name="$SLURM_JOB_ID.$SLURM_ARRAY_TASK_ID" &',
-            "worker=$!",
-            "trap 'kill \"$worker\"' TERM",
-            'wait "$worker"',
-            "",
+            *(
+                (f"set -- {shlex.join(candidates)}", _PREPARE)
+                if b'"wheels"' in bringing
+                else (f"own={shlex.quote(sys.executable)} python={shlex.quote(sys.executable)}",)
+            ),
+            f"set -- {shlex.join(words)}",
+            _RUN,
         )
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -22,15 +22,13 @@ from batprotocol.studies.checking import checked
 from batprotocol.studies.executing import FUNCTION
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE, FAILED, Outcome
+from batprotocol.studies.places import SLURM_WORKERS, engine_on
 from batprotocol.studies.runs import Limits, Measure, Run
 from batprotocol.studies.store import Rows, Store
 from batprotocol.studies.store.store import key_of
 from batprotocol.studies.study import Description, read_description
 
 __all__ = ["Progress", "Study", "read_rows"]
-
-SLURM_WORKERS: Final = 16
-"""The number of workers on Slurm if none is given."""
 
 _BEFOREHAND: Final = 4
 """The number of runs for each place that an engine gets before they can begin."""
@@ -191,6 +189,7 @@ class Study:
         processes: int | None = None,
         dask: str | None = None,
         slurm: str | None = None,
+        wheels: str | os.PathLike[str] | None = None,
         batsim: Sequence[str] = (),
         in_process: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
@@ -206,7 +205,9 @@ class Study:
                 of workers; None: 16.
             dask: the address of a Dask scheduler. Its workers run the study instead of this machine.
             slurm: the partition of Slurm whose nodes run the study instead of this machine; "": the default one. The
-                nodes must have this Python with its packages, at the same path.
+                nodes must have this Python with its packages, at the same path, or install `wheels`.
+            wheels: a folder of wheels, with those of batprotocol and all that it needs. Nodes of Slurm install them
+                in their `TMPDIR`, for their own Python of this version.
             batsim: the command that simulates, as a list of words; by default, the embedded Batsim simulates.
             in_process: whether that command loads the scheduler into its own process.
             on_progress: a function that is called with the progress several times a second. If it raises an exception,
@@ -239,7 +240,20 @@ class Study:
                 count = (
                     min(processes or SLURM_WORKERS, len(todo)) if slurm is not None else _count(processes, len(todo))
                 )
-                with _engine(dask, slurm, count, seconds, limits.memory) as engine:
+
+                def note(text: str) -> None:
+                    progress.notes = (*progress.notes, text)
+
+                with engine_on(
+                    FUNCTION,
+                    count=count,
+                    dask=dask,
+                    slurm=slurm,
+                    wheels=wheels,
+                    seconds=seconds,
+                    memory=limits.memory,
+                    on_note=note,
+                ) as engine:
                     _Loop(engine, opened, limits, files, progress, on_progress, states, _ways(runs)).run(todo)
             again_measured = _unmeasured(opened, runs)
             if again_measured:
@@ -327,30 +341,6 @@ def read_rows(path: str | os.PathLike[str], store: str | os.PathLike[str] | None
         return Study.read(path).rows(store)
     with Store(path) as opened:
         return opened.rows(all=all)
-
-
-@contextmanager
-def _engine(dask: str | None, slurm: str | None, count: int, seconds: float, memory: int) -> Iterator[Engine]:
-    """The engine of a study. At the end, it is closed, and workers on Slurm are cancelled."""
-    engine: Engine
-    with ExitStack() as ends:
-        if slurm is not None:
-            from batprotocol.engines.dask import DaskEngine
-            from batprotocol.slurm.client import LocalRunner, SlurmCommands
-            from batprotocol.studies.on_slurm import SlurmWorkers
-
-            workers = SlurmWorkers(SlurmCommands(LocalRunner()), count, slurm)
-            ends.callback(workers.close)
-            security = workers.security
-            engine = DaskEngine(FUNCTION, workers.address, seconds=seconds, memory=memory, security=security)
-        elif dask is not None:
-            from batprotocol.engines.dask import DaskEngine
-
-            engine = DaskEngine(FUNCTION, dask, seconds=seconds, memory=memory)
-        else:
-            engine = Processes(FUNCTION, count, seconds=seconds, memory=memory)
-        ends.callback(engine.close)
-        yield engine
 
 
 def _count(processes: int | None, runs: int) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +15,13 @@ import pytest
 from processes import BATPROTO, ENVIRONMENT
 from slurms import RunningSlurm, running_slurm
 from test_on_dask import files_of, workload
+from wheels import wheels_of
 
 from batprotocol.errors import ClusterError
 from batprotocol.slurm.client import LocalRunner, SlurmCommands
 from batprotocol.studies import Study
 from batprotocol.studies.on_slurm import SlurmWorkers
+from batprotocol.studies.wheels import Wheels
 
 WITHOUT_ENGINE = True
 
@@ -93,6 +98,68 @@ def test_workers_end_when_the_program_is_killed(slurm: RunningSlurm, study: Path
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=environment)
     assert before < 60
     assert count(store) == 60
+
+
+WHERE = """
+import os, sys
+import batprotocol
+from batprotocol.edc import Scheduler
+
+class Where(Scheduler):
+    def on_init(self, text):
+        assert batprotocol.__file__.startswith(os.environ["TMPDIR"]), batprotocol.__file__
+        open(os.path.join(os.environ["TMPDIR"], f"worker{os.getppid()}"), "w").close()
+
+    def on_job_submitted(self, event):
+        self.reply.add_reject_job(event.job_id)
+"""
+
+
+@pytest.mark.minutes
+def test_nodes_without_packages_install_wheels(slurm: RunningSlurm, study: Path, tmp_path: Path) -> None:
+    wheels, scratch = tmp_path / "wheels", tmp_path / "scratch"
+    wheels.mkdir()
+    scratch.mkdir()
+    wheels_of("batprotocol", ("dask",), wheels)
+    (tmp_path / "where.py").write_text(WHERE)
+    study.write_text('scheduler = "where.py:Where"\nworkload = "jobs.json"\nestimate_factor = 2\nseed = "0-19"\n')
+    command = [*BATPROTO, "study", "run", str(study), "--slurm", "idle", "-j", "4", "--wheels", str(wheels)]
+    # The Python of these variables has no packages, nor has the one of the nodes, which is first on the PATH.
+    environment = {**ENVIRONMENT, "SLURM_CONF": _conf(slurm), "TMPDIR": str(scratch), "PATH": _bare_path()}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE * 2, check=False)
+    assert done.returncode == 0, done.stderr
+    assert count(tmp_path / "study.runs") == 20
+    assert len(list(scratch.glob("worker*"))) >= 1
+    assert len(list(scratch.glob("batprotocol-*-*/ready"))) == 1
+    assert not list(scratch.glob("batprotocol-*-*/wheels"))
+    until(lambda: not left())
+
+
+@pytest.mark.minutes
+def test_wheels_that_cannot_be_installed_are_a_note(slurm: RunningSlurm, study: Path, tmp_path: Path) -> None:
+    wheels, scratch = tmp_path / "wheels", tmp_path / "scratch"
+    wheels.mkdir()
+    scratch.mkdir()
+    wheels_of("batprotocol", (), wheels)
+    (wheels / next(path.name for path in wheels.glob("msgspec-*"))).unlink()
+    notes: list[str] = []
+    environment = pytest.MonkeyPatch()
+    environment.setenv("TMPDIR", str(scratch))
+    environment.setenv("PATH", _bare_path())
+    workers = SlurmWorkers(client(), 2, "idle", wheels=Wheels.read(wheels), on_note=notes.append)
+    try:
+        until(lambda: len(notes) > 0)
+    finally:
+        workers.close()
+        environment.undo()
+    assert re.search(r"^a worker on n\d does not work: pip install ended with status 1: .*msgspec", notes[0]), notes
+    assert "\n" not in notes[0]
+    until(lambda: not left())
+
+
+def _bare_path() -> str:
+    """A PATH whose first Python has nothing but what comes with it."""
+    return os.pathsep.join([os.path.join(sys.base_prefix, "bin"), os.environ["PATH"]])
 
 
 def test_secrets_are_private(slurm: RunningSlurm) -> None:

@@ -20,6 +20,7 @@ from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.errors import ClusterError, PackageMissing, StudyError
 from batprotocol.files import naming, reason_of
 from batprotocol.policies.names import is_name
 
@@ -45,7 +46,7 @@ try:
 except ImportError as error:
     raise click.UsageError(str(error)) from None
 
-__all__ = ["run", "target_of"]
+__all__ = ["run", "target_of", "where"]
 
 CANNOT_RUN = 2
 TERMINATED = 128 + signal.SIGTERM
@@ -80,8 +81,41 @@ def _is_scheduler(word: str) -> bool:
     return ".py:" in word or is_name(word) or (is_policy(word) and shutil.which(word) is None)
 
 
+def where(
+    command: Sequence[str],
+    endpoint: str | None,
+    library: str | None,
+    *,
+    processes: int | None,
+    slurm: str | None,
+    wheels: str | None,
+    dask: str | None,
+) -> dict[str, Any]:
+    """Arguments of `find_on`: the decision component, and the place of the simulations. Empty if that is this process.
+
+    Raises:
+        ValueError: the arguments exclude one another.
+    """
+    if wheels is not None and slurm is None:
+        raise ValueError("--wheels is for nodes of Slurm: give --slurm, too")
+    if slurm is not None and dask is not None:
+        raise ValueError("give one of --slurm and --dask")
+    if processes is not None and dask is not None:
+        raise ValueError("leave -j out with --dask, whose workers decide the number")
+    if processes is None and slurm is None and dask is None:
+        return {}
+    if endpoint is not None:
+        raise ValueError("one program at an --endpoint cannot play several simulations at a time: give its command")
+    from batprotocol.studies.conforming import Tested
+
+    in_python = len(command) == 1 and library is None and _is_scheduler(command[0])
+    tested = Tested.of(command, library, command[0] if in_python else None)
+    return {"tested": tested, "processes": processes, "slurm": slurm, "wheels": wheels, "dask": dask}
+
+
 def run(
     target: Target,
+    where: dict[str, Any],
     *,
     save: str | None,
     format: str | None,
@@ -96,6 +130,7 @@ def run(
 
     Args:
         target: the decision component; it is closed at the end.
+        where: the arguments that the function `where` returns.
         save: the folder for the conversation of the finding, or None.
         format: "binary" or "json": the format of the saved conversation; None keeps the format of the component.
         quiet: print only the finding, and advice.
@@ -112,7 +147,7 @@ def run(
             raise click.UsageError(f"there is no folder {folder!r} for {path!r}")
     try:
         with _stoppable(), target, output.progress(counted="simulations") as bar:
-            report = find(target, on_progress=bar.at, advise_after=advise, **options)
+            report = _found(target, where, output, on_progress=bar.at, advise_after=advise, **options)
     except CannotRun as error:
         name, reason = error.filename or target.name, reason_of(error)
         output.remark(printable(name), reason)
@@ -135,6 +170,20 @@ def run(
     elif report.finding is None:
         output.lines([[("", printable(line))] for line in report.advice_lines()])
     return 0 if report.finding is None else 1
+
+
+def _found(target: Target, where: dict[str, Any], output: Output, **options: Any) -> Report:
+    if not where:
+        return find(target, **options)
+    from batprotocol.studies.conforming import find_on
+
+    try:
+        return find_on(**where, **options, on_note=lambda note: output.remark(printable(target.name), note))
+    except CannotRun:
+        raise
+    except (ClusterError, PackageMissing, StudyError, OSError) as error:  # 1 would mean that there is a finding
+        name, reason = getattr(error, "filename", None), reason_of(error) if isinstance(error, OSError) else str(error)
+        raise CannotRun(0, reason, name or target.name) from None
 
 
 @contextmanager

@@ -43,6 +43,27 @@ __all__ = ["conformance"]
     "--seed", metavar="S", type=int, default=0, show_default=True, help="The same seed gives the same simulations."
 )
 @click.option(
+    "-j",
+    "--processes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Play the simulations in this number of processes, or with --slurm of workers.  [default there: 16]",
+)
+@click.option(
+    "--slurm",
+    metavar="[PARTITION]",
+    is_flag=False,
+    flag_value="",
+    help="Play the simulations on workers that are jobs of a partition of Slurm, or of its default one.",
+)
+@click.option(
+    "--wheels",
+    metavar="FOLDER",
+    type=click.Path(readable=False, path_type=str),
+    help="With --slurm: nodes install the wheels of this folder, which has batprotocol and all that it needs.",
+)
+@click.option("--dask", metavar="ADDRESS", help="Play them on the workers of this Dask scheduler, tcp://HOST:8786.")
+@click.option(
     "--save",
     metavar="DIR",
     type=click.Path(readable=False, path_type=str),
@@ -98,6 +119,10 @@ def conformance(
     command: tuple[str, ...],
     endpoint: str | None,
     library: str | None,
+    processes: int | None,
+    slurm: str | None,
+    wheels: str | None,
+    dask: str | None,
     **options: Any,
 ) -> None:
     """Test a decision component, in any language, in many generated simulations.
@@ -112,6 +137,10 @@ def conformance(
 
     The exit status is 0 if there is no finding, 1 if there is one, and 2 if the decision component cannot run.
 
+    With -j, --slurm or --dask, the simulations are split into chunks of at most 200, each with a seed of its own. The
+    finding is that of the first chunk that has one, and does not depend on N. Put --slurm without a PARTITION last, or
+    before another option. Nodes must have COMMAND or the library at the same path.
+
     With --advise, the report also gives advice about what breaks no rule, such as hosts that stay free although a
     waiting job fits. Advice does not change the exit status.
 
@@ -119,6 +148,7 @@ def conformance(
     Examples:
       batproto conformance -- ./my-scheduler --socket {endpoint}
       batproto conformance --examples 2000 scheduler.py:FCFS
+      batproto conformance --examples 100000 scheduler.py:FCFS --slurm -j 64
       batproto conformance --save found --endpoint tcp://127.0.0.1:28000
       batproto conformance --junit conformance.xml --github scheduler.py:FCFS
     """
@@ -126,6 +156,7 @@ def conformance(
 
     try:
         target = work.target_of(command, endpoint, library)
+        where = work.where(command, endpoint, library, processes=processes, slurm=slurm, wheels=wheels, dask=dask)
     except ValueError as error:
         raise click.UsageError(str(error), context) from None
-    context.exit(work.run(target, **options))
+    context.exit(work.run(target, where, **options))

@@ -39,6 +39,7 @@ def run(
     processes: int | None,
     dask: str | None,
     slurm: str | None,
+    wheels: str | None,
     batsim: str | None,
     in_process: bool,
 ) -> int:
@@ -53,6 +54,7 @@ def run(
         processes: the number of processes, or None.
         dask: the address of a Dask scheduler, or None.
         slurm: the partition of Slurm for its workers, "" for the default one, or None.
+        wheels: the folder of the wheels that nodes of Slurm install, or None.
         batsim: the command that simulates, as a shell reads it, or None.
         in_process: whether that command loads the scheduler.
     """
@@ -80,6 +82,7 @@ def run(
         processes=processes,
         dask=dask,
         slurm=slurm,
+        wheels=wheels,
         batsim=command,
         in_process=in_process,
     )
@@ -150,8 +153,8 @@ class _Reporter:
     def __call__(self, progress: Progress) -> None:
         self.last = progress
         if progress.notes != self._notes:
-            self._notes = progress.notes
-            for note in progress.notes:
+            new, self._notes = progress.notes[len(self._notes) :], progress.notes
+            for note in new:
                 self._output.remark(self._place, note)
         if progress.failed > self._failed and progress.run is not None:
             self._failed = progress.failed

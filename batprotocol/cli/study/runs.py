@@ -43,6 +43,12 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one va
     flag_value="",
     help="Run on workers that are jobs of a partition of Slurm, or of its default one.",
 )
+@click.option(
+    "--wheels",
+    metavar="FOLDER",
+    type=_path,
+    help="With --slurm: nodes install the wheels of this folder, which has batprotocol and all that it needs.",
+)
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786.")
 @click.option(
     "--batsim",
@@ -61,6 +67,7 @@ def run(
     processes: int | None,
     dask: str | None,
     slurm: str | None,
+    wheels: str | None,
     batsim: str | None,
     in_process: bool,
 ) -> None:
@@ -77,6 +84,7 @@ def run(
     Examples:
       batproto study run study.toml
       batproto study run study.toml --slurm -j 64
+      batproto study run study.toml --slurm short --wheels wheels
       batproto study run study.toml --batsim batsim --in-process
       batproto study run study.toml --batsim "batproto simulate -p {platform} -w {workload} -o {output}
           --endpoint {endpoint} --init {init} {energy}--energy"
@@ -89,6 +97,8 @@ def run(
         )
     if slurm is not None and dask is not None:
         raise click.UsageError("give one of --slurm and --dask", context)
+    if wheels is not None and slurm is None:
+        raise click.UsageError("--wheels is for nodes of Slurm: give --slurm, too", context)
     if in_process and batsim is None:
         raise click.UsageError("--in-process is for a real Batsim: give --batsim, too", context)
     context.exit(
@@ -101,6 +111,7 @@ def run(
             processes=processes,
             dask=dask,
             slurm=slurm,
+            wheels=wheels,
             batsim=batsim,
             in_process=in_process,
         )

@@ -143,6 +143,17 @@ class Report:
                 count, smallest = self.advice.get(kind, (0, played.advised))
                 self.advice[kind] = count + 1, min(smallest, played.advised, key=_size)
 
+    def join(self, other: Report) -> None:
+        """Add the simulations of another report. Its finding counts if there was none so far."""
+        self.finding = self.finding or other.finding
+        self.simulations += other.simulations
+        self.stages.update(other.stages)
+        self.counts.update(other.counts)
+        self.remarks.update(other.remarks)
+        for kind, (number, advised) in other.advice.items():
+            count, smallest = self.advice.get(kind, (0, advised))
+            self.advice[kind] = count + number, min(smallest, advised, key=_size)
+
     def in_play(self) -> dict[str, int]:
         """How often each rule that a decision component can break was in play, in the order of the catalogue."""
         known = RULE_SETS[self.rules].keys() | (ALL_RULES.keys() - RULES.keys())
