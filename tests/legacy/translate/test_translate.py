@@ -379,6 +379,7 @@ def test_events_that_share_the_last_message_come_before_its_end() -> None:
     assert [type(event).__name__ for event in told] == [
         "JobCompletedEvent",
         "AllStaticJobsHaveBeenSubmittedEvent",
+        "AllStaticExternalEventsHaveBeenInjectedEvent",
         "SimulationEndsEvent",
     ]
     assert [event.timestamp for event in told] == sorted(event.timestamp for event in told)

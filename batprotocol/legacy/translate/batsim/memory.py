@@ -59,6 +59,7 @@ class Memory:
         self.wakes = False
         self.stopping = False
         self.all_submitted = False
+        self.all_injected = False
         self.is_over = False
         self.order = 0
 

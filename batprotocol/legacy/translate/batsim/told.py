@@ -222,6 +222,7 @@ def _notified(to: Memory, event: e.Notify) -> Iterable[model.Event]:
         to.all_submitted = True
         yield model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=event.timestamp)
     elif event.type == "no_more_external_event_to_occur":
+        to.all_injected = True
         yield model.AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=event.timestamp)
     else:
         data = words.machine_event_to_new(event.type, event.extra)

@@ -84,6 +84,8 @@ class ToOldBatsim:
                 (ends if isinstance(told, model.SimulationEndsEvent) else said).append(told)
         if ends and not memory.all_submitted and memory.version < (3,):  # no event reported this, but now it is certain
             said.append(model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=message.now))
+        if ends and not memory.all_injected:
+            said.append(model.AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=message.now))
         # In older versions, it need not be the last event of its message. Now it is.
         ended = said + [replace(each, timestamp=message.now) for each in ends[:1]]
         memory.is_over = memory.is_over or bool(ends)
