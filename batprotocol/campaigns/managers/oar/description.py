@@ -10,19 +10,15 @@ import base64
 import os
 import stat
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from batprotocol.errors import InputError, hint, shown
-from batprotocol.files import reason_of
+from batprotocol.campaigns.managers.describing import description_in, file_content
+from batprotocol.errors import InputError, shown
 
 __all__ = ["Description", "headers_of", "read_description"]
-
-MOST_BYTES: Final = 1 << 20
-"""The greatest size of a description or of a file with a secret."""
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 FILES: Final = ("secret_file", "certificate", "key", "ca")
@@ -84,34 +80,10 @@ def read_description(path: str | os.PathLike[str]) -> Description:
     Raises:
         InputError: it cannot be used; the error has the file and the key.
     """
-    file = os.fspath(path)
-    try:
-        tables = msgspec.toml.decode(_read(file).decode())
-    except UnicodeDecodeError:
-        raise InputError("expected a text in UTF-8, got other bytes", file=file) from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise InputError(f"expected TOML: {error}", file=file) from None
-    try:
-        return _description(tables, os.path.dirname(os.path.abspath(file)))
-    except InputError as error:
-        raise InputError(error.reason, error.path, file=file) from None
+    return description_in(path, "oar", Description, _finished, {"url": f"expected a key 'url' with {ADDRESS}"})
 
 
-def _description(tables: dict[str, Any], beside: str) -> Description:
-    known = Description.__struct_fields__
-    kind = tables.pop("type", None)
-    if kind != "oar":
-        raise InputError(f'expected "oar", got {shown(kind)}', "type")
-    for key in tables:
-        if key not in known:
-            raise InputError(f"there is no key {shown(key)}{hint(key, known)}")
-    if "url" not in tables:
-        raise InputError(f"expected a key 'url' with {ADDRESS}")
-    try:
-        found = msgspec.convert(tables, Description)
-    except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
-        raise InputError(f"{reason[:1].lower()}{reason[1:]}", place.strip("`")) from None
+def _finished(found: Description, beside: str) -> Description:
     _check(found)
     files = {name: os.path.join(beside, os.path.expanduser(each)) for name in FILES if (each := getattr(found, name))}
     return msgspec.structs.replace(found, **files)
@@ -164,24 +136,10 @@ def _secret(description: Description) -> str:
         found = os.environ.get(description.secret_variable, "")
     else:
         where = description.secret_file or ""
-        text = _read(where)
+        text = file_content(where)
         if stat.S_IMODE(os.stat(where).st_mode) & 0o077:
             raise InputError("others can read the secret: run chmod 600 on the file", file=where)
         found = text.decode("utf-8", "replace").rstrip("\r\n")
     if not found.isprintable() or not found or (description.auth == "jwt" and not found.isascii()):
         raise InputError(f"expected a password or token of one line in {where}")
     return found
-
-
-def _read(file: str) -> bytes:
-    try:
-        if not Path(file).is_file():  # a device or a pipe would never end
-            raise FileNotFoundError(2, "no such file")
-        with open(file, "rb") as opened:
-            text = opened.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise InputError(f"it cannot be read: {reason}", file=file) from None
-    if len(text) > MOST_BYTES:
-        raise InputError(f"expected at most {MOST_BYTES} bytes", file=file)
-    return text

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
-from batprotocol.errors import InputError, hint, shown
-from batprotocol.files import reason_of
+from batprotocol.campaigns.managers.describing import description_in
+from batprotocol.errors import InputError, shown
 
 __all__ = ["PsijDescription", "read_description"]
 
-MOST_BYTES: Final = 1 << 20
 _WORD: Final = re.compile(r"[\w.,@+:/-]{0,200}", re.A)
 
 Whole = Annotated[int, msgspec.Meta(ge=1, le=1 << 31)]
@@ -51,33 +49,10 @@ def read_description(path: str | os.PathLike[str]) -> PsijDescription:
     Raises:
         InputError: it cannot be used; the error has the file and the key.
     """
-    file = os.fspath(path)
-    try:
-        with Path(file).open("rb") as opened:
-            tables = msgspec.toml.decode(opened.read(MOST_BYTES).decode())
-    except OSError as error:
-        raise InputError(f"it cannot be read: {reason_of(error)}", file=file) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise InputError(f"expected TOML: {error}", file=file) from None
-    try:
-        return _description(tables, os.path.dirname(os.path.abspath(file)))
-    except InputError as error:
-        raise InputError(error.reason, error.path, file=file) from None
+    return description_in(path, "psij", PsijDescription, _finished, {})
 
 
-def _description(tables: dict[str, Any], beside: str) -> PsijDescription:
-    known = PsijDescription.__struct_fields__
-    kind = tables.pop("type", None)
-    if kind != "psij":
-        raise InputError(f'expected "psij", got {shown(kind)}', "type")
-    for key in tables:
-        if key not in known:
-            raise InputError(f"there is no key {shown(key)}{hint(key, known)}")
-    try:
-        found = msgspec.convert(tables, PsijDescription)
-    except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
-        raise InputError(f"{reason[:1].lower()}{reason[1:]}", place.strip("`")) from None
+def _finished(found: PsijDescription, beside: str) -> PsijDescription:
     for key in ("queue", "account"):
         word = getattr(found, key)
         if _WORD.fullmatch(word) is None or word.startswith("-"):

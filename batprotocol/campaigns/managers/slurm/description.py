@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from batprotocol.campaigns.managers.describing import description_in, file_content
 from batprotocol.campaigns.model.record import Record
-from batprotocol.errors import InputError, hint, shown
+from batprotocol.errors import InputError, shown
 
 __all__ = ["SlurmDescription", "read_description"]
-
-MOST_BYTES: Final = 1 << 20
 
 
 class SlurmDescription(Record, frozen=True, kw_only=True):
@@ -64,7 +62,17 @@ class SlurmDescription(Record, frozen=True, kw_only=True):
 
     def prologue_text(self) -> str:
         """The content of the prologue's file. It raises `InputError` if it cannot be read."""
-        return _read(self.prologue, "prologue") if self.prologue else ""
+        if not self.prologue:
+            return ""
+        try:
+            text = file_content(self.prologue).decode()
+        except UnicodeDecodeError:
+            raise InputError("expected a text in UTF-8, got other bytes", "prologue", file=self.prologue) from None
+        except InputError as error:
+            raise InputError(error.reason, "prologue", file=self.prologue) from None
+        if "\0" in text:
+            raise InputError("expected a text without zero bytes", "prologue", file=self.prologue)
+        return text
 
 
 _WORD: Final = re.compile(r"[\w.,@+:/-]{1,200}", re.A)
@@ -99,32 +107,11 @@ def read_description(path: str | os.PathLike[str]) -> SlurmDescription:
     Raises:
         InputError: it cannot be used; the error has the file and the key.
     """
-    file = os.fspath(path)
-    try:
-        tables = msgspec.toml.decode(_read(file, ""))
-    except msgspec.DecodeError as error:
-        raise InputError(f"expected TOML: {error}", file=file) from None
-    try:
-        return _description(tables, os.path.dirname(os.path.abspath(file)))
-    except InputError as error:
-        raise InputError(error.reason, error.path, file=file) from None
+    needed = {"folder": 'expected a key "folder", with a folder that all nodes share'}
+    return description_in(path, "slurm", SlurmDescription, _finished, needed)
 
 
-def _description(tables: dict[str, Any], beside: str) -> SlurmDescription:
-    known = SlurmDescription.__struct_fields__
-    kind = tables.pop("type", None)
-    if kind != "slurm":
-        raise InputError(f'expected "slurm", got {shown(kind)}', "type")
-    for key in tables:
-        if key not in known:
-            raise InputError(f"there is no key {shown(key)}{hint(key, known)}")
-    if "folder" not in tables:
-        raise InputError('expected a key "folder", with a folder that all nodes share')
-    try:
-        found = msgspec.convert(tables, SlurmDescription)
-    except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
-        raise InputError(f"{reason[:1].lower()}{reason[1:]}", place.strip("`")) from None
+def _finished(found: SlurmDescription, beside: str) -> SlurmDescription:
     for key, (holds, expected) in _CHECKS.items():
         if not holds(getattr(found, key)):
             raise InputError(f"expected {expected}, got {shown(getattr(found, key))}", key)
@@ -138,17 +125,3 @@ def _description(tables: dict[str, Any], beside: str) -> SlurmDescription:
         if (value := getattr(found, key))
     }
     return msgspec.structs.replace(found, **files)
-
-
-def _read(file: str, key: str) -> str:
-    try:
-        with Path(file).open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
-        text = data.decode()
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}", key) from None
-    except UnicodeDecodeError:
-        raise InputError(f"expected a text in UTF-8, got other bytes in {file}", key) from None
-    if len(data) > MOST_BYTES or "\0" in text:
-        raise InputError(f"expected a text of 1 MiB at most and without zero bytes, got another file {file}", key)
-    return text
