@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Final, TextIO, cast
+from typing import BinaryIO, Final
 
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.errors import InputError
-from batprotocol.outages import HostEvent, Window
-from batprotocol.power import PowerEvent
 from batprotocol.simulator import Platform, described_platform, read_platform
-from batprotocol.simulator.inputs.outages import write_host_events
+from batprotocol.simulator.inputs.event_lists import HasData, write_event_lines
 from batprotocol.writing import whole
 
 __all__ = ["machine_of", "write_events"]
@@ -66,12 +64,12 @@ def _opened(path: str | None) -> Iterator[BinaryIO | None]:
         yield file
 
 
-def write_events(events: Iterable[tuple[float, HostEvent | Window | PowerEvent]], path: str | None) -> None:
+def write_events(events: Iterable[tuple[float, HasData]], path: str | None) -> None:
     """Write events into a file, and print their number; or print the events."""
     output = Output()
     with _opened(path) as file:
         sink = _Sink(output, file)
-        count = write_host_events(events, cast(TextIO, sink))
+        count = write_event_lines(events, sink)
         sink.flush()
     if path is not None:
         output.line(("", f"wrote {number_of(count, 'event')} into {printable(path)}"))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from json.encoder import encode_basestring
+from typing import Protocol
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.events import ExternalEventList
 from batprotocol.simulator.inputs.json_stream import JsonStream
 from batprotocol.simulator.inputs.profiles_json import is_amount, is_string, take
 
-__all__ = ["event_of_line", "lines_of_events", "read_external_events", "written_event"]
+__all__ = ["event_of_line", "lines_of_events", "read_external_events", "write_event_lines", "written_event"]
 
 _LONGEST_LINE = 1 << 24
 _SPACE = b" \t\r\n"
@@ -65,6 +66,37 @@ def written_event(time: float, data: str) -> str:
     '{"type":"generic","timestamp":10.0,"data":"down"}\\n'
     """
     return f'{{"type":"generic","timestamp":{time!r},"data":{encode_basestring(data)}}}\n'
+
+
+class HasData(Protocol):
+    """An event that is a value, and that writes its data."""
+
+    def to_data(self) -> str:
+        """The data of the external event."""
+
+
+class Writer(Protocol):
+    """A file to which texts are written."""
+
+    def write(self, text: str, /) -> object:
+        """Write a text."""
+
+
+def write_event_lines(events: Iterable[tuple[float, HasData]], file: Writer) -> int:
+    """Write events with their times, in seconds, as `read_external_events` and Batsim read them.
+
+    Args:
+        events: the events, by their times.
+        file: where they are written.
+
+    Returns:
+        The number of events.
+    """
+    count = 0
+    for time, event in events:
+        file.write(written_event(time, event.to_data()))
+        count += 1
+    return count
 
 
 def event_of_line(line: bytes, filename: str, number: int, corrected: bool) -> tuple[float, str]:

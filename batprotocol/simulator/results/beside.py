@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Final
 
 from batprotocol.requests import Attempt
-from batprotocol.simulator.inputs.event_lists import read_external_events, written_event
+from batprotocol.simulator.inputs.event_lists import read_external_events, write_event_lines
 from batprotocol.simulator.results.attempts import read_attempts, write_attempts
 from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
 
@@ -35,7 +35,7 @@ def write_failures(prefix: str, attempts: Collection[Attempt], events: Collectio
         write_attempts(f"{prefix}{ATTEMPTS}", attempts)
     if events:
         with open(f"{prefix}{HOST_EVENTS}", "w", encoding="utf-8") as file:
-            file.writelines(written_event(time, event.to_data()) for time, event in events)
+            write_event_lines(events, file)
 
 
 def failures_beside(prefix: str) -> tuple[list[Attempt], list[TimedHostEvent]]:

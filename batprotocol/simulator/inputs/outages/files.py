@@ -13,8 +13,7 @@ from typing import IO, Final
 from batprotocol.errors import InputError
 from batprotocol.left_out import LeftOut
 from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
-from batprotocol.power import PowerEvent
-from batprotocol.simulator.inputs.event_lists import event_of_line, lines_of_events, written_event
+from batprotocol.simulator.inputs.event_lists import event_of_line, lines_of_events, write_event_lines
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 
 __all__ = ["read_host_events", "write_host_events"]
@@ -34,8 +33,8 @@ _UNFIT: Final = {
 """The reasons for which an event is left out, by the path of its error: it cannot be read, or does not fit."""
 
 
-def write_host_events(events: Iterable[tuple[float, HostEvent | Window | PowerEvent]], file: IO[str]) -> int:
-    """Write events of hosts, or of electricity, as Batsim's file of external events.
+def write_host_events(events: Iterable[tuple[float, HostEvent | Window]], file: IO[str]) -> int:
+    """Write events of hosts as Batsim's file of external events.
 
     Args:
         events: the events with their times, in seconds, by their times.
@@ -44,11 +43,7 @@ def write_host_events(events: Iterable[tuple[float, HostEvent | Window | PowerEv
     Returns:
         The number of events.
     """
-    count = 0
-    for time, event in events:
-        file.write(written_event(time, event.to_data()))
-        count += 1
-    return count
+    return write_event_lines(events, file)
 
 
 def read_host_events(
