@@ -24,6 +24,7 @@ __all__ = [
     "seconds",
     "timeout_option",
     "unknown",
+    "worker_options",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -175,6 +176,32 @@ timeout_option = click.option(
     callback=seconds,
     help="How long to wait for each message; by default, without a limit.",
 )
+
+
+def worker_options(doing: str, again: str) -> Callable[[_Command], _Command]:
+    """The options that name the workers of a cluster: `slurm`, `wheels` and `dask`.
+
+    Args:
+        doing: the work that they do, as the begin of a sentence: `Run`.
+        again: the same for the second sentence: `Run`, or `Play them`.
+    """
+    slurm = click.option(
+        "--slurm",
+        metavar="[PARTITION]",
+        is_flag=False,
+        flag_value="",
+        help=f"{doing} on workers that are jobs of a partition of Slurm, or of its default one.",
+    )
+    wheels = click.option(
+        "--wheels",
+        metavar="FOLDER",
+        type=click.Path(readable=False, path_type=str),
+        help="With --slurm: nodes install the wheels of this folder, which has batprotocol and all that it needs.",
+    )
+    dask = click.option(
+        "--dask", metavar="ADDRESS", help=f"{again} on the workers of this Dask scheduler, tcp://HOST:8786."
+    )
+    return lambda command: slurm(wheels(dask(command)))
 
 
 def advice_options(default: float) -> Callable[[_Command], _Command]:

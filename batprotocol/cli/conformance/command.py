@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from batprotocol.cli.completing import complete_rule, complete_rule_set, complete_scheduler
-from batprotocol.cli.parameters import advice_options, rule_set
+from batprotocol.cli.parameters import advice_options, rule_set, worker_options
 
 __all__ = ["conformance"]
 
@@ -49,20 +49,7 @@ __all__ = ["conformance"]
     type=click.IntRange(min=1),
     help="Play the simulations in this number of processes, or with --slurm of workers.  [default there: 16]",
 )
-@click.option(
-    "--slurm",
-    metavar="[PARTITION]",
-    is_flag=False,
-    flag_value="",
-    help="Play the simulations on workers that are jobs of a partition of Slurm, or of its default one.",
-)
-@click.option(
-    "--wheels",
-    metavar="FOLDER",
-    type=click.Path(readable=False, path_type=str),
-    help="With --slurm: nodes install the wheels of this folder, which has batprotocol and all that it needs.",
-)
-@click.option("--dask", metavar="ADDRESS", help="Play them on the workers of this Dask scheduler, tcp://HOST:8786.")
+@worker_options("Play the simulations", "Play them")
 @click.option(
     "--save",
     metavar="DIR",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from batprotocol.cli.completing import complete_file
+from batprotocol.cli.parameters import worker_options
 from batprotocol.cli.study.completing import complete_only
 
 __all__ = ["list_runs", "merge", "run", "show"]
@@ -36,20 +37,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one va
     type=click.IntRange(min=1),
     help="The number of runs at a time.  [default: the number of processors; with --slurm: 16]",
 )
-@click.option(
-    "--slurm",
-    metavar="[PARTITION]",
-    is_flag=False,
-    flag_value="",
-    help="Run on workers that are jobs of a partition of Slurm, or of its default one.",
-)
-@click.option(
-    "--wheels",
-    metavar="FOLDER",
-    type=_path,
-    help="With --slurm: nodes install the wheels of this folder, which has batprotocol and all that it needs.",
-)
-@click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tcp://HOST:8786.")
+@worker_options("Run", "Run")
 @click.option(
     "--batsim",
     metavar="COMMAND",
