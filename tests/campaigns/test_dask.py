@@ -6,15 +6,17 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import patience
 import pytest
 from crashing import judge, run_and_kill, submit
 from daskers import DaskProcesses, dask_processes
 from test_local_processes import assert_gone
 
-from batprotocol.campaigns.managers import DaskCluster, Request, ResourceManager
+from batprotocol.campaigns.managers import DaskCluster, Request
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.campaigns.store import Store, Where
@@ -24,6 +26,8 @@ WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 
 PATIENCE = 60.0
+until = partial(patience.until, patience=PATIENCE, step=0.02)
+ends = partial(patience.ends, patience=PATIENCE, step=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +43,6 @@ def cluster(dask: DaskProcesses, request: pytest.FixtureRequest) -> Iterator[Das
     yield found
     found.forget([job.job for job in found.look().jobs])
     found.close()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def ends(cluster: ResourceManager) -> dict[int, RemoteJob]:
-    """All jobs, once all have ended."""
-    until(lambda: all(job.state is JobState.TERMINATED for job in cluster.look().jobs))
-    return {job.job: job for job in cluster.look().jobs}
 
 
 def why(job: RemoteJob) -> list[str]:

@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import patience
 import pytest
 
 from batprotocol.campaigns.loop import request_of
@@ -21,6 +22,7 @@ from batprotocol.errors import ClusterError
 WITHOUT_ENGINE = True
 
 PATIENCE = 30.0
+until = partial(patience.until, patience=PATIENCE, step=0.01)
 
 
 @pytest.fixture
@@ -33,13 +35,6 @@ def cluster(tmp_path: Path) -> Iterator[LocalProcesses]:
 
 def job_of(cluster: ResourceManager, number: int) -> RemoteJob | None:
     return next((job for job in cluster.look().jobs if job.job == number), None)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def end_of(cluster: ResourceManager, number: int) -> RemoteJob:

@@ -6,17 +6,19 @@ import json
 import random
 import shlex
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import patience
 import pytest
 from crashing import judge, run_and_kill, submit
+from patience import jobs_of
 from servers import folder_of
 from slurms import RunningSlurm, running_slurm
 
-from batprotocol.campaigns.managers import Request, ResourceManager
+from batprotocol.campaigns.managers import Request
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
 from batprotocol.campaigns.managers.psij import PsijCluster, manager, read_description
 from batprotocol.campaigns.model import JobState, RemoteJob
@@ -26,6 +28,8 @@ from batprotocol.errors import ClusterError, InputError
 WITHOUT_ENGINE = True
 
 PATIENCE = 60.0
+until = partial(patience.until, patience=PATIENCE, step=0.2)
+ends = partial(patience.ends, patience=PATIENCE, step=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -52,22 +56,6 @@ def cluster(path: str) -> Iterator[PsijCluster]:
     yield PsijCluster("p", path, "m")
     last = PsijCluster("p", path, "m")
     last.forget([job.job for job in last.look().jobs])
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
-def jobs_of(cluster: ResourceManager) -> dict[int, RemoteJob]:
-    return {job.job: job for job in cluster.look().jobs}
-
-
-def ends(cluster: ResourceManager) -> dict[int, RemoteJob]:
-    until(lambda: all(job.state is JobState.TERMINATED for job in jobs_of(cluster).values()))
-    return jobs_of(cluster)
 
 
 def why(job: RemoteJob) -> list[str]:

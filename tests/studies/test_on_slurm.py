@@ -7,10 +7,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import patience
 import pytest
 from processes import BATPROTO, ENVIRONMENT
 from slurms import RunningSlurm, running_slurm
@@ -26,6 +27,7 @@ from batprotocol.studies.wheels import Wheels
 WITHOUT_ENGINE = True
 
 PATIENCE = 120.0
+until = partial(patience.until, patience=PATIENCE, step=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +46,6 @@ def study(tmp_path: Path) -> Path:
 
 def client() -> SlurmCommands:
     return SlurmCommands(LocalRunner())
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def running() -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from oar_jobs import described, ends, jobs_of, requests_of, until, why
+from oar_jobs import described, ends, requests_of, until, why
 from oar_server import OarServer
+from patience import jobs_of
 
 from batprotocol.campaigns.managers.oar import OarCluster, http, manager
 from batprotocol.campaigns.managers.oar.requests import submission

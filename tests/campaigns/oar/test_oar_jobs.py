@@ -8,8 +8,9 @@ import shlex
 import time
 from pathlib import Path
 
-from oar_jobs import ends, jobs_of, requests_of, until, why
+from oar_jobs import ends, requests_of, until, why
 from oar_server import OarServer
+from patience import jobs_of
 from support import DATA
 
 from batprotocol.campaigns.managers import Request, ResourceManager, open_manager
