@@ -43,7 +43,7 @@ from slurming.recorder.workloads import jobs, sized
 WITHOUT_ENGINE = True
 RANDOM = DATA / "random"
 NEEDED = ["faketime", "sbatch", "slurmctld", "slurmd"]
-PATHS = ("/tmp/", "/work/", "/root/", "/home/", "/usr/", "/dev/shm")
+PATHS = ("/tmp/", "/root/", "/home/", "/usr/", "/dev/shm", f"/{ROOT.parts[1]}/")
 USERS = ("uucp", "proxy", "games", "news", "backup")
 DATES = (re.compile(r"20\d\d-\d\d-"), re.compile(r"17\d{8}"), re.compile(r"18\d{8}"))
 """Users of the system, dates and seconds since 1970."""
