@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -111,14 +112,14 @@ def test_a_job_ends_when_a_recursion_of_its_pieces_does(
 
 
 @pytest.mark.parametrize("formula", [young, daly, lanl])
-def test_the_formulas_are_near_the_best_interval(formula: object) -> None:
+def test_the_formulas_are_near_the_best_interval(formula: Callable[[float, float], float]) -> None:
     """Daly's exact expectation is least where his formula says, to half a percent of the interval."""
     cost, mtbf = 60.0, 86400.0
     taus = np.linspace(100, 20_000, 200_000)
     overhead = np.expm1((taus + cost) / mtbf) / taus
     best = float(taus[np.argmin(overhead)])
-    expected = {young: 3220.0, daly: 3180.4, lanl: 8692.9}[formula]  # type: ignore[index]
-    assert formula(cost, mtbf) == pytest.approx(expected, abs=0.5)  # type: ignore[operator]
+    known: dict[Callable[[float, float], float], float] = {young: 3220.0, daly: 3180.4, lanl: 8692.9}
+    assert formula(cost, mtbf) == pytest.approx(known[formula], abs=0.5)
     assert daly(cost, mtbf) == pytest.approx(best, rel=5e-3)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import lzma
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -59,9 +60,9 @@ France,FRA,2020-01-01 01:00:00,2020-01-01 02:00:00,52
     ],
 )
 def test_tables_of_publishers(
-    text: str, options: dict[str, str], begin: float, values: list[float], step: float, unit: str
+    text: str, options: dict[str, Any], begin: float, values: list[float], step: float, unit: str
 ) -> None:
-    trace = read_table(text.splitlines(keepends=True), **options).trace  # type: ignore[arg-type]
+    trace = read_table(text.splitlines(keepends=True), **options).trace
     assert list(trace.times) == [begin, begin + step]
     assert list(trace.values) == pytest.approx(values, rel=1e-12)
     assert (trace.end, trace.unit) == (begin + 2 * step, unit)
@@ -113,9 +114,9 @@ def test_missing_values_are_counted() -> None:
         (EMBER.splitlines(), {"region": "FRO"}, "the table has no region 'FRO'"),
     ],
 )
-def test_what_is_refused(lines: list[str], options: dict[str, str], words: str) -> None:
+def test_what_is_refused(lines: list[str], options: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        read_table(lines, **options)  # type: ignore[arg-type]
+        read_table(lines, **options)
 
 
 @pytest.mark.parametrize("text", ["g/kWh", "gCO2/kWh", "gCO2eq/kWh", "kg/MWh", "lbs/MWh", "tCO2/MWh", "€/MWh", "p/kWh"])

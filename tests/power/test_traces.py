@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.power import JOULES_PER_KWH, Trace, consumption_of, daily_trace
+from batprotocol.power import CARBON, JOULES_PER_KWH, PRICE, Kind, Trace, consumption_of, daily_trace
 from batprotocol.power.events import PowerEvent, power_events, read_power_event
 
 WITHOUT_ENGINE = True
@@ -118,11 +118,11 @@ def test_a_day_has_the_mean_of_its_curve() -> None:
         daily_trace(300.0, 400.0, unit="g/kWh")
 
 
-@given(traces(repeats=True), st.sampled_from(["carbon", "price"]))
-def test_events_have_all_changes(trace: Trace, kind: str) -> None:
-    unit = "g/kWh" if kind == "carbon" else "EUR/kWh"
+@given(traces(repeats=True), st.sampled_from([CARBON, PRICE]))
+def test_events_have_all_changes(trace: Trace, kind: Kind) -> None:
+    unit = "g/kWh" if kind == CARBON else "EUR/kWh"
     named = Trace(trace.times, trace.values, trace.end, unit, repeats=True)
-    events = list(power_events(named, kind, 300.0))  # type: ignore[arg-type]
+    events = list(power_events(named, kind, 300.0))
     assert all(read_power_event(event.to_data()) == event for _, event in events)
     heard = dict(events)
     now = math.nan

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import run_here
@@ -77,7 +78,7 @@ def row(
 KILLED = FinalJobState.COMPLETED_KILLED
 
 
-def attempt(name: str, first: str, number: int, start: float, end: float, why: str, **times: float | str) -> Attempt:
+def attempt(name: str, first: str, number: int, start: float, end: float, why: str, **times: Any) -> Attempt:
     return Attempt(
         job_id=name,
         first_id=first,
@@ -85,7 +86,7 @@ def attempt(name: str, first: str, number: int, start: float, end: float, why: s
         starting_time=start,
         finish_time=end,
         end=why,
-        **times,  # type: ignore[arg-type]
+        **times,
     )
 
 
