@@ -44,8 +44,8 @@ __all__ = ["simulate"]
     metavar="FILE",
     multiple=True,
     type=click.Path(readable=False, path_type=str),
-    help="External events, one JSON object per line. Can be repeated. With a POLICY, those of hosts are checked. Without "
-    "--workload, there are no jobs then.",
+    help="External events, one JSON object per line. Can be repeated. With a POLICY, those of hosts are checked. "
+    "Without --workload, there are no jobs then.",
 )
 @click.option(
     "--skip-bad",
