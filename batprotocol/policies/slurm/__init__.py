@@ -12,7 +12,21 @@ controller; `naming` makes it of a name.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from batprotocol.policies.slurm.clock import Phases
-from batprotocol.policies.slurm.scheduler import SlurmScheduler
+
+if TYPE_CHECKING:
+    from batprotocol.policies.slurm.scheduler import SlurmScheduler
 
 __all__ = ["Phases", "SlurmScheduler"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `SlurmScheduler` at its first use: programs that name another policy do not need it."""
+    if name != "SlurmScheduler":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from batprotocol.policies.slurm.scheduler import SlurmScheduler
+
+    globals()[name] = SlurmScheduler
+    return SlurmScheduler

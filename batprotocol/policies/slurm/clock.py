@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from batprotocol.slurm.configuration import Scheduler
+if TYPE_CHECKING:  # phases are made without the reader of slurm.conf
+    from batprotocol.slurm.configuration import Scheduler
 
 __all__ = ["USUAL", "Clock", "Phases"]
 

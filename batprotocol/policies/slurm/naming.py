@@ -10,16 +10,17 @@ import logging
 import math
 import os
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from batprotocol.errors import InputError, SchedulerError, hint, shown
 from batprotocol.policies.slurm.clock import USUAL, Phases
-from batprotocol.policies.slurm.scheduler import SlurmScheduler
-from batprotocol.slurm.accounting import read_accounting
-from batprotocol.slurm.configuration import Configuration, read_configuration
+
+if TYPE_CHECKING:
+    from batprotocol.policies.slurm.scheduler import SlurmScheduler
+    from batprotocol.slurm.configuration import Configuration
 
 __all__ = ["SlurmNameError", "is_slurm", "slurm_files", "slurm_named", "with_slurm_files"]
 
@@ -70,6 +71,11 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
     Raises:
         SlurmNameError: the text names no Slurm, or a file cannot be read.
     """
+    # Programs that name another policy do not need these.
+    from batprotocol.policies.slurm.scheduler import SlurmScheduler
+    from batprotocol.slurm.accounting import read_accounting
+    from batprotocol.slurm.configuration import read_configuration
+
     files = [os.path.join(folder, each) for each in slurm_files(text)]
     if not is_slurm(text) or not files:
         raise SlurmNameError(f"expected a name such as slurm:slurm.conf, got {shown(text)}")
