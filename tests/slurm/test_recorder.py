@@ -161,7 +161,9 @@ def of_the_machine(text: str) -> list[str]:
 
 def test_the_archives_have_nothing_of_the_machine() -> None:
     assert [of_the_machine(text_of(kind)) for kind in KINDS] == [[] for _ in KINDS]
-    assert len(of_the_machine("/tmp/slurm of uucp at 2026-11-26T, 1795704420")) == 4
+    assert {"/tmp/", "uucp", "2026-11-", "1795704420"} <= {
+        *of_the_machine("/tmp/slurm of uucp at 2026-11-26T, 1795704420")
+    }
     assert [*unpacked(RANDOM / "cores.json.xz")] == recorded("cores")
 
 
