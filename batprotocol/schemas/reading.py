@@ -47,12 +47,14 @@ def ages() -> dict[str, Schema]:
     return {name: age(name) for name in AGES}
 
 
-def read_schema(source: str | os.PathLike[str]) -> Schema:
+def read_schema(source: str | os.PathLike[str], *, whole: bool = False) -> Schema:
     """A schema by the name of its age, or from a file.
 
     Args:
         source: one of the `AGES`, or a file: `.bfbs`, a reflection schema; `.fbs`, for which flatc must be installed;
             `.txt`, the differences from this library's schema (see `batprotocol.schemas.describing`).
+        whole: also read what no version of the protocol has, such as structs and vectors of unions. `differences` and
+            `dissector` take such a schema, a `Codec` does not.
 
     Raises:
         InputError: it cannot be read, or it is not a schema of messages.
@@ -76,7 +78,7 @@ def read_schema(source: str | os.PathLike[str]) -> Schema:
         except UnicodeDecodeError as error:
             raise InputError(f"it is not UTF-8: {error.reason}", file=path) from None
     try:
-        return read_reflection(data)
+        return read_reflection(data, whole=whole)
     except ValueError as error:
         raise InputError(str(error), file=path) from None
 
@@ -94,7 +96,7 @@ def _compiled(path: Path) -> bytes:
             file=str(path),
         )
     with tempfile.TemporaryDirectory() as folder:
-        command = ["flatc", "--binary", "--schema", "--bfbs-comments", "-o", folder, str(path.resolve())]
+        command = ["flatc", "--binary", "--schema", "--bfbs-comments", "--bfbs-builtins", "-o", folder, str(path.resolve())]
         try:
             done = subprocess.run(command, capture_output=True, check=False, timeout=60)
         except subprocess.TimeoutExpired:
