@@ -279,11 +279,11 @@ class _Reflection:
         is_struct = bool(entry.scalar(2, "B"))
         if is_struct and not self.whole:
             raise ValueError(f"the schema has a struct, {name}; only tables are supported")
-        fields = [self.field(name, entry.string(0), field) for field in self.several(entry, 1)]
+        fields = [self.field(name, entry.string(0), field, is_struct) for field in self.several(entry, 1)]
         size = entry.scalar(4, "i") if is_struct else 0
         return Table(name, tuple(sorted(fields, key=lambda field: field.slot)), entry.doc(6), size)
 
-    def field(self, table: str, full: str, entry: _Table) -> Field:
+    def field(self, table: str, full: str, entry: _Table, in_struct: bool) -> Field:
         name = entry.string(0)
         kind = self.field_type(f"{table}.{name}", entry.table(1))
         default: Any = None
@@ -306,7 +306,7 @@ class _Reflection:
             default=None if optional else default,
             doc=entry.doc(10),
             deprecated=bool(entry.scalar(6, "B")),
-            offset=entry.scalar(3, "H") if self.whole else 0,
+            offset=entry.scalar(3, "H") if in_struct else 0,
             nested=self.known(nested, full) if nested else "",
         )
 

@@ -15,6 +15,7 @@ from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 from batprotocol.schemas.codec import Codec, Record
 from batprotocol.schemas.describing import applied, described
 from batprotocol.schemas.differences import Difference, Effect, Verdict, differences, worst
+from batprotocol.schemas.dissecting import dissector
 from batprotocol.schemas.fitting import Fitting, Verdicts, misfit, other_ages
 from batprotocol.schemas.reading import AGES, TODAY, age, ages, read_schema
 
@@ -39,6 +40,7 @@ __all__ = [
     "applied",
     "described",
     "differences",
+    "dissector",
     "misfit",
     "other_ages",
     "read_schema",
