@@ -96,7 +96,16 @@ def _compiled(path: Path) -> bytes:
             file=str(path),
         )
     with tempfile.TemporaryDirectory() as folder:
-        command = ["flatc", "--binary", "--schema", "--bfbs-comments", "--bfbs-builtins", "-o", folder, str(path.resolve())]
+        command = [
+            "flatc",
+            "--binary",
+            "--schema",
+            "--bfbs-comments",
+            "--bfbs-builtins",
+            "-o",
+            folder,
+            str(path.resolve()),
+        ]
         try:
             done = subprocess.run(command, capture_output=True, check=False, timeout=60)
         except subprocess.TimeoutExpired:

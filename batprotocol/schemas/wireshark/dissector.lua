@@ -581,7 +581,8 @@ local function add_all(tvb, pinfo, tree)
     end
 end
 
-function proto.dissector(tvb, pinfo, tree)
+-- Heuristics call this itself: a call of proto.dissector would be one of Wireshark, which then waits for no more bytes.
+local function dissect(tvb, pinfo, tree)
     if tvb:len() == 0 then return 0 end
     left, summary, seen = proto.prefs.lines, {}, {}
     pinfo.cols.protocol = schema.title
@@ -606,14 +607,15 @@ function proto.dissector(tvb, pinfo, tree)
     return tvb:len()
 end
 
+proto.dissector = dissect
+
 local function begins(tvb, pinfo, tree)
     if tvb:len() < SIGNATURE or tvb:range(0, 1):uint() ~= 0xff or tvb:range(9, 1):uint() ~= 0x7f then return false end
     for place = 1, 7 do
         if tvb:range(place, 1):uint() ~= 0 then return false end
     end
     pinfo.conversation = proto
-    pinfo.can_desegment = math.max(pinfo.can_desegment, 1) -- 0 in a heuristic, and its first packet is seldom whole
-    proto.dissector(tvb, pinfo, tree)
+    dissect(tvb, pinfo, tree)
     return true
 end
 proto:register_heuristic("tcp", begins)
