@@ -63,6 +63,7 @@ PROGRAMS: Final = {
         file=f"libpython{_PYTHON}.so*",
     ),
     "nlohmann/json.hpp": _Program("nlohmann-json3-dev", ("/usr/include",), is_server=False),
+    "tshark": _Program("tshark", is_server=False),
     "setpriv": _Program("util-linux", is_server=False),
     "openssl": _Program("openssl", is_server=False),
     "pybatsim": _Program(is_server=False, pip="pybatsim==3.2.1"),

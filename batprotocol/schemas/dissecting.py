@@ -18,12 +18,13 @@ from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 
 __all__ = ["dissector"]
 
-_WORD: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_ESCAPED: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"}
-_RESERVED: Final = frozenset(
-    "and break do else elseif end false for function goto if in local nil not or repeat return then true until "
-    "while".split()
+_WORD: Final = re.compile(
+    r"(?!(?:and|break|do|else|elseif|end|false|for|function|goto|if|in|local|nil|not|or|repeat|"
+    r"return|then|true|until|while)\b)[A-Za-z_]\w*",
+    re.ASCII,
 )
+"""A key of a table that needs no quotes: a name, and no word of the language."""
+_ESCAPED: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _BYTES: Final = ("int8", "uint8")
 _HALF: Final = 2**32
 
@@ -158,7 +159,7 @@ def _key(key: object) -> str:
     if isinstance(key, int):
         return f"[{key}]"
     text = str(key)
-    return text if _WORD.fullmatch(text) and text not in _RESERVED else f"[{_text(text)}]"
+    return text if _WORD.fullmatch(text) else f"[{_text(text)}]"
 
 
 def _text(text: str) -> str:

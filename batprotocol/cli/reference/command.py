@@ -74,6 +74,21 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     help="Print the differences of a schema from the current one, as a text that --schema reads from a .txt file.",
 )
 @click.option(
+    "--wireshark",
+    metavar="[AGE|FILE]",
+    is_flag=False,
+    flag_value="2026-06",
+    shell_complete=complete_age,
+    help="Print a dissector for Wireshark and tshark, in Lua, of any schema of flatbuffers over ZeroMQ: an age, or a "
+    "file, .fbs or .bfbs.  [default: the current schema]",
+)
+@click.option(
+    "--ports",
+    metavar="PORTS",
+    help="With --wireshark: also read connections at these TCP ports, such as 28000,29000-29010, whose beginning is not "
+    "in the capture.",
+)
+@click.option(
     "--which",
     metavar="FILE",
     help="Show which of the known schemas a message or recording fits, why it does not fit the others, and which parts "
@@ -111,6 +126,8 @@ def schema(
     protocol: str | None,
     diff: tuple[str, str] | None,
     described: str | None,
+    wireshark: str | None,
+    ports: str | None,
     which: str | None,
     also: tuple[str, ...],
     requests: bool,
@@ -132,16 +149,20 @@ def schema(
       batproto schema --diff 2024-10 2026-06
       batproto schema --allow absent --diff released.bfbs schema/batprotocol.fbs
       batproto schema --which run.tar.xz
+      batproto schema --wireshark > batprotocol.lua
+      batproto schema --wireshark mine.fbs --ports 5555 > mine.lua
     """
-    if sum(given is not None for given in (diff, described, which, name or protocol)) > 1:
-        raise click.UsageError("use only one of NAME or --protocol, --diff, --describe and --which", context)
+    if sum(given is not None for given in (diff, described, wireshark, which, name or protocol)) > 1:
+        words = "NAME or --protocol, --diff, --describe, --wireshark and --which"
+        raise click.UsageError(f"use only one of {words}", context)
+    if ports is not None and wireshark is None:
+        raise click.UsageError("--ports is for --wireshark: add --wireshark", context)
     if also and which is None:
         raise click.UsageError("--also needs --which: add --which FILE", context)
-        raise click.UsageError("--also is for --which: give that, too", context)
     vocabularies = {"requests": requests, "offers": offers, "host-events": host_events}
     chosen = [vocabulary for vocabulary, is_chosen in vocabularies.items() if is_chosen]
     if chosen:
-        if len(chosen) > 1 or any(each is not None for each in (name, protocol, diff, described, which)):
+        if len(chosen) > 1 or any(each is not None for each in (name, protocol, diff, described, wireshark, which)):
             raise click.UsageError("use only one of --requests, --offers and --host-events, and nothing else", context)
         from batprotocol.cli.reference.vocabulary import show_schema
 
@@ -156,6 +177,11 @@ def schema(
         from batprotocol import schemas
 
         click.echo(schemas.described(schemas.read_schema(described), schemas.age(schemas.TODAY)), nl=False)
+        return
+    if wireshark is not None:
+        from batprotocol.cli.reference.dissectors import show as show_dissector
+
+        show_dissector(wireshark, ports or "")
         return
     if which is not None:
         from batprotocol.cli.reference.ages import show as show_ages
