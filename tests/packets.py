@@ -6,7 +6,20 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["LINKS", "Packet", "Segment", "frame", "greeting", "handshake", "link", "pcap", "pcapng", "ready", "talk"]
+__all__ = [
+    "LINKS",
+    "SHARED_TREES",
+    "Packet",
+    "Segment",
+    "frame",
+    "greeting",
+    "handshake",
+    "link",
+    "pcap",
+    "pcapng",
+    "ready",
+    "talk",
+]
 
 LINKS = {"ethernet": 1, "null": 0, "loop": 108, "raw": 101, "sll": 113, "sll2": 276, "ipv4": 228, "ipv6": 229}
 """The numbers of the link types that are written."""
@@ -171,3 +184,15 @@ def pcapng(packets: Sequence[Packet], kind: str = "ethernet", *, order: str = "<
     if dropped:
         found += _block(5, struct.pack(f"{order}IIIHHQHH", 0, 0, 0, 5, 8, dropped, 0, 0), order)
     return found
+
+
+def _shared_trees(levels: int = 40) -> bytes:
+    """A flatbuffer of tables with the fields 0 and 1, both of which are the same table below: 2 to the 40th of them."""
+    found = struct.pack("<IHHHHHH", 16, 8, 12, 4, 8, 4, 4)  # the vtables are at 4 and 12
+    for _ in range(levels):
+        found += struct.pack("<iII", len(found) - 4, 8, 4)
+    return found + struct.pack("<i", len(found) - 12)
+
+
+SHARED_TREES = _shared_trees()
+"""A flatbuffer that is small, and whose tree is endless."""
