@@ -83,6 +83,8 @@ class _Values:
             union = self.schema.unions[kind.name]
             types = union.types or [Type("table", member) for member in union.members]
             kind = types[union.members.index(tag)]
+            if kind.kind == "string":  # the field has no type of its own
+                return label
         if kind.kind in ("table", "struct"):
             return self.table(kind.name, element)
         if kind.kind == "string":

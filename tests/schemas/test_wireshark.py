@@ -103,7 +103,7 @@ def zoo(tmp_path: Path) -> tuple[Schema, bytes, Path]:
     """A schema with everything that flatbuffers have, a message of it, and its dissector."""
     schema = read_schema(ZOO, whole=True)
     script = tmp_path / "zoo.lua"
-    script.write_text(dissector(schema, "zoo"))
+    script.write_text(dissector(schema, "zoo", "28000"))  # the first packets are too small to be recognized
     return schema, flatc.to_binaries([ZOO.with_name("zoo.json").read_bytes()], ZOO)[0], script
 
 
@@ -113,12 +113,39 @@ def test_a_schema_with_everything(zoo: tuple[Schema, bytes, Path], tmp_path: Pat
     schema, data, script = zoo
     path = tmp_path / "zoo.pcap"
     path.write_bytes(sharks.capture([conversation([data, data])], size=size))
-    expected = without_nulls(json.loads(flatc.to_json_texts([data], ZOO)[0]))
+    expected = with_defaults(schema, schema.root, json.loads(ZOO.with_name("zoo.json").read_text()))
     seen = sharks.shown(script, path, schema, "zoo")
-    for message in seen:
-        for colours in (message, message["self"]):
-            assert isinstance(colours["colour"], str)
     assert seen == [expected, expected]
+
+
+def with_defaults(schema: Schema, table: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The values of a message with the defaults of fields that it does not have."""
+    found: dict[str, Any] = {}
+    for field in schema.tables[table].fields:
+        kind, value = field.type, given.get(field.name)
+        if value is None:
+            default = schema.names[kind.name].get(field.default) if kind.kind == "enum" else field.default
+            if default is not None and kind.kind != "utype" and not field.deprecated:
+                found[field.name] = default
+        elif kind.kind == "union":
+            found[field.name] = of_union(schema, kind.name, given[f"{field.name}_type"], value)
+        elif kind.element and kind.element.kind == "union":
+            tags = given[f"{field.name}_type"]
+            pairs = zip(tags, value, strict=True)
+            found[field.name] = [of_union(schema, kind.element.name, tag, each) for tag, each in pairs]
+        elif field.nested or kind.kind == "table":
+            found[field.name] = with_defaults(schema, field.nested or kind.name, value)
+        elif kind.element and kind.element.kind == "table":
+            found[field.name] = [with_defaults(schema, kind.element.name, each) for each in value]
+        else:
+            found[field.name] = value
+    return found
+
+
+def of_union(schema: Schema, union: str, tag: str, value: Any) -> Any:
+    found = schema.unions[union]
+    kind = found.types[found.members.index(tag)]
+    return with_defaults(schema, kind.name, value) if kind.kind == "table" else value
 
 
 def test_filters_name_fields(script: Path) -> None:

@@ -417,7 +417,7 @@ end
 
 local function add_payload(tree, data, pinfo)
     local length = data:len()
-    local word = length >= 4 and data:range(0, 4):le_uint() or -1
+    local word = length >= 4 and data:range(0, 4):le_uint() or nil
     if proto.prefs.handshake and word == length - 4 then
         spend()
         tree:add_le(Z.word, data:range(0, 4)):set_text("Size of the initialization data: " .. word)
