@@ -108,7 +108,7 @@ def zoo(tmp_path: Path) -> tuple[Schema, bytes, Path]:
 
 
 @flatc.needs_flatc
-@pytest.mark.parametrize("size", [1, 7, 90, 1400])
+@pytest.mark.parametrize("size", [7, 1400])
 def test_a_schema_with_everything(zoo: tuple[Schema, bytes, Path], tmp_path: Path, size: int) -> None:
     schema, data, script = zoo
     path = tmp_path / "zoo.pcap"

@@ -1,0 +1,181 @@
+"""The connections of TCP in a capture, and what the two sides of each say by ZeroMQ.
+
+This module must not know files, or what messages hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from batprotocol.capture.traffic.frames import Command, Frames, Greeting, Message, Unread, is_greeting, properties
+from batprotocol.capture.traffic.links import ACK, FIN, RST, SYN, End, Segment
+from batprotocol.capture.traffic.streams import Piece, Room, Stream
+
+__all__ = ["Connection", "Said", "Side"]
+
+_PLAIN: Final = ("NULL", "PLAIN")
+"""The mechanisms that do not encrypt."""
+_ENTRY: Final = 200
+"""The bytes that a message takes besides its own."""
+
+
+class Said(NamedTuple):
+    """A message of one side."""
+
+    side: int
+    message: Message
+
+
+class Side:
+    """One side of a connection, for reports.
+
+    Attributes:
+        end: its address and port.
+        socket: the type of its socket, such as `REQ`, or "" if that was not captured.
+        whole: the number of messages that were read.
+        faults: how many messages could not be read, by reason.
+        reason: why nothing more of it could be read, or "".
+    """
+
+    def __init__(self, end: End, room: Room) -> None:
+        self.end = end
+        self.socket = ""
+        self.mechanism = ""
+        self.whole = 0
+        self.faults: dict[str, int] = {}
+        self.reason = ""
+        self.stream = Stream(room)
+        self.frames = Frames(room)
+        self.bytes = 0
+        """The number of captured bytes."""
+        self.is_unknown = False
+        """Whether it begins before the capture."""
+        self.is_greeted = False
+        self.last: int | None = None
+        """The number behind its last byte, once that is known."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has sent everything, and all of that was read."""
+        return self.last is not None and self.stream.at(self.last) <= 0
+
+
+class Connection:
+    """A connection.
+
+    Args:
+        number: its number.
+        segment: its first segment.
+        room: the memory that all connections share.
+
+    Attributes:
+        sides: the sender of the first segment, and the other one.
+        is_over: whether both sides have sent everything, or one has given up.
+        is_ours: whether it is known to be a conversation over ZeroMQ: True, False, or None for not yet.
+    """
+
+    def __init__(self, number: int, segment: Segment, room: Room) -> None:
+        self.number = number
+        self.sides = (Side(segment.source, room), Side(segment.target, room))
+        self.is_ours: bool | None = None
+        self.is_over = False
+        self._room = room
+        self._waiting: list[Said] = []
+
+    def is_new(self, segment: Segment) -> bool:
+        """Whether a segment begins another connection between the same ends."""
+        if segment.flags & (SYN | ACK) != SYN:
+            return False
+        side = self.sides[self._of(segment)]
+        return self.is_over or side.is_unknown or (side.stream.is_open and side.stream.at(segment.seq + 1) != 0)
+
+    def _of(self, segment: Segment) -> int:
+        return int(segment.source != self.sides[0].end)
+
+    def take(self, segment: Segment, number: int, time: int) -> Iterator[Said]:
+        """Take a segment, and yield the messages that are whole and whose turn it is."""
+        place = self._of(segment)
+        side, other = self.sides[place], self.sides[1 - place]
+        seq = segment.seq
+        if segment.flags & SYN:
+            seq = (seq + 1) % 2**32
+            if not side.stream.is_open and not side.is_unknown:
+                side.stream.begin(seq)
+        if segment.data:
+            self._begin(side, seq, segment.data)
+            side.bytes += len(segment.data)
+            if side.stream.is_open and self.is_ours is not False:
+                self._read(place, side.stream.take(seq, segment.data, number, time))
+        if segment.flags & ACK and other.stream.is_open:
+            other.stream.acknowledge(segment.ack)
+        for index, each in enumerate(self.sides):
+            self._read(index, each.stream.wait())
+        if segment.flags & FIN and side.stream.is_open:
+            side.last = (seq + segment.size) % 2**32
+            side.stream.acknowledge(side.last)
+        self.is_over = self.is_over or bool(segment.flags & RST) or all(each.is_done for each in self.sides)
+        if not any(each.stream.is_waiting for each in self.sides):
+            yield from self._release()
+
+    def _begin(self, side: Side, seq: int, data: bytes) -> None:
+        """Begin with the first segment of a side whose opening was not captured, if it has the greeting."""
+        if side.stream.is_open or side.is_unknown:
+            return
+        if is_greeting(data) and len(data) >= 2:
+            side.stream.begin(seq)
+        else:
+            side.is_unknown = True
+            if self.is_ours is None:
+                self.is_ours = False
+
+    def _read(self, place: int, pieces: Iterator[Piece]) -> None:
+        side = self.sides[place]
+        for piece in pieces:
+            for found in side.frames.feed(piece):
+                if isinstance(found, Message):
+                    self._waiting.append(Said(place, found))
+                    self._room.hold(_ENTRY + len(found.data or b""))
+                elif isinstance(found, Greeting):
+                    side.is_greeted = self.is_ours = True
+                    side.mechanism = found.mechanism
+                elif isinstance(found, Command):
+                    if found.name == "READY" and not side.socket:
+                        side.socket = properties(found.data).get("socket-type", b"").decode("ascii", "replace")[:20]
+                else:
+                    self._unread(side, found)
+
+    def _unread(self, side: Side, found: Unread) -> None:
+        side.reason = side.reason or found.reason
+        if not side.is_greeted and self.is_ours is None:
+            self.is_ours = False
+
+    def _release(self) -> Iterator[Said]:
+        waiting, self._waiting = self._waiting, []
+        waiting.sort(key=lambda said: said.message.number)
+        for said in waiting:
+            self._room.release(_ENTRY + len(said.message.data or b""))
+            side = self.sides[said.side]
+            if self.is_encrypted:
+                side.faults["it is encrypted"] = side.faults.get("it is encrypted", 0) + 1
+            elif said.message.data is None:
+                side.faults[said.message.fault] = side.faults.get(said.message.fault, 0) + 1
+            else:
+                side.whole += 1
+                yield said
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the sides have agreed on encryption."""
+        return any(side.mechanism and side.mechanism not in _PLAIN for side in self.sides)
+
+    def end(self) -> Iterator[Said]:
+        """The connection or the capture has ended: yield the rest."""
+        for place, side in enumerate(self.sides):
+            if side.stream.is_open:
+                self._read(place, side.stream.end())
+            if side.is_greeted and side.frames.is_within:
+                reason = "the capture or the connection ends within it"
+                side.faults[reason] = side.faults.get(reason, 0) + 1
+            side.frames.end()
+        yield from self._release()
