@@ -11,9 +11,11 @@ the capture, packets that cannot be read. For any bytes, memory is bounded, and 
 It must not know what the messages hold.
 """
 
+from batprotocol.capture.traffic.connections import Side as Side
+from batprotocol.capture.traffic.conversations import Captured as Captured
 from batprotocol.capture.traffic.conversations import Conversation as Conversation
 from batprotocol.capture.traffic.conversations import Traffic as Traffic
 from batprotocol.capture.traffic.conversations import record as record
 from batprotocol.capture.traffic.packets import is_traffic as is_traffic
 
-__all__ = ["Conversation", "Traffic", "is_traffic", "record"]
+__all__ = ["Captured", "Conversation", "Side", "Traffic", "is_traffic", "record"]

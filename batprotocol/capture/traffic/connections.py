@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from batprotocol.capture.traffic.frames import Command, Frames, Greeting, Message, Unread, is_greeting, properties
+from batprotocol.capture.traffic.frames import Command, Frames, Greeting, Message, is_greeting, properties
 from batprotocol.capture.traffic.links import ACK, FIN, RST, SYN, End, Segment
 from batprotocol.capture.traffic.streams import Piece, Room, Stream
 
@@ -72,14 +72,14 @@ class Connection:
     Attributes:
         sides: the sender of the first segment, and the other one.
         is_over: whether both sides have sent everything, or one has given up.
-        is_ours: whether it is known to be a conversation over ZeroMQ: True, False, or None for not yet.
+        is_listed: whether it is one of the conversations of the capture.
     """
 
     def __init__(self, number: int, segment: Segment, room: Room) -> None:
         self.number = number
         self.sides = (Side(segment.source, room), Side(segment.target, room))
-        self.is_ours: bool | None = None
         self.is_over = False
+        self.is_listed = False
         self._room = room
         self._waiting: list[Said] = []
 
@@ -95,6 +95,8 @@ class Connection:
 
     def take(self, segment: Segment, number: int, time: int) -> Iterator[Said]:
         """Take a segment, and yield the messages that are whole and whose turn it is."""
+        if self.is_over:
+            return
         place = self._of(segment)
         side, other = self.sides[place], self.sides[1 - place]
         seq = segment.seq
@@ -126,8 +128,6 @@ class Connection:
             side.stream.begin(seq)
         else:
             side.is_unknown = True
-            if self.is_ours is None:
-                self.is_ours = False
 
     def _read(self, place: int, pieces: Iterator[Piece]) -> None:
         side = self.sides[place]
@@ -137,18 +137,13 @@ class Connection:
                     self._waiting.append(Said(place, found))
                     self._room.hold(_ENTRY + len(found.data or b""))
                 elif isinstance(found, Greeting):
-                    side.is_greeted = self.is_ours = True
+                    side.is_greeted = True
                     side.mechanism = found.mechanism
                 elif isinstance(found, Command):
                     if found.name == "READY" and not side.socket:
                         side.socket = properties(found.data).get("socket-type", b"").decode("ascii", "replace")[:20]
                 else:
-                    self._unread(side, found)
-
-    def _unread(self, side: Side, found: Unread) -> None:
-        side.reason = side.reason or found.reason
-        if not side.is_greeted and self.is_ours is None:
-            self.is_ours = False
+                    side.reason = found.reason
 
     def _release(self) -> Iterator[Said]:
         waiting, self._waiting = self._waiting, []
@@ -163,6 +158,13 @@ class Connection:
             else:
                 side.whole += 1
                 yield said
+
+    @property
+    def is_ours(self) -> bool | None:
+        """Whether it is known to be of ZeroMQ; None: not yet."""
+        if any(side.is_greeted for side in self.sides):
+            return True
+        return False if all(side.is_unknown or side.reason for side in self.sides) else None
 
     @property
     def is_encrypted(self) -> bool:

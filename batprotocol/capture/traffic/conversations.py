@@ -244,6 +244,8 @@ class Traffic:
         conversation = self._known.pop(connection.number, None)
         if conversation is not None:
             conversation.end()
+        elif connection.is_listed:
+            return
         elif connection.is_ours:
             if not self._refusal(connection):
                 self._add(connection).end()
@@ -267,6 +269,7 @@ class Traffic:
     def _add(self, connection: Connection) -> Conversation:
         conversation = Conversation(len(self.conversations) + 1, connection)
         self._known[connection.number] = conversation
+        connection.is_listed = True
         self.conversations.append(conversation)
         return conversation
 
@@ -280,6 +283,8 @@ class Traffic:
             return "the types of its sockets were not captured"
         if first == second:
             return f"its sockets are both {first}, expected REQ and REP"
+        if len(self._known) >= MOST_AT_ONCE:
+            self._known = {number: each for number, each in self._known.items() if not each.is_over}
         if len(self.conversations) >= MOST_CONVERSATIONS or len(self._known) >= MOST_AT_ONCE:
             return f"the capture has more than {MOST_CONVERSATIONS:,} conversations, or {MOST_AT_ONCE} at the same time"
         return ""

@@ -22,6 +22,8 @@ _GREETING: Final = 64
 _MORE, _LONG, _COMMAND = 1, 2, 4
 _MOST_FRAMES: Final = 1000
 _MOST_PROPERTIES: Final = 100
+_SMALL: Final = 1024
+"""The bytes of a message that always have memory, so that commands are read."""
 
 
 class Greeting(NamedTuple):
@@ -138,7 +140,8 @@ class Frames:
                 self._left -= len(part)
                 if self._body is not None:
                     self._body += part
-                    self._hold(len(part))
+                    if self._size > _SMALL:
+                        self._hold(len(part))
             if self._left == 0:
                 yield from self._end_of_frame(piece)
         self.unread += len(data) - place

@@ -117,7 +117,6 @@ class Stream:
             insort(self._held, (self._position + ahead, number, data, time))
             self._size += len(data)
             self._room.hold(len(data))
-            self.early += 1
             return
         self.again += ahead < 0
         yield self._deliver(data[-ahead:] if ahead else data, number, time)
@@ -174,6 +173,7 @@ class Stream:
             else:
                 self.again += 1
         if done:
+            self.early += done if number else 0
             del self._held[:done]
             self._waited = 0
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from batprotocol.cli.completing import complete_log_format
 from batprotocol.cli.parameters import file_with_ending
 
 __all__ = ["import_logs"]
 
+_TRAFFIC = "pcap"
 _FILE = click.Path(readable=False, path_type=str)
 
 
@@ -30,6 +32,17 @@ def _some_text(_: click.Context, __: click.Parameter, value: str | None) -> str 
     return value
 
 
+def _refuse_others(context: click.Context) -> None:
+    """Refuse the options that are about logs of resource managers."""
+    if len(context.params["logs"]) > 1:
+        raise click.UsageError("network traffic is imported from one file: join several with mergecap", context)
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+        if is_given and name not in ("logs", "format", "output", "as_json", "help"):
+            raise click.UsageError(f"{parameter.opts[-1]} is for logs of resource managers: leave it out", context)
+
+
 @click.command("import")
 @click.argument(
     "logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(readable=False, allow_dash=True, path_type=str)
@@ -46,8 +59,8 @@ def _some_text(_: click.Context, __: click.Parameter, value: str | None) -> str 
     "--output",
     metavar="FILE",
     type=_FILE,
-    callback=file_with_ending(".json", ".parquet", ".csv"),
-    help="Write a workload for Batsim (.json), or all that is known of the jobs as a table (.parquet, .csv).",
+    help="Write a workload for Batsim (.json), or all that is known of the jobs as a table (.parquet, .csv). For a "
+    "capture of network traffic, write a recording (.mcap, .tar.xz, .tar or a new folder).",
 )
 @click.option(
     "-p",
@@ -128,14 +141,20 @@ def _some_text(_: click.Context, __: click.Parameter, value: str | None) -> str 
     "[default: fcfs,easy,conservative]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def import_logs(**options: Any) -> None:
-    """Make a workload and a platform of the log of a resource manager.
+@click.pass_context
+def import_logs(context: click.Context, /, **options: Any) -> None:
+    """Make a workload and a platform of the log of a resource manager, or a recording of captured network traffic.
 
     LOG is a file, compressed by gzip or xz or not, or - for standard input. Several files are one log. The command
     prints the jobs that were taken, and counts by reason what was left out, with the first lines of each reason.
 
     The times of the workload count from the first submission. The extra data of each job have its recorded start and
     hosts.
+
+    LOG can also be a capture of network traffic, .pcap or .pcapng. The command writes a recording of the conversation
+    between Batsim and a decision component over TCP. Of several conversations, the recordings are run.mcap, run-2.mcap
+    and so on. It reports and counts what the capture lacks. The exit status is 1 if a part of a conversation is
+    missing.
 
     \b
     Formats:
@@ -157,6 +176,7 @@ def import_logs(**options: Any) -> None:
       alibaba-2023   Alibaba's cluster-trace-gpu-v2023, openb_pod_list
       opendc         OpenDC's workloads, tasks.parquet
       elastisim      ElastiSim's workloads, the jobs
+      pcap           network traffic, captured by tcpdump, dumpcap or Wireshark
 
     \b
     Examples:
@@ -167,7 +187,18 @@ def import_logs(**options: Any) -> None:
       batproto simulate easy --hosts "$(cat hosts.txt)" -w log.json
       batproto import rows.txt --fields JobID,User,Submit,Start,End,NNodes
       batproto import log.txt --anonymous --key key.txt -o log.parquet
+      batproto import run.pcapng -o run.mcap
     """
+    from batprotocol.capture.traffic import is_traffic
+
+    logs = options["logs"]
+    if options["format"] == _TRAFFIC or (options["format"] is None and any(map(is_traffic, logs))):
+        _refuse_others(context)
+        from batprotocol.cli.importing import traffic
+
+        context.exit(traffic.show(*logs, output=options["output"], is_json=options["as_json"]))
+    parameter = next(each for each in context.command.params if each.name == "output")
+    file_with_ending(".json", ".parquet", ".csv")(context, parameter, options["output"])
     from batprotocol.cli.importing import logs as work
 
     work.show(**options)

@@ -85,8 +85,8 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
 @click.option(
     "--ports",
     metavar="PORTS",
-    help="With --wireshark: also read connections at these TCP ports, such as 28000,29000-29010, whose beginning is not "
-    "in the capture.",
+    help="With --wireshark: also read connections at these TCP ports whose beginning is not in the capture, such as "
+    "28000,29000-29010.",
 )
 @click.option(
     "--which",
