@@ -74,10 +74,10 @@ def complete_old_protocol(context: click.Context, parameter: click.Parameter, st
 
 
 def complete_log_format(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """The formats of logs, and files of columns."""
+    """The formats of logs, that of captured network traffic, and files of columns."""
     from batprotocol.history.formats import FORMATS
 
-    return [*completions(tuple(FORMATS), start), CompletionItem(start, type="file")]
+    return [*completions((*FORMATS, "pcap"), start), CompletionItem(start, type="file")]
 
 
 def complete_scheduler(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:

@@ -11,9 +11,10 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
+from batprotocol.schemas.structs import struct_changes
 from batprotocol.wire.binding import RANGES
 
-__all__ = ["Difference", "Effect", "Verdict", "differences", "worst"]
+__all__ = ["Difference", "Effect", "Verdict", "differences", "worst", "worst_of"]
 
 _REALS: Final = ("float32", "float64")
 
@@ -47,8 +48,9 @@ class Difference(NamedTuple):
     """One difference.
 
     Attributes:
-        kind: "added", "removed", "renamed", "moved" (it has another number), "type", "default", "required",
-            "not required", "nullable", "not nullable", "deprecated" or "root".
+        kind: "added", "removed", "renamed", "moved" (it has another number or place), "type", "default", "required",
+            "not required", "nullable", "not nullable", "deprecated", "not deprecated", "root", "identifier" (the four
+            letters at the beginning of messages), "nested" (the type of the message in a vector of bytes) or "size".
         place: the part that differs, by its name in the new schema, or in the old one if it was removed:
             `Job.walltime`.
         detail: the old and the new form, in a few words, or "".
@@ -61,6 +63,18 @@ class Difference(NamedTuple):
     detail: str
     old_reads_new: Effect
     new_reads_old: Effect
+
+
+def worst_of(difference: Difference, readers: str = "both", encodings: Iterable[str] = Effect._fields) -> Verdict:
+    """The worst effect of a difference.
+
+    Args:
+        difference: the difference.
+        readers: "old": peers with the old schema read messages of the new one; "new": the reverse; "both".
+        encodings: the formats of messages, "binary" and "json".
+    """
+    sides = {"old": [difference.old_reads_new], "new": [difference.new_reads_old], "both": difference[3:]}[readers]
+    return Verdict(max(getattr(effect, name) for effect in sides for name in encodings))
 
 
 def worst(found: Iterable[Difference]) -> Verdict:
@@ -84,7 +98,7 @@ class _Comparison:
 
     def __init__(self, old: Schema, new: Schema) -> None:
         self.old, self.new = old, new
-        self.renamed = {old.root: new.root} if old.root not in new.tables else {}
+        self.renamed = {old.root: new.root} if old.root and new.root and old.root not in new.tables else {}
         for name, union in old.unions.items():
             if name in new.unions:
                 self.renamed |= self.renamed_members(union, new.unions[name])
@@ -100,7 +114,9 @@ class _Comparison:
         return {
             before: now
             for before, now in pairs
-            if before not in self.new.tables
+            if before in self.old.tables
+            and now in self.new.tables
+            and before not in self.new.tables
             and now not in self.old.tables
             and self.alike(self.old.tables[before], self.new.tables[now])
         }
@@ -111,9 +127,13 @@ class _Comparison:
         return all(before.slot == now.slot and before.type.kind == now.type.kind for before, now in pairs)
 
     def all(self) -> Iterator[Difference]:
-        if self.renamed.get(self.old.root, self.old.root) != self.new.root:
+        if self.old.root and self.new.root and self.renamed.get(self.old.root, self.old.root) != self.new.root:
             bad = Effect(Verdict.MISREAD, Verdict.REFUSED)
             yield Difference("root", self.new.root, f"it was {self.old.root}", bad, bad)
+        if self.old.identifier != self.new.identifier:
+            detail = f"{self.old.identifier or 'none'} before, {self.new.identifier or 'none'} now"
+            effects = [Effect(Verdict.REFUSED if each.identifier else Verdict.FINE) for each in (self.old, self.new)]
+            yield Difference("identifier", self.new.root, detail, *effects)
         for before, now in self.renamed.items():
             yield Difference("renamed", now, f"it was {before}", Effect(), Effect())
         for name, table in self.new.tables.items():
@@ -141,8 +161,11 @@ class _Comparison:
     # Tables
 
     def tables(self, old: Table, new: Table) -> Iterator[Difference]:
-        olds = {field.name: field for field in old.fields if field.type.kind != "utype"}
-        news = {field.name: field for field in new.fields if field.type.kind != "utype"}
+        if old.size or new.size:
+            yield from self.structs(old, new)
+            return
+        olds = {field.name: field for field in old.fields if not field.is_tag}
+        news = {field.name: field for field in new.fields if not field.is_tag}
         slots = {field.slot: field for field in olds.values() if field.name not in news}
         renamed = {
             field.name: slots[field.slot].name
@@ -159,6 +182,18 @@ class _Comparison:
         for field in olds.values():
             yield self.of_one("removed", field, old, new)
 
+    def structs(self, old: Table, new: Table) -> Iterator[Difference]:
+        """Structs have no numbers: each change of a place is a change of all that follows, and of vectors."""
+        bad = Effect(Verdict.MISREAD, Verdict.MISREAD)
+        if not (old.size and new.size):
+            words = ("a table before, a struct now", "a struct before, a table now")
+            yield Difference("type", new.name, words[bool(old.size)], bad, bad)
+            return
+        for kind, place, detail, is_layout, text in struct_changes(old, new, self.same):
+            json = {"fine": Verdict.FINE, "refused": Verdict.REFUSED, "misread": Verdict.MISREAD}[text]
+            effect = Effect(Verdict.MISREAD if is_layout else Verdict.FINE, json)
+            yield Difference(kind, place, detail, effect, effect)
+
     def changes(self, before: Field, field: Field) -> Iterator[tuple[str, str]]:
         if before.name != field.name:
             yield "renamed", f"it was {before.name}"
@@ -166,6 +201,8 @@ class _Comparison:
             yield "moved", f"number {before.slot} before, {field.slot} now"
         if not self.same(before.type, field.type):
             yield "type", f"{before.type} before, {field.type} now"
+        if before.nested and field.nested and self.renamed.get(before.nested, before.nested) != field.nested:
+            yield "nested", f"{before.nested} before, {field.nested} now"
         if before.required != field.required:
             yield "required" if field.required else "not required", ""
         if before.optional != field.optional:
@@ -179,7 +216,7 @@ class _Comparison:
         if old.kind == "enum" and new.kind == "enum" and old.name in self.old.enums and new.name in self.new.enums:
             return old.name == new.name and self.old.enums[old.name].kind == self.new.enums[new.name].kind
         if old.element and new.element:
-            return self.same(old.element, new.element)
+            return old.length == new.length and self.same(old.element, new.element)
         return old.kind == new.kind and self.renamed.get(old.name, old.name) == new.name
 
     def of_one(self, kind: str, field: Field, old: Table, new: Table) -> Difference:
@@ -219,7 +256,7 @@ class _Comparison:
             if reader.optional is False and writer.optional:
                 # A field with a value is always present: the default is found only if there is no value.
                 return Effect(verdict, Verdict.REFUSED)
-        elif kind == "default":
+        elif kind in ("default", "nested"):
             verdict = Verdict.MISREAD
         elif kind in ("deprecated", "not deprecated") and writer.deprecated:
             verdict = _missing(reader)
@@ -291,15 +328,16 @@ class _Comparison:
 
     def unions(self, old: Union, new: Union) -> Iterator[Difference]:
         # The tables of one number and name may differ: then the differences are listed for the table.
-        moved = [name for name in old.members if self.renamed.get(name, name) in new.members]
-        for number, name in enumerate(new.members):
+        olds, news = _numbers(old), _numbers(new)
+        moved = [name for name in olds if self.renamed.get(name, name) in news]
+        for name, number in news.items():
             place = f"{new.name}.{name}"
             before = self.was(name)
             if before not in moved:
-                read = Verdict.REFUSED if number >= len(old.members) else Verdict.MISREAD
+                read = Verdict.MISREAD if number in olds.values() else Verdict.REFUSED
                 yield Difference("added", place, "", Effect(read, Verdict.REFUSED), Effect())
                 continue
-            was = old.members.index(before)
+            was = olds[before]
             if before != name:
                 text = Effect(Verdict.FINE, Verdict.REFUSED)
                 yield Difference("renamed", place, f"it was {before}", text, text)
@@ -307,21 +345,35 @@ class _Comparison:
                 yield Difference(
                     "moved",
                     place,
-                    f"number {was + 1} before, {number + 1} now",
-                    Effect(Verdict.REFUSED if number >= len(old.members) else Verdict.MISREAD),
-                    Effect(Verdict.REFUSED if was >= len(new.members) else Verdict.MISREAD),
+                    f"number {was} before, {number} now",
+                    Effect(Verdict.MISREAD if number in olds.values() else Verdict.REFUSED),
+                    Effect(Verdict.MISREAD if was in news.values() else Verdict.REFUSED),
                 )
-        for number, name in enumerate(old.members):
+            kinds = _member(old, before), _member(new, name)
+            if not self.same(*kinds):
+                bad = Effect(Verdict.MISREAD, Verdict.MISREAD)
+                yield Difference("type", place, f"{kinds[0]} before, {kinds[1]} now", bad, bad)
+        for name, number in olds.items():
             if name not in moved:
-                read = Verdict.REFUSED if number >= len(new.members) else Verdict.MISREAD
+                read = Verdict.MISREAD if number in news.values() else Verdict.REFUSED
                 yield Difference("removed", f"{old.name}.{name}", "", Effect(), Effect(read, Verdict.REFUSED))
+
+
+def _numbers(union: Union) -> dict[str, int]:
+    """The members with their numbers."""
+    return dict(zip(union.members, union.numbers or range(1, len(union.members) + 1), strict=True))
+
+
+def _member(union: Union, name: str) -> Type:
+    """The type of a member."""
+    return union.types[union.members.index(name)] if union.types else Type("table", name)
 
 
 def _missing(field: Field) -> Verdict:
     """The effect when the field is absent."""
     if field.required:
         return Verdict.REFUSED
-    scalar = field.type.kind not in ("string", "vector", "table", "union")
+    scalar = field.type.kind not in ("string", "vector", "table", "union", "struct")
     return Verdict.DEFAULT if scalar and not field.optional else Verdict.ABSENT
 
 

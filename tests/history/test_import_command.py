@@ -167,7 +167,7 @@ def test_a_file_is_written_whole_or_not_at_all(log: Path, tmp_path: Path) -> Non
 def test_the_help_lists_all_formats() -> None:
     text = batproto.commands["import"].help or ""
     listed = re.findall(r"^ +([a-z0-9-]+) {2,}", text[text.index("Formats:") : text.index("Examples:")], re.MULTILINE)
-    assert sorted(listed) == sorted(FORMATS)
+    assert sorted(listed) == sorted([*FORMATS, "pcap"])
 
 
 @pytest.mark.slow

@@ -67,6 +67,30 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     "(2021-10 to 2026-06) or a file.",
 )
 @click.option(
+    "--check",
+    is_flag=True,
+    help="With --diff: print only the differences that are worse than --allow, each in a line with its place in the "
+    ".fbs file. The exit status is 2 if a schema cannot be read.",
+)
+@click.option(
+    "--format",
+    "report",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    help="With --diff: print text, JSON, commands that GitHub shows at the lines of a pull request, or SARIF 2.1.0.  "
+    "[default: text]",
+)
+@click.option(
+    "--readers",
+    type=click.Choice(["old", "new", "both"]),
+    help="With --diff: count only the effects on peers that read by the old schema, or by the new one.  "
+    "[default: both]",
+)
+@click.option(
+    "--encoding",
+    type=click.Choice(["binary", "json", "both"]),
+    help="With --diff: count only the effects on messages in this format.  [default: both]",
+)
+@click.option(
     "--describe",
     "described",
     metavar="AGE|FILE",
@@ -125,6 +149,10 @@ def schema(
     name: str | None,
     protocol: str | None,
     diff: tuple[str, str] | None,
+    check: bool,
+    report: str | None,
+    readers: str | None,
+    encoding: str | None,
     described: str | None,
     wireshark: str | None,
     ports: str | None,
@@ -148,6 +176,8 @@ def schema(
       batproto schema ExecuteJob
       batproto schema --diff 2024-10 2026-06
       batproto schema --allow absent --diff released.bfbs schema/batprotocol.fbs
+      batproto schema --check --readers new --encoding binary --diff main.fbs mine.fbs
+      batproto schema --check --format github --diff main.fbs mine.fbs
       batproto schema --which run.tar.xz
       batproto schema --wireshark > batprotocol.lua
       batproto schema --wireshark mine.fbs --ports 5555 > mine.lua
@@ -157,6 +187,9 @@ def schema(
         raise click.UsageError(f"use only one of {words}", context)
     if ports is not None and wireshark is None:
         raise click.UsageError("--ports is for --wireshark: add --wireshark", context)
+    for option, given in {"--check": check, "--format": report, "--readers": readers, "--encoding": encoding}.items():
+        if given and diff is None:
+            raise click.UsageError(f"{option} is for --diff: add --diff OLD NEW", context)
     if also and which is None:
         raise click.UsageError("--also needs --which: add --which FILE", context)
     vocabularies = {"requests": requests, "offers": offers, "host-events": host_events}
@@ -172,7 +205,16 @@ def schema(
     if diff is not None:
         from batprotocol.cli.reference.differences import show
 
-        context.exit(show(*diff, allow, output))
+        status = show(
+            *diff,
+            output,
+            allow=allow,
+            check=check,
+            report=report or "text",
+            readers=readers or "both",
+            encoding=encoding or "both",
+        )
+        context.exit(status)
     if described is not None:
         from batprotocol import schemas
 

@@ -4,31 +4,87 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Final
+
+import click
 
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of
-from batprotocol.schemas import Difference, Effect, Verdict, differences, read_schema, worst
+from batprotocol.errors import InputError
+from batprotocol.schemas import Difference, Effect, Verdict, differences, read_schema
+from batprotocol.schemas.places import places_of
+from batprotocol.schemas.reports import REPORTS, Finding, Judged, judged
 
-__all__ = ["show"]
+__all__ = ["NOT_READ", "show"]
+
+NOT_READ: Final = 2
+"""The exit status of --check if a schema cannot be read."""
 
 _STYLES = {Verdict.FINE: "good", Verdict.REFUSED: "bad", Verdict.MISREAD: "bad"}
 
 
-def show(old: str, new: str, allow: str, output: Output) -> int:
-    """Print the differences, and return the exit status.
+def show(
+    old: str,
+    new: str,
+    output: Output,
+    *,
+    allow: str,
+    check: bool,
+    report: str,
+    readers: str,
+    encoding: str,
+) -> int:
+    """Print the differences, and return the exit status: 1 if an effect is worse than allowed.
 
     Args:
         old: an age or a file.
         new: another one.
-        allow: the worst effect for which the status is 0.
         output: the terminal.
+        allow: the worst effect for which the status is 0.
+        check: print only what is worse, a line for each; the status is `NOT_READ` if a schema cannot be read.
+        report: "text", or the name of a report.
+        readers: "old", "new" or "both": the peers whose reading counts.
+        encoding: "binary", "json" or "both": the formats that count.
     """
-    found = differences(read_schema(old), read_schema(new))
-    output.lines(_lines(found))
-    return int(worst(found) > Verdict[allow.upper()])
+    try:
+        schemas = [read_schema(each, whole=True) for each in (old, new)]
+    except InputError as error:
+        if not check:
+            raise
+        output.error(
+            error.file or "schema", str(error) if not error.file else str(error).removeprefix(f"{error.file}: ")
+        )
+        return NOT_READ
+    encodings = Effect._fields if encoding == "both" else (encoding,)
+    found = differences(*schemas)
+    result = judged(
+        old, new, found, places_of(new), allowed=Verdict[allow.upper()], readers=readers, encodings=encodings
+    )
+    if report != "text":
+        for line in REPORTS[report](result):
+            click.echo(line)
+    elif check:
+        output.lines(_checked(result))
+    else:
+        output.lines(_lines(found, result.worst))
+    return int(result.worst > result.allowed)
 
 
-def _lines(found: Sequence[Difference]) -> Iterator[list[Piece]]:
+def _checked(result: Judged) -> Iterator[list[Piece]]:
+    """A line for each difference that is worse than allowed, as compilers print errors."""
+    worse = [each for each in result.findings if each.is_worse]
+    for each in worse:
+        yield [("file", f"{_where(each, result.new)}: "), ("", each.sentence), ("detail", f" ({each.effects})")]
+    if not worse:
+        words = f"{number_of(len(result.findings), 'difference')}, none worse than {result.allowed}"
+        yield [("good", words if result.findings else "no difference")]
+
+
+def _where(finding: Finding, new: str) -> str:
+    return f"{finding.line.file}:{finding.line.line}" if finding.line else new
+
+
+def _lines(found: Sequence[Difference], worst: Verdict) -> Iterator[list[Piece]]:
     """A paragraph for each table, enum or union; a line or two for each difference."""
     if not found:
         yield [("good", "no difference")]
@@ -43,7 +99,7 @@ def _lines(found: Sequence[Difference]) -> Iterator[list[Piece]]:
             if max(*each.old_reads_new, *each.new_reads_old) > Verdict.FINE:
                 yield [("", "    old reads new "), *_effect(each.old_reads_new), ("", "; "),
                        ("", "new reads old "), *_effect(each.new_reads_old)]  # fmt: skip
-    yield [("heading", f"{number_of(len(found), 'difference')}; at worst, messages are "), *_verdict(worst(found))]
+    yield [("heading", f"{number_of(len(found), 'difference')}; at worst, messages are "), *_verdict(worst)]
 
 
 def _table(difference: Difference) -> str:
