@@ -12,7 +12,16 @@ import pytest
 from servers import lacking, missing
 from support import ROOT
 
-__all__ = ["VERSION", "needs_flatc", "needs_known_flatc", "reflection", "to_binaries", "to_binary", "to_json_texts"]
+__all__ = [
+    "KNOWN",
+    "VERSION",
+    "needs_flatc",
+    "needs_known_flatc",
+    "reflection",
+    "to_binaries",
+    "to_binary",
+    "to_json_texts",
+]
 
 SCHEMA = ROOT / "schema" / "batprotocol.fbs"
 KNOWN = "2.0.8"
