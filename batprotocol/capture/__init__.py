@@ -9,6 +9,8 @@ files, folders, archives and standard input that users name. `names` reads the n
 whether a path holds messages or a table of jobs. `files` and `mcap` are the two containers. The public class is in
 `captures`: a `Capture` yields each message as an `Entry` (`entries`), which is decoded on demand.
 
+`traffic` finds the conversations in captured network traffic, and makes recordings of them.
+
 `copying` writes a capture into another container, `exporting` writes tables and traces for other programs, and
 `tapping` records the messages between Batsim and a decision component.
 

@@ -49,12 +49,14 @@ class Finding(NamedTuple):
         verdict: its worst effect, of the readers and formats that count.
         is_worse: whether that is worse than what is allowed.
         line: the line of the schema that shows it, or None.
+        effects: what happens to messages, as a sentence, of the readers and formats that count.
     """
 
     difference: Difference
     verdict: Verdict
     is_worse: bool
     line: Line | None
+    effects: str
 
     @property
     def sentence(self) -> str:
@@ -62,16 +64,17 @@ class Finding(NamedTuple):
         detail = f": {self.difference.detail}" if self.difference.detail else ""
         return f"{self.difference.place} {self.difference.kind}{detail}"
 
-    @property
-    def effects(self) -> str:
-        """What happens to messages, as a sentence."""
-        old, new = (_effect(effect) for effect in self.difference[3:])
-        return f"old reads new: {old}; new reads old: {new}"
+
+def _effects(difference: Difference, readers: str, encodings: Sequence[str]) -> str:
+    ways = {"old": ("old reads new", difference.old_reads_new), "new": ("new reads old", difference.new_reads_old)}
+    counted = ways.values() if readers == "both" else [ways[readers]]
+    return "; ".join(f"{way}: {_effect(effect, encodings)}" for way, effect in counted)
 
 
-def _effect(effect: Effect) -> str:
-    if effect.binary == effect.json:
-        return str(effect.binary)
+def _effect(effect: Effect, encodings: Sequence[str]) -> str:
+    verdicts = [getattr(effect, name) for name in encodings]
+    if len(set(verdicts)) == 1:
+        return str(verdicts[0])
     return f"{effect.binary} in binary, {effect.json} in JSON"
 
 
@@ -120,7 +123,9 @@ def judged(
     findings = []
     for each in found:
         verdict = worst_of(each, readers, encodings)
-        findings.append(Finding(each, verdict, verdict > allowed, _line_of(each, places)))
+        effects = _effects(each, readers, encodings)
+        findings.append(Finding(each, verdict, verdict > allowed, _line_of(each, places), effects))
+    findings.sort(key=lambda each: each.line or ("", 0))
     return Judged(old, new, allowed, findings)
 
 
