@@ -18,7 +18,7 @@ __all__ = ["capture", "output", "shown"]
 
 def capture(conversations: Sequence[Sequence[tuple[bool, bytes]]], *, size: int = 1400, port: int = 28000) -> bytes:
     """A capture of these conversations, each in a connection of its own: what each side sends, as it is on the wire."""
-    found = []
+    found: list[packets.Packet] = []
     for number, said in enumerate(conversations):
         for segment in packets.segments(said, size):
             data = packets.link(

@@ -2,12 +2,13 @@
 
 The schema has changed, but its version number is still 0.1.0, and flatbuffers does not detect that two sides use
 different schemas. This package reads any schema (`read_schema`), reads and writes its messages (`Codec`), compares two
-schemas (`differences`), finds the age of a message (`Fitting`), and makes a `dissector` for Wireshark. `batprotocol.legacy` translates conversations
-between ages.
+schemas (`differences`), finds the age of a message (`Fitting`), and makes a `dissector` for Wireshark.
+`batprotocol.legacy` translates conversations between ages.
 
 `reading` finds schemas, with the descriptions of the known ages (`describing`). `codec` uses the careful readers of
 `wire`, and adds `writing`. `differences` compares structs by `structs`; `reports` writes its findings for other
-programs, with their lines (`places`). `dissecting` makes the dissectors, and `fitting` compares messages with schemas. The rest of the library does not use this package.
+programs, with their lines (`places`). `dissecting` makes the dissectors, and `fitting` compares messages with schemas.
+The rest of the library does not use this package.
 """
 
 from __future__ import annotations

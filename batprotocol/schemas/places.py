@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 def places_of(path: str | os.PathLike[str]) -> Mapping[str, Line]:
     """The lines of all parts: `Job` is a table, `Job.walltime` a field of it, `root_type` and `file_identifier` are
-    what they are. Empty if the file is no `.fbs` or cannot be read.
+    what they are. Empty if the file is not a `.fbs` or cannot be read.
 
     Args:
         path: the file.

@@ -98,7 +98,7 @@ def test_commands_of_github(old: Path) -> None:
     assert warnings.startswith("::warning file=")
 
 
-PROPERTIES = {
+PROPERTIES: dict[str, dict[str, Any]] = {
     "sarifLog": {"$schema": str, "version": str, "runs": ["run"]},
     "run": {"tool": "tool", "results": ["result"]},
     "tool": {"driver": "toolComponent"},

@@ -5,8 +5,9 @@ bytes in their order (`streams`), and the bytes become frames of ZeroMQ (`frames
 of each connection, and `conversations` has the public functions: it reads a file, and writes a recording of each
 conversation.
 
-Nothing is guessed. What a capture lacks is reported and counted: bytes that were lost, connections that begin before
-the capture, packets that cannot be read. For any bytes, memory is bounded, and time is in proportion to their number.
+Nothing is guessed. The missing parts of a capture are reported and counted: bytes that were lost, connections that
+begin before the capture, packets that cannot be read. For any bytes, memory is bounded, and time is in proportion to
+their number.
 
 It must not know what the messages hold.
 """

@@ -107,7 +107,7 @@ class Conversation:
 
     @property
     def remarks(self) -> list[str]:
-        """What is missing of it, and what was put right, each as a sentence."""
+        """The missing parts of it, and the segments that were put right, each as a sentence."""
         found = []
         for name, side in (("Batsim", self.batsim), ("the decision component", self.edc)):
             for reason, count in side.faults.items():
@@ -126,7 +126,7 @@ class Conversation:
 
     @property
     def missing(self) -> str:
-        """What is missing of it, as a text, or ""."""
+        """The missing parts of it, as a text, or ""."""
         return "; ".join(remark for remark in self.remarks if remark != self._put_right())
 
     def _put_right(self) -> str:

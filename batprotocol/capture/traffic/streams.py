@@ -159,7 +159,7 @@ class Stream:
             yield Piece(b"", lost, *self._last)
 
     def _drain(self, number: int | None = None, time: int = 0) -> Iterator[Piece]:
-        """What is held and whose turn it is. It counts as what came with the packet that filled the gap."""
+        """The held bytes whose turn it is. They count as bytes of the packet that filled the gap."""
         done = 0
         for place, own, data, moment in self._held:
             behind = self._position - place
