@@ -127,8 +127,8 @@ class _Tools:
         about: Annotated[
             Literal["messages", "requests", "offers", "host-events"],
             Field(
-                description="messages: of the protocol; or a JSON schema: requests: of what jobs ask for in their extra "
-                "data; offers: of the properties of hosts; host-events: of failures and reservations."
+                description="messages: of the protocol; or a JSON schema: requests: of what jobs ask for in their "
+                "extra data; offers: of the properties of hosts; host-events: of failures and reservations."
             ),
         ] = "messages",
     ) -> str:
