@@ -6,6 +6,7 @@ This module must not know which commands there are.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,10 +22,12 @@ import msgspec
 from batprotocol.mcp.confining import PROGRAM
 from batprotocol.mcp.limits import Limits
 
-__all__ = ["Answer", "run"]
+__all__ = ["Answer", "end_all", "run"]
 
 _GRACE_SECONDS: Final = 2.0
 """After this time, a process that is to end is killed."""
+_RUNNING: Final[dict[int, str]] = {}
+"""The processes of the commands that run, each with its folder for temporary files."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -58,6 +61,7 @@ async def run(words: Sequence[str], limits: Limits) -> Answer:
             env={**os.environ, "TMPDIR": scratch, "NO_COLOR": "1", "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"},
             start_new_session=True,
         )
+        _RUNNING[process.pid] = scratch
         assert process.stdout is not None
         assert process.stderr is not None
         output, errors = bytearray(), bytearray()
@@ -78,7 +82,15 @@ async def run(words: Sequence[str], limits: Limits) -> Answer:
             with anyio.CancelScope(shield=True):
                 await process.wait()
                 await process.aclose()
+            del _RUNNING[process.pid]
     return Answer(None if is_late else process.returncode, _text(output, limits), _text(errors, limits))
+
+
+def end_all() -> None:
+    """Kill all commands with what they have started, and remove their temporary files."""
+    for pid, scratch in list(_RUNNING.items()):
+        _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 async def _read(stream: anyio.abc.ByteReceiveStream, kept: bytearray, most: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
+import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
@@ -19,7 +21,7 @@ try:
     from mcp.types import ToolAnnotations
     from pydantic import Field
 
-    from batprotocol.mcp.process import Answer, run
+    from batprotocol.mcp.process import Answer, end_all, run
 except ImportError as error:
     raise PackageMissing(f"a server of MCP needs mcp: {installing('mcp')}", name=error.name) from None
 
@@ -90,12 +92,28 @@ def server_of(limits: Limits) -> MCPServer[Any]:
 
 
 def serve(limits: Limits) -> None:
-    """Serve one client on standard input and output, until the input ends.
+    """Serve one client on standard input and output, until the input ends. SIGINT and SIGTERM end the process.
 
     Args:
         limits: as for `server_of`.
     """
-    anyio.run(server_of(limits).run_stdio_async)
+
+    async def served() -> None:
+        async with anyio.create_task_group() as group:
+            if sys.platform != "win32":  # asyncio handles no signals there
+                group.start_soon(_watch)
+            await server_of(limits).run_stdio_async()
+            group.cancel_scope.cancel()
+
+    anyio.run(served)
+
+
+async def _watch() -> None:
+    """End the process at a signal. A thread reads the input, and cannot be cancelled."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            end_all()
+            os._exit(128 + number)
 
 
 class _Tools:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import until
+from processes import gone
+from replay import PATIENCE
 from support import DATA
 
 anyio = pytest.importorskip("anyio")
@@ -265,6 +270,8 @@ def test_hostile_arguments_reach_nothing_outside_of_the_folder(tmp_path: Path) -
 
 # The program
 
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
 
 def test_the_program_serves_on_standard_input_and_output(tmp_path: Path) -> None:
     async def acts() -> None:
@@ -275,3 +282,26 @@ def test_the_program_serves_on_standard_input_and_output(tmp_path: Path) -> None
             assert json.loads(text)["complete"] is True
 
     anyio.run(acts)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_program_and_its_commands(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import os, time\nopen('running', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    words = [sys.executable, "-m", "batprotocol", "mcp", "--schedulers", str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for message in (
+            {"id": 1, "method": "initialize", "params": {**HELLO}},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": {"name": "simulate", "arguments": {"policy": "slow.py:Slow"}}},
+        ):
+            print(json.dumps({"jsonrpc": "2.0", **message}), file=process.stdin, flush=True)
+        until((tmp_path / "running").exists, PATIENCE, 0.05)
+        until(lambda: (tmp_path / "running").read_text() != "", PATIENCE, 0.05)
+        pid = int((tmp_path / "running").read_text())
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == 128 + number
+    assert gone(pid)
