@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 __all__ = [
+    "ACK",
     "LINKS",
     "SHARED_TREES",
     "Packet",

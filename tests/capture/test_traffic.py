@@ -125,12 +125,15 @@ def test_disorder_and_repetition_are_put_right(
     size = max(size, sum(len(data) for _, data in said) // 60 + 1)
     segments: list[Segment] = []
     for each in packets.segments(packets.talk(said), size, (first, 7)):
-        segments.append(each)
+        segments += [each] * chance.choice([1, 1, 1, 2])
         if each.data and chance.random() < 0.2:
             cut = chance.randrange(len(each.data))
             segments.append(each._replace(seq=each.seq + cut, data=each.data[cut:]))
-    moved = sorted(range(3, len(segments)), key=lambda place: place + chance.choice([0, 0, 0, chance.random() * 10]))
-    found = collected(linked(segments[:3] + [segments[place] for place in moved]))
+    begin = next(place for place, each in enumerate(segments) if each.flags == packets.ACK)
+    moved = sorted(
+        range(begin, len(segments)), key=lambda place: place + chance.choice([0, 0, 0, chance.random() * 10])
+    )
+    found = collected(linked(segments[:begin] + [segments[place] for place in moved]))
     traffic, messages = found
     # Both sides are ordered; between the sides, messages are whole at other moments than they were.
     for forth in (True, False):

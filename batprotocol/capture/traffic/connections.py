@@ -88,7 +88,9 @@ class Connection:
         if segment.flags & (SYN | ACK) != SYN:
             return False
         side = self.sides[self._of(segment)]
-        return self.is_over or side.is_unknown or (side.stream.is_open and side.stream.at(segment.seq + 1) != 0)
+        if side.stream.is_open:  # an equal number is the same segment again
+            return side.stream.first != (segment.seq + 1) % 2**32
+        return side.is_unknown
 
     def _of(self, segment: Segment) -> int:
         return int(segment.source != self.sides[0].end)
@@ -111,13 +113,14 @@ class Connection:
                 self._read(place, side.stream.take(seq, segment.data, number, time))
         if segment.flags & ACK and other.stream.is_open:
             other.stream.acknowledge(segment.ack)
-        for index, each in enumerate(self.sides):
-            self._read(index, each.stream.wait())
+        if side.stream.is_waiting or other.stream.is_waiting:
+            for index, each in enumerate(self.sides):
+                self._read(index, each.stream.wait())
         if segment.flags & FIN and side.stream.is_open:
             side.last = (seq + segment.size) % 2**32
             side.stream.acknowledge(side.last)
-        self.is_over = self.is_over or bool(segment.flags & RST) or all(each.is_done for each in self.sides)
-        if not any(each.stream.is_waiting for each in self.sides):
+        self.is_over = bool(segment.flags & RST) or (side.is_done and other.is_done)
+        if self._waiting and not (side.stream.is_waiting or other.stream.is_waiting):
             yield from self._release()
 
     def _begin(self, side: Side, seq: int, data: bytes) -> None:

@@ -74,6 +74,7 @@ class Stream:
         early: how many came before their turn, and were put right.
         strange: how many had numbers that cannot be.
         is_open: whether the first byte is known.
+        first: its number.
     """
 
     def __init__(self, room: Room) -> None:
@@ -82,6 +83,7 @@ class Stream:
         self.early = 0
         self.strange = 0
         self.is_open = False
+        self.first = 0
         self._next = 0
         self._position = 0  # the bytes before `_next`, from the first one on
         self._held: list[tuple[int, int, bytes, int]] = []
@@ -98,7 +100,7 @@ class Stream:
     def begin(self, seq: int) -> None:
         """The number of the first byte is known."""
         self.is_open = True
-        self._next = seq % _ALL
+        self.first = self._next = seq % _ALL
 
     def at(self, seq: int) -> int:
         """The position of a byte, relative to the next one."""
