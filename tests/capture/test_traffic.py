@@ -229,10 +229,11 @@ def test_several_connections_at_once(tmp_path: Path) -> None:
             assert [(each.direction is Direction.BATSIM_TO_EDC, each.data) for each in found] == [*said]
 
 
-def test_truncated_packets_and_lost_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [110, 200])  # the first is within the greeting and the command READY
+def test_truncated_packets_and_lost_ones(cut: int, tmp_path: Path) -> None:
     """Packets that were cut by the capture program, and those that it reports as dropped."""
     made = [
-        each._replace(data=each.data[:200], size=len(each.data))
+        each._replace(data=each.data[:cut], size=len(each.data))
         for each in linked(list(packets.segments(packets.talk(RUN))))
     ]
     path = written(tmp_path, packets.pcapng(made, dropped=5))

@@ -54,6 +54,19 @@ def test_each_change_is_found(what: str, old: Path) -> None:
     assert {each["file"] for each in report["differences"]} == {str(new)}
 
 
+@pytest.mark.parametrize(
+    ("what", "written"), [("a struct grows", {"x": 1.0, "y": 2.0, "z": 3.0}), ("a field moves", None)]
+)
+def test_what_is_misread_is_misread(what: str, written: dict[str, float] | None, old: Path) -> None:
+    """flatc writes a message by the new schema, and reads it by the old one, without an error."""
+    new = changed(old, what)
+    value: dict[str, Any] = {"points": [written] * 4} if written else {"colour": "Blue", "width": 3}
+    (data,) = flatc.to_binaries([json.dumps(value).encode()], new)
+    read = json.loads(flatc.to_json_texts([data], old)[0])
+    known = {name: each for name, each in (written or {}).items() if name in "xy"}
+    assert read.get("points") != [known] * 4 if written else (read["colour"], read["width"]) != ("Blue", 3)
+
+
 def test_nothing_changes(old: Path) -> None:
     for form in ("text", "json", "github", "sarif"):
         assert run_here("schema", "--check", "--diff", old, old, "--format", form).status == 0

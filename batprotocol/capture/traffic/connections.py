@@ -52,13 +52,6 @@ class Side:
         self.is_unknown = False
         """Whether it begins before the capture."""
         self.is_greeted = False
-        self.last: int | None = None
-        """The number behind its last byte, once that is known."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it has sent everything, and all of that was read."""
-        return self.last is not None and self.stream.at(self.last) <= 0
 
 
 class Connection:
@@ -117,9 +110,8 @@ class Connection:
             for index, each in enumerate(self.sides):
                 self._read(index, each.stream.wait())
         if segment.flags & FIN and side.stream.is_open:
-            side.last = (seq + segment.size) % 2**32
-            side.stream.acknowledge(side.last)
-        self.is_over = bool(segment.flags & RST) or (side.is_done and other.is_done)
+            side.stream.finish((seq + segment.size) % 2**32)
+        self.is_over = bool(segment.flags & RST) or (side.stream.is_done and other.stream.is_done)
         if self._waiting and not (side.stream.is_waiting or other.stream.is_waiting):
             yield from self._release()
 

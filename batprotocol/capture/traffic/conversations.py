@@ -247,7 +247,9 @@ class Traffic:
         elif connection.is_listed:
             return
         elif connection.is_ours:
-            if not self._refusal(connection):
+            if reason := self._refusal(connection):
+                self.left_out.row(f"a connection of ZeroMQ: {reason}", self.packets)
+            else:
                 self._add(connection).end()
                 del self._known[connection.number]
         elif any(side.bytes for side in connection.sides):

@@ -97,6 +97,7 @@ class Frames:
         self._count = 0
         self._size = 0
         self._fault = ""
+        self._begin_of_command = b""  # what was captured of a command before its gap
 
     @property
     def is_within(self) -> bool:
@@ -113,6 +114,11 @@ class Frames:
             yield from self._take(piece)
 
     def _gap(self, piece: Piece) -> Iterator[Greeting | Command | Message | Unread]:
+        if not self._is_greeted and SIGNATURE + 1 < len(self._head) <= _GREETING - piece.lost:
+            self._head += bytes(piece.lost)  # the size of a greeting is known, as soon as its version is
+            if len(self._head) == _GREETING:
+                yield self._greeted()
+            return
         if self._left < piece.lost:
             self.unread += piece.lost
             if self._left >= 0 or self._count or self._head:
@@ -120,6 +126,8 @@ class Frames:
             yield self._break("bytes were not captured, and the beginning of the next frame is not known")
             return
         self._fault = self._fault or "bytes of it were not captured"
+        if self._flags & _COMMAND:
+            self._begin_of_command = self._begin_of_command or bytes(self._body or b"")
         self._forget()
         self._left -= piece.lost
         if not self._left:
@@ -185,9 +193,9 @@ class Frames:
         self._left = -1
         body, self._body = self._body, None
         if self._flags & _COMMAND:
-            if body is not None:
-                size = body[0] if body else 0
-                yield Command(bytes(body[1 : 1 + size]).decode("ascii", "replace"), bytes(body[1 + size :]))
+            known = self._begin_of_command if body is None else bytes(body)
+            if known:
+                yield Command(known[1 : 1 + known[0]].decode("ascii", "replace"), known[1 + known[0] :])
             self._restart()
             return
         if body is not None:
@@ -224,6 +232,7 @@ class Frames:
         self._forget()
         self._count = self._size = 0
         self._fault = ""
+        self._begin_of_command = b""
 
     def _break(self, reason: str) -> Unread:
         self.is_broken = True

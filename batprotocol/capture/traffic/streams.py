@@ -89,8 +89,14 @@ class Stream:
         self._held: list[tuple[int, int, bytes, int]] = []
         self._size = 0
         self._acknowledged = 0
+        self._last_position: int | None = None
         self._waited = 0
-        self._last = (0, 0)
+        self._latest = (0, 0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its last byte is known, and all bytes have come."""
+        return self._last_position is not None and self._position >= self._last_position
 
     @property
     def is_waiting(self) -> bool:
@@ -130,6 +136,11 @@ class Stream:
         if 0 < ahead <= _WINDOW:
             self._acknowledged = max(self._acknowledged, self._position + ahead)
 
+    def finish(self, seq: int) -> None:
+        """Its last byte is the one before this number."""
+        if self._last_position is None and 0 <= self.at(seq) <= _WINDOW:
+            self._last_position = self._position + self.at(seq)
+
     def wait(self) -> Iterator[Piece]:
         """Another packet of the connection has come. Bytes for which this one was the last are lost."""
         if not self._held:
@@ -155,10 +166,12 @@ class Stream:
         """The capture or the connection has ended: yield everything."""
         while self._held:
             yield from self.give_up()
-        lost = self._acknowledged - self._position
-        if lost > 1:  # the last one may be the end of the connection, which counts as a byte
+        # An acknowledged end of the connection counts as a byte.
+        end = self._acknowledged - 1 if self._last_position is None else self._last_position
+        lost = end - self._position
+        if lost > 0:
             self._advance(lost)
-            yield Piece(b"", lost, *self._last)
+            yield Piece(b"", lost, *self._latest)
 
     def _drain(self, number: int | None = None, time: int = 0) -> Iterator[Piece]:
         """The held bytes whose turn it is. They count as bytes of the packet that filled the gap."""
@@ -181,7 +194,7 @@ class Stream:
 
     def _deliver(self, data: bytes, number: int, time: int) -> Piece:
         self._advance(len(data))
-        self._last = number, time
+        self._latest = number, time
         return Piece(data, 0, number, time)
 
     def _advance(self, count: int) -> None:
