@@ -96,16 +96,8 @@ def _compiled(path: Path) -> bytes:
             file=str(path),
         )
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            "flatc",
-            "--binary",
-            "--schema",
-            "--bfbs-comments",
-            "--bfbs-builtins",
-            "-o",
-            folder,
-            str(path.resolve()),
-        ]
+        options = ["--binary", "--schema", "--bfbs-comments"]
+        command = ["flatc", *options, "-o", folder, "--bfbs-builtins", str(path.resolve())]
         try:
             done = subprocess.run(command, capture_output=True, check=False, timeout=60)
         except subprocess.TimeoutExpired:

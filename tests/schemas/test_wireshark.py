@@ -16,6 +16,7 @@ from hypothesis import given
 from support import DATA, read_run
 
 from batprotocol import decode
+from batprotocol.capture.traffic import Traffic
 from batprotocol.cli.main import main
 from batprotocol.reflection import Schema
 from batprotocol.schemas import AGES, TODAY, Codec, Record, age, applied, dissector, read_schema
@@ -157,6 +158,29 @@ def test_filters_name_fields(script: Path) -> None:
     everything = sharks.output(script, capture)
     assert "READY" in everything
     assert "SimulationEndsEvent" in everything
+
+
+def test_the_importer_reads_the_same(script: Path, tmp_path: Path) -> None:
+    """Segments that come again and out of order: tshark puts them right, and so does the importer."""
+    chance = random.Random(2)
+    run = [each.data for each in read_run(next((DATA / "runs").glob("exec1by1*")))]
+    segments = list(packets.segments(conversation(run), 200))
+    segments[3:] = [each for each in segments[3:] for _ in range(1 + (chance.random() < 0.1))]
+    order = sorted(range(3, len(segments)), key=lambda place: place + chance.random() * 4 * (chance.random() < 0.2))
+    made = [packets.ip(each) for each in [*segments[:3], *(segments[place] for place in order)]]
+    path = tmp_path / "run.pcap"
+    path.write_bytes(
+        packets.pcap([packets.Packet(10**18 + n, packets.link(each, "ethernet")) for n, each in enumerate(made)])
+    )
+    traffic = Traffic(path)
+    read = [each.data for each in traffic]
+    assert read == run
+    assert traffic.conversations[0].remarks[0].startswith("segments put right: ")
+    options = ["-o", "tcp.reassemble_out_of_order:TRUE", "-T", "fields", "-e", "batprotocol.Message.now"]
+    found = sharks.output(script, path, *options)
+    times = [float(each) for each in found.replace(",", "\n").split()]
+    expected = [decode(data).now for data in [run[1][4:], *run[2:]]]
+    assert sorted(times) == pytest.approx(sorted(expected))  # tshark has them in the order of the packets
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:

@@ -105,7 +105,7 @@ class Connection:
             if side.stream.is_open and self.is_ours is not False:
                 self._read(place, side.stream.take(seq, segment.data, number, time))
         if segment.flags & ACK and other.stream.is_open:
-            other.stream.acknowledge(segment.ack)
+            other.stream.acknowledge(segment.ack, number)
         if side.stream.is_waiting or other.stream.is_waiting:
             for index, each in enumerate(self.sides):
                 self._read(index, each.stream.wait())

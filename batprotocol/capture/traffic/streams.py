@@ -7,6 +7,7 @@ capture does not get them, or if too much is held. This module must not know wha
 from __future__ import annotations
 
 from bisect import insort
+from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -29,8 +30,9 @@ class Piece(NamedTuple):
     Attributes:
         data: the bytes; b"" for a gap.
         lost: the number of bytes that are lost, or 0.
-        number: the number of the packet that brought the bytes.
-        time: its time.
+        number: the number of the packet that brought the bytes; if the other side acknowledged them before, the one
+            before that acknowledgement. So a late segment does not come after the answer to it.
+        time: the time of the packet that brought them.
     """
 
     data: bytes
@@ -89,6 +91,7 @@ class Stream:
         self._held: list[tuple[int, int, bytes, int]] = []
         self._size = 0
         self._acknowledged = 0
+        self._marks: deque[tuple[int, int]] = deque()
         self._last_position: int | None = None
         self._waited = 0
         self._latest = (0, 0)
@@ -100,8 +103,8 @@ class Stream:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether bytes are missing before others that have come."""
-        return bool(self._held)
+        """Whether bytes are missing before others that have come, or that the other side has."""
+        return bool(self._held) or self._acknowledged > self._position
 
     def begin(self, seq: int) -> None:
         """The number of the first byte is known."""
@@ -130,11 +133,18 @@ class Stream:
         yield self._deliver(data[-ahead:] if ahead else data, number, time)
         yield from self._drain(number, time)
 
-    def acknowledge(self, ack: int) -> None:
-        """The other side has all bytes before this one."""
+    def acknowledge(self, ack: int, number: int) -> None:
+        """The other side has all bytes before this one, by the packet of this number."""
         ahead = self.at(ack)
-        if 0 < ahead <= _WINDOW:
-            self._acknowledged = max(self._acknowledged, self._position + ahead)
+        if not 0 < ahead <= _WINDOW:
+            return
+        place = self._position + ahead
+        if self._last_position is not None:  # the end of the connection counts as a byte
+            place = min(place, self._last_position)
+        if place > self._acknowledged:
+            self._acknowledged = place
+            if place > self._position and len(self._marks) < MOST_SEGMENTS:
+                self._marks.append((place, number))
 
     def finish(self, seq: int) -> None:
         """Its last byte is the one before this number."""
@@ -143,11 +153,12 @@ class Stream:
 
     def wait(self) -> Iterator[Piece]:
         """Another packet of the connection has come. Bytes for which this one was the last are lost."""
-        if not self._held:
+        if not self.is_waiting:
             self._waited = 0
+            self._marks.clear()
             return
         self._waited += 1
-        is_known = self._acknowledged >= self._held[0][0]
+        is_known = not self._held or self._acknowledged >= self._held[0][0]
         is_late = self._waited > (PATIENCE if is_known else 64 * PATIENCE)
         if is_late or self._room.is_full or self._size > MOST_HELD or len(self._held) > MOST_SEGMENTS:
             yield from self.give_up()
@@ -161,6 +172,9 @@ class Stream:
             self._advance(lost)
             yield Piece(b"", lost, number, time)
             yield from self._drain()
+        elif (lost := self._acknowledged - self._position) > 0:
+            self._advance(lost)
+            yield Piece(b"", lost, *self._latest)
 
     def end(self) -> Iterator[Piece]:
         """The capture or the connection has ended: yield everything."""
@@ -194,6 +208,11 @@ class Stream:
 
     def _deliver(self, data: bytes, number: int, time: int) -> Piece:
         self._advance(len(data))
+        if self._marks:
+            while self._marks and self._marks[0][0] < self._position:
+                self._marks.popleft()
+            if self._marks and self._marks[0][1] <= number:
+                number = self._marks[0][1] - 1
         self._latest = number, time
         return Piece(data, 0, number, time)
 
