@@ -12,6 +12,7 @@ __all__ = [
     "SHARED_TREES",
     "Packet",
     "Segment",
+    "block",
     "frame",
     "greeting",
     "handshake",
@@ -167,7 +168,8 @@ def pcap(packets: Sequence[Packet], kind: str = "ethernet", *, order: str = "<",
     return found
 
 
-def _block(kind: int, body: bytes, order: str) -> bytes:
+def block(kind: int, body: bytes, order: str = "<") -> bytes:
+    """A block of pcapng."""
     body += bytes(-len(body) % 4)
     size = 12 + len(body)
     return struct.pack(f"{order}II", kind, size) + body + struct.pack(f"{order}I", size)
@@ -175,15 +177,15 @@ def _block(kind: int, body: bytes, order: str) -> bytes:
 
 def pcapng(packets: Sequence[Packet], kind: str = "ethernet", *, order: str = "<", dropped: int = 0) -> bytes:
     """A file in the format of today, in nanoseconds."""
-    found = _block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1), order)
+    found = block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1), order)
     options = struct.pack(f"{order}HHB3xHH", 9, 1, 9, 0, 0)
-    found += _block(1, struct.pack(f"{order}HHI", LINKS[kind], 0, 262144) + options, order)
+    found += block(1, struct.pack(f"{order}HHI", LINKS[kind], 0, 262144) + options, order)
     for each in packets:
         size = len(each.data) if each.size is None else each.size
         head = struct.pack(f"{order}IIIII", 0, each.time >> 32, each.time & 0xFFFFFFFF, len(each.data), size)
-        found += _block(6, head + each.data, order)
+        found += block(6, head + each.data, order)
     if dropped:
-        found += _block(5, struct.pack(f"{order}IIIHHQHH", 0, 0, 0, 5, 8, dropped, 0, 0), order)
+        found += block(5, struct.pack(f"{order}IIIHHQHH", 0, 0, 0, 5, 8, dropped, 0, 0), order)
     return found
 
 

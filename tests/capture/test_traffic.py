@@ -100,6 +100,34 @@ def test_links_and_formats(kind: str, six: bool, form: str, tmp_path: Path) -> N
     assert [each.time for each in Packets(io.BytesIO(data), "")] == [each.time for each in made]
 
 
+def test_other_blocks_and_headers(tmp_path: Path) -> None:
+    """Older blocks of pcapng, and headers of IPv6 before TCP; fragments are counted."""
+    made = linked(list(packets.segments(packets.talk(RUN[:2]))))
+    begin = packets.pcapng([])
+    simple, older, odd = begin, begin, begin
+    for each in made:
+        simple += packets.block(3, struct.pack("<I", len(each.data)) + each.data)
+        head = struct.pack("<HHIIII", 0, 0, each.time >> 32, each.time & 0xFFFFFFFF, len(each.data), len(each.data))
+        older += packets.block(2, head + each.data)
+        odd += packets.block(4, b"names") + packets.block(6, struct.pack("<IIIII", 7, 0, 0, 4, 4) + b"lost")
+    for number, data in enumerate((simple, older)):
+        assert read(written(tmp_path, data, f"{number}.pcapng"))[1] == RUN[:2]
+    traffic, found = read(written(tmp_path, odd))
+    assert (found, traffic.packets) == ([], len(made))
+    assert "have no interface" in traffic.remarks[0]
+    headers = []
+    for each in packets.segments(packets.talk(RUN[:2])):
+        data = packets.ip(each, six=True)
+        options = b"\x2c\0" + bytes(6) + b"\x06\0\0\0" + bytes(4)  # hop-by-hop options, and a fragment that is whole
+        size = len(data) - 40 + len(options)
+        headers.append(Packet(START, data[:4] + struct.pack(">H", size) + b"\0" + data[7:40] + options + data[40:]))
+    assert read(written(tmp_path, packets.pcap(headers, "raw")))[1] == RUN[:2]
+    part = bytearray(made[0].data)
+    part[20] |= 0x20
+    traffic, _ = read(written(tmp_path, packets.pcap([Packet(START, bytes(part))])))
+    assert [each.reason for each in traffic.left_out] == ["it is a fragment of IP"]
+
+
 def test_tags_and_compression(tmp_path: Path) -> None:
     data = packets.pcap(linked(list(packets.segments(packets.talk(RUN))), vlan=True))
     for name, made in (("a.gz", gzip.compress(data)), ("a.xz", lzma.compress(data))):

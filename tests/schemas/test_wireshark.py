@@ -160,6 +160,23 @@ def test_filters_name_fields(script: Path) -> None:
     assert "SimulationEndsEvent" in everything
 
 
+def test_a_capture_that_begins_in_the_middle(script: Path, tmp_path: Path) -> None:
+    """Without its greeting, a connection is read where its port is named: in the command, or in the preferences."""
+    messages = [each.data for each in read_run(next((DATA / "runs").glob("exec1by1*")))]
+    segments = [each for each in packets.segments(conversation(messages)) if each.data][8:]
+    made = [packets.Packet(10**18, packets.link(packets.ip(each), "ethernet")) for each in segments]
+    path = tmp_path / "middle.pcap"
+    path.write_bytes(packets.pcap(made))
+    assert not sharks.shown(script, path, age(TODAY), "batprotocol")
+    named = tmp_path / "named.lua"
+    named.write_text(dissector(age(TODAY), ports="80,28000-28010"))
+    seen = sharks.shown(named, path, age(TODAY), "batprotocol")
+    assert len(seen) == len(segments)
+    other = sharks.output(named, path, "-o", "batprotocol.ports:80")
+    assert "Message" not in other
+    assert "Message" in sharks.output(script, path, "-o", "batprotocol.ports:28000")
+
+
 def test_the_importer_reads_the_same(script: Path, tmp_path: Path) -> None:
     """Segments that come again and out of order: tshark puts them right, and so does the importer."""
     chance = random.Random(2)

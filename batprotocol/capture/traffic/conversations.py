@@ -200,6 +200,7 @@ class Traffic:
         self._remark(packets)
 
     def _remark(self, packets: Packets) -> None:
+        self.packets = packets.number
         self.is_damaged = bool(packets.end or packets.skipped or packets.dropped)
         if packets.end:
             self.remarks.append(packets.end)

@@ -123,6 +123,7 @@ class Packets:
         name: its name, for errors.
 
     Attributes:
+        number: how many packets were read.
         dropped: how many packets the capture program reports as lost.
         end: why the file ends before its end, as a sentence, or "".
         skipped: how many packets have no interface that describes them.
@@ -134,7 +135,7 @@ class Packets:
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file = file
         self._name = name
-        self._number = 0
+        self.number = 0
         self._order = "<"
         self._interfaces: list[_Interface] = []
         self.dropped = 0
@@ -153,12 +154,12 @@ class Packets:
         except _End as error:
             self.end = str(error)
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
-            self.end = f"its compressed data end or are damaged behind packet {self._number:,}"
+            self.end = f"its compressed data end or are damaged behind packet {self.number:,}"
 
     def _read(self, size: int, what: str) -> bytes:
         data = self._file.read(size)
         if len(data) < size:
-            raise _End(f"it ends within {what} behind packet {self._number:,}")
+            raise _End(f"it ends within {what} behind packet {self.number:,}")
         return data
 
     # pcap
@@ -168,13 +169,13 @@ class Packets:
         header = struct.Struct(f"{order}IIII")
         while head := self._file.read(16):
             if len(head) < 16:
-                raise _End(f"it ends within a packet behind packet {self._number:,}")
+                raise _End(f"it ends within a packet behind packet {self.number:,}")
             seconds, rest, size, _ = header.unpack(head)
             if size > _LARGEST:
-                raise _End(f"a packet behind packet {self._number:,} has an impossible size, {size:,} bytes")
+                raise _End(f"a packet behind packet {self.number:,} has an impossible size, {size:,} bytes")
             data = self._read(size, "a packet")
-            self._number += 1
-            yield Packet(self._number, seconds * 10**9 + rest * unit, link & 0xFFFF, data)
+            self.number += 1
+            yield Packet(self.number, seconds * 10**9 + rest * unit, link & 0xFFFF, data)
 
     # pcapng
 
@@ -190,12 +191,12 @@ class Packets:
                 yield from self._block(kind, body)
             head = self._file.read(4)
             if head and len(head) < 4:
-                raise _End(f"it ends within a block behind packet {self._number:,}")
+                raise _End(f"it ends within a block behind packet {self.number:,}")
 
     def _section(self, size_bytes: bytes) -> bytes:
         magic = self._read(4, "a section")
         if magic not in (b"\x1a\x2b\x3c\x4d", b"\x4d\x3c\x2b\x1a"):
-            raise _End(f"a section behind packet {self._number:,} has an unknown order of bytes")
+            raise _End(f"a section behind packet {self.number:,} has an unknown order of bytes")
         self._order = ">" if magic == b"\x1a\x2b\x3c\x4d" else "<"
         self._interfaces = []
         (size,) = struct.unpack(f"{self._order}I", size_bytes)
@@ -203,7 +204,7 @@ class Packets:
 
     def _body(self, size: int, done: int = 0) -> bytes:
         if size < 12 + done or size % 4 or size > _LARGEST:
-            raise _End(f"a block behind packet {self._number:,} has an impossible size, {size:,} bytes")
+            raise _End(f"a block behind packet {self.number:,} has an impossible size, {size:,} bytes")
         body = self._read(size - 8 - done, "a block")
         return body[:-4]
 
@@ -230,13 +231,13 @@ class Packets:
             self.dropped += sum(struct.unpack(f"{order}Q", count)[0] for count in counts if len(count) == 8)
 
     def _packet(self, interface: int, ticks: int, data: bytes) -> Iterator[Packet]:
-        self._number += 1
+        self.number += 1
         if interface >= len(self._interfaces):
             self.skipped += 1
             return
         found = self._interfaces[interface]
         time = ticks * 10**9 // found.units
-        yield Packet(self._number, time if time < _TIME_LIMIT else 0, found.link, data)
+        yield Packet(self.number, time if time < _TIME_LIMIT else 0, found.link, data)
 
     def _units(self, body: bytes) -> int:
         """The units of time in a second that an interface has."""

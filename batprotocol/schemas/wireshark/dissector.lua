@@ -457,7 +457,7 @@ local function add_greeting(tree, range)
     local major, minor = range:range(10, 1):uint(), range:range(11, 1):uint()
     local version = major .. "." .. minor
     item:add(Z.version, range:range(10, 2), version):set_text("Version: " .. version)
-    local mechanism = range:range(12, 20):string():match("^[^%z]*")
+    local mechanism = range:range(12, 20):string():match("^[^\0]*")
     item:add(Z.mechanism, range:range(12, 20), mechanism):set_text("Mechanism: " .. mechanism)
     item:add(Z["as-server"], range:range(32, 1)):set_text("As server: " .. tostring(range:range(32, 1):uint() == 1))
     say("Greeting " .. version)
