@@ -2,5 +2,6 @@
 
 `command` has their parameters; `batsim5`, `legacy` and `fast` print the fields of each protocol (the last two by
 `told`), `rules` all rules, and `policies` the parts of the built-in policies. Of schemas, `ages` finds those that
-messages fit, `differences` compares two, `dissectors` prints one for Wireshark, and `vocabulary` prints those of requests and offers.
+messages fit, `differences` compares two, `dissectors` prints one for Wireshark, and `vocabulary` prints those of
+requests and offers.
 """
