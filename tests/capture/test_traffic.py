@@ -138,6 +138,7 @@ def test_tags_and_compression(tmp_path: Path) -> None:
     assert "compressed data end" in traffic.remarks[0]
 
 
+FEWER = settings(max_examples=max(10, settings().max_examples // 4))
 texts = st.binary(max_size=12) | st.integers(0, 3000).map(lambda size: bytes(size))
 conversations = st.lists(texts, max_size=12).map(
     lambda found: [(not place % 2, data) for place, data in enumerate(found)]
@@ -145,7 +146,7 @@ conversations = st.lists(texts, max_size=12).map(
 
 
 @given(conversations, st.integers(1, 1500), st.randoms(use_true_random=False), st.integers(0, 2**32 - 1))
-@settings(max_examples=25)
+@FEWER
 def test_disorder_and_repetition_are_put_right(
     said: list[tuple[bool, bytes]], size: int, chance: random.Random, first: int
 ) -> None:
@@ -176,7 +177,7 @@ def collected(made: Sequence[Packet]) -> tuple[Traffic, list[tuple[bool, bytes]]
 
 
 @given(conversations, st.integers(20, 1500), st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@FEWER
 def test_what_is_lost_is_reported(said: list[tuple[bool, bytes]], size: int, chance: random.Random) -> None:
     """No message is made up, none is out of its order, and where one is missing, the conversation is not whole."""
     segments = list(packets.segments(packets.talk(said), size))

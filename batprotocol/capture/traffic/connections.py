@@ -5,6 +5,7 @@ This module must not know files, or what messages hold.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -74,7 +75,7 @@ class Connection:
         self.is_over = False
         self.is_listed = False
         self._room = room
-        self._waiting: list[Said] = []
+        self._waiting: tuple[deque[Message], deque[Message]] = (deque(), deque())
 
     def is_new(self, segment: Segment) -> bool:
         """Whether a segment begins another connection between the same ends."""
@@ -103,16 +104,17 @@ class Connection:
             self._begin(side, seq, segment.data)
             side.bytes += len(segment.data)
             if side.stream.is_open and self.is_ours is not False:
-                self._read(place, side.stream.take(seq, segment.data, number, time))
+                ack = other.stream.place(segment.ack) if segment.flags & ACK else -1
+                self._read(place, side.stream.take(seq, segment.data, number, time, ack))
         if segment.flags & ACK and other.stream.is_open:
-            other.stream.acknowledge(segment.ack, number)
+            other.stream.acknowledge(segment.ack)
         if side.stream.is_waiting or other.stream.is_waiting:
             for index, each in enumerate(self.sides):
                 self._read(index, each.stream.wait())
         if segment.flags & FIN and side.stream.is_open:
             side.stream.finish((seq + segment.size) % 2**32)
         self.is_over = bool(segment.flags & RST) or (side.stream.is_done and other.stream.is_done)
-        if self._waiting and not (side.stream.is_waiting or other.stream.is_waiting):
+        if any(self._waiting) and not (side.stream.is_waiting or other.stream.is_waiting):
             yield from self._release()
 
     def _begin(self, side: Side, seq: int, data: bytes) -> None:
@@ -129,7 +131,7 @@ class Connection:
         for piece in pieces:
             for found in side.frames.feed(piece):
                 if isinstance(found, Message):
-                    self._waiting.append(Said(place, found))
+                    self._waiting[place].append(found)
                     self._room.hold(_ENTRY + len(found.data or b""))
                 elif isinstance(found, Greeting):
                     side.is_greeted = True
@@ -141,18 +143,22 @@ class Connection:
                     side.reason = found.reason
 
     def _release(self) -> Iterator[Said]:
-        waiting, self._waiting = self._waiting, []
-        waiting.sort(key=lambda said: said.message.number)
-        for said in waiting:
-            self._room.release(_ENTRY + len(said.message.data or b""))
-            side = self.sides[said.side]
+        """The messages of both sides in their order.
+
+        A message comes before one whose sender had it. Where no sender had the other's, the first packet is first.
+        """
+        first, second = self._waiting
+        while first or second:
+            place = int(not first or (bool(second) and _is_before(second[0], first[0])))
+            message, side = self._waiting[place].popleft(), self.sides[place]
+            self._room.release(_ENTRY + len(message.data or b""))
             if self.is_encrypted:
                 side.faults["it is encrypted"] = side.faults.get("it is encrypted", 0) + 1
-            elif said.message.data is None:
-                side.faults[said.message.fault] = side.faults.get(said.message.fault, 0) + 1
+            elif message.data is None:
+                side.faults[message.fault] = side.faults.get(message.fault, 0) + 1
             else:
                 side.whole += 1
-                yield said
+                yield Said(place, message)
 
     @property
     def is_ours(self) -> bool | None:
@@ -176,3 +182,10 @@ class Connection:
                 side.faults[reason] = side.faults.get(reason, 0) + 1
             side.frames.end()
         yield from self._release()
+
+
+def _is_before(one: Message, other: Message) -> bool:
+    """Whether a message of one side comes before a message of the other."""
+    if other.ack >= one.end:
+        return True
+    return one.ack < other.end and one.number < other.number

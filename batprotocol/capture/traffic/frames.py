@@ -48,12 +48,16 @@ class Message(NamedTuple):
         fault: why not, as a part of a sentence, or "".
         number: the number of the packet that made it whole.
         time: the time of that packet.
+        end: how many bytes its side has sent with it.
+        ack: how many bytes of the other side its sender had; -1 if that is not known.
     """
 
     data: bytes | None
     fault: str
     number: int
     time: int
+    end: int
+    ack: int
 
 
 class Unread(NamedTuple):
@@ -87,6 +91,7 @@ class Frames:
         self.unread = 0
         self.is_broken = False
         self._room = room
+        self._position = 0
         self._head = bytearray()
         self._is_greeted = False
         self._flags = 0
@@ -109,6 +114,7 @@ class Frames:
         if self.is_broken:
             self.unread += len(piece.data) + piece.lost
         elif piece.lost:
+            self._position += piece.lost
             yield from self._gap(piece)
         else:
             yield from self._take(piece)
@@ -122,7 +128,7 @@ class Frames:
         if self._left < piece.lost:
             self.unread += piece.lost
             if self._left >= 0 or self._count or self._head:
-                yield Message(None, "bytes of it were not captured", piece.number, piece.time)
+                yield self._message(None, "bytes of it were not captured", piece)
             yield self._break("bytes were not captured, and the beginning of the next frame is not known")
             return
         self._fault = self._fault or "bytes of it were not captured"
@@ -134,7 +140,7 @@ class Frames:
             yield from self._end_of_frame(piece)
 
     def _take(self, piece: Piece) -> Iterator[Greeting | Command | Message | Unread]:
-        data, place = memoryview(piece.data), 0
+        data, place, begin = memoryview(piece.data), 0, self._position
         while place < len(data) and not self.is_broken:
             if self._left < 0:
                 self._head.append(data[place])
@@ -151,7 +157,9 @@ class Frames:
                     if self._size > _SMALL:
                         self._hold(len(part))
             if self._left == 0:
+                self._position = begin + place
                 yield from self._end_of_frame(piece)
+        self._position = begin + len(data)
         self.unread += len(data) - place
 
     def _begun(self) -> Greeting | Unread | None:
@@ -205,14 +213,17 @@ class Frames:
         parts, fault = self._parts, self._fault
         self._restart()
         if fault:
-            yield Message(None, fault, piece.number, piece.time)
+            yield self._message(None, fault, piece)
             return
         if b"" in parts[:-1]:  # the end of the envelope
             parts = parts[parts.index(b"") + 1 :]
         if len(parts) == 1:
-            yield Message(parts[0], "", piece.number, piece.time)
+            yield self._message(parts[0], "", piece)
         else:
-            yield Message(None, f"it has {len(parts)} frames, expected one", piece.number, piece.time)
+            yield self._message(None, f"it has {len(parts)} frames, expected one", piece)
+
+    def _message(self, data: bytes | None, fault: str, piece: Piece) -> Message:
+        return Message(data, fault, piece.number, piece.time, self._position, piece.ack)
 
     def _hold(self, count: int) -> None:
         self._held += count

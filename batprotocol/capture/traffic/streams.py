@@ -7,7 +7,6 @@ capture does not get them, or if too much is held. This module must not know wha
 from __future__ import annotations
 
 from bisect import insort
-from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -30,15 +29,16 @@ class Piece(NamedTuple):
     Attributes:
         data: the bytes; b"" for a gap.
         lost: the number of bytes that are lost, or 0.
-        number: the number of the packet that brought the bytes; if the other side acknowledged them before, the one
-            before that acknowledgement. So a late segment does not come after the answer to it.
-        time: the time of the packet that brought them.
+        number: the number of the packet that brought the bytes, or with which their turn came.
+        time: its time.
+        ack: how many bytes of the other side the sender had when it sent these; -1 if that is not known.
     """
 
     data: bytes
     lost: int
     number: int
     time: int
+    ack: int = -1
 
 
 class Room:
@@ -88,10 +88,9 @@ class Stream:
         self.first = 0
         self._next = 0
         self._position = 0  # the bytes before `_next`, from the first one on
-        self._held: list[tuple[int, int, bytes, int]] = []
+        self._held: list[tuple[int, int, bytes, int, int]] = []
         self._size = 0
         self._acknowledged = 0
-        self._marks: deque[tuple[int, int]] = deque()
         self._last_position: int | None = None
         self._waited = 0
         self._latest = (0, 0)
@@ -115,8 +114,12 @@ class Stream:
         """The position of a byte, relative to the next one."""
         return (seq - self._next + _ALL // 2) % _ALL - _ALL // 2
 
-    def take(self, seq: int, data: bytes, number: int, time: int) -> Iterator[Piece]:
-        """Take a segment, and yield the bytes whose turn it is."""
+    def place(self, seq: int) -> int:
+        """The position of a byte, from the first one on; -1 if the first byte is not known."""
+        return self._position + self.at(seq) if self.is_open else -1
+
+    def take(self, seq: int, data: bytes, number: int, time: int, ack: int) -> Iterator[Piece]:
+        """Take a segment, and yield the bytes whose turn it is. `ack` is that of `Piece`."""
         ahead = self.at(seq)
         if not -_WINDOW <= ahead <= _WINDOW:
             self.strange += 1
@@ -125,26 +128,23 @@ class Stream:
             self.again += 1
             return
         if ahead > 0:
-            insort(self._held, (self._position + ahead, number, data, time))
+            insort(self._held, (self._position + ahead, number, data, time, ack))
             self._size += len(data)
             self._room.hold(len(data))
             return
         self.again += ahead < 0
-        yield self._deliver(data[-ahead:] if ahead else data, number, time)
+        yield self._deliver(data[-ahead:] if ahead else data, number, time, ack)
         yield from self._drain(number, time)
 
-    def acknowledge(self, ack: int, number: int) -> None:
-        """The other side has all bytes before this one, by the packet of this number."""
+    def acknowledge(self, ack: int) -> None:
+        """The other side has all bytes before this one."""
         ahead = self.at(ack)
         if not 0 < ahead <= _WINDOW:
             return
         place = self._position + ahead
         if self._last_position is not None:  # the end of the connection counts as a byte
             place = min(place, self._last_position)
-        if place > self._acknowledged:
-            self._acknowledged = place
-            if place > self._position and len(self._marks) < MOST_SEGMENTS:
-                self._marks.append((place, number))
+        self._acknowledged = max(self._acknowledged, place)
 
     def finish(self, seq: int) -> None:
         """Its last byte is the one before this number."""
@@ -155,7 +155,6 @@ class Stream:
         """Another packet of the connection has come. Bytes for which this one was the last are lost."""
         if not self.is_waiting:
             self._waited = 0
-            self._marks.clear()
             return
         self._waited += 1
         is_known = not self._held or self._acknowledged >= self._held[0][0]
@@ -167,7 +166,7 @@ class Stream:
         """Yield what is held up to the next bytes that are missing. The missing ones before it are lost."""
         self._waited = 0
         if self._held:
-            place, number, _, time = self._held[0]
+            place, number, _, time, _ = self._held[0]
             lost = place - self._position
             self._advance(lost)
             yield Piece(b"", lost, number, time)
@@ -190,7 +189,7 @@ class Stream:
     def _drain(self, number: int | None = None, time: int = 0) -> Iterator[Piece]:
         """The held bytes whose turn it is. They count as bytes of the packet that filled the gap."""
         done = 0
-        for place, own, data, moment in self._held:
+        for place, own, data, moment, ack in self._held:
             behind = self._position - place
             if behind < 0:
                 break
@@ -198,7 +197,7 @@ class Stream:
             self._size -= len(data)
             self._room.release(len(data))
             if behind < len(data):
-                yield self._deliver(data[behind:], number or own, time if number else moment)
+                yield self._deliver(data[behind:], number or own, time if number else moment, ack)
             else:
                 self.again += 1
         if done:
@@ -206,15 +205,10 @@ class Stream:
             del self._held[:done]
             self._waited = 0
 
-    def _deliver(self, data: bytes, number: int, time: int) -> Piece:
+    def _deliver(self, data: bytes, number: int, time: int, ack: int) -> Piece:
         self._advance(len(data))
-        if self._marks:
-            while self._marks and self._marks[0][0] < self._position:
-                self._marks.popleft()
-            if self._marks and self._marks[0][1] <= number:
-                number = self._marks[0][1] - 1
         self._latest = number, time
-        return Piece(data, 0, number, time)
+        return Piece(data, 0, number, time, ack)
 
     def _advance(self, count: int) -> None:
         self._position += count
