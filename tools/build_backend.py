@@ -17,6 +17,7 @@ from typing import Any
 from compile_schema import CompileError, ensure
 from compiled import VARIABLE, has_compiler, is_wanted, requirements
 from in_place import WITHOUT, place_compiled
+from repeatable import normalise
 from setuptools import build_meta
 
 __all__ = [
@@ -92,9 +93,11 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
     return wheel
 
 
-def build_sdist(*arguments: Any, **options: Any) -> str:
+def build_sdist(sdist_directory: str, *arguments: Any, **options: Any) -> str:
     _compile()
-    return build_meta.build_sdist(*arguments, **options)
+    name = build_meta.build_sdist(sdist_directory, *arguments, **options)
+    normalise(Path(sdist_directory, name))
+    return name
 
 
 def build_editable(*arguments: Any, **options: Any) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
@@ -21,7 +23,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
 NAMES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "windows": {
         "os": (
-            *("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "WNOHANG", "chown", "fchown", "fork", "forkpty"),
+            *("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "chown", "fchown", "fork", "forkpty"),
             *("getegid", "geteuid", "getgid", "getpgid", "getsid", "getuid", "killpg", "mkfifo", "nice", "pidfd_open"),
             *("posix_spawn", "pread", "pwrite", "sched_getaffinity", "sched_setaffinity", "setpgid", "setsid", "wait3"),
             *("sysconf", "waitid", "RTLD_DEEPBIND", "RTLD_LOCAL", "RTLD_NOW"),
@@ -44,10 +46,17 @@ NAMES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 """The names that a system lacks, by their modules."""
 
 
+OTHERS: Final = ("platformdirs", "py")
+"""Packages for Linux that are not written for its absence: they come first, and keep what they find."""
+
+
 def take_away(system: str) -> None:
     """Take them away."""
     if system == "windows":
-        _keep_subprocess()
+        _keep_going()
+        for name in OTHERS:
+            with suppress(ImportError):
+                import_module(name)
     for module in MODULES[system]:
         sys.modules[module] = None  # type: ignore[assignment]
     for module, names in NAMES[system].items():
@@ -57,13 +66,22 @@ def take_away(system: str) -> None:
                 delattr(found, name)
 
 
-def _keep_subprocess() -> None:
-    """Let subprocess start and kill programs as on Windows: imported now, it keeps its own references to the rest."""
+def _keep_going() -> None:
+    """Let the library of Linux do what that of Windows does in other ways: kill programs, and wake up asyncio.
+
+    What is imported now keeps its own references to the rest.
+    """
     import multiprocessing.connection
     import selectors
     import subprocess
 
     kept = int(signal.SIGKILL), multiprocessing.connection, selectors
+    family, pair = socket.AF_UNIX, socket.socketpair
+
+    def socketpair(*arguments: Any, **options: Any) -> Any:
+        return pair(*(arguments or (family,)), **options)
+
+    socket.socketpair = socketpair
 
     class Popen(subprocess.Popen[Any]):
         def __init__(
