@@ -53,7 +53,7 @@ def _mount(folder: Path, size: int) -> None:
 
 @cache
 def _can_mount() -> bool:
-    if os.name != "posix" or os.geteuid() != 0 or shutil.which("mount") is None:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("mount") is None:
         return False
     with tempfile.TemporaryDirectory() as folder:
         try:

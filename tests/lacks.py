@@ -1,7 +1,8 @@
 """Tests that need what this operating system lacks are skipped: Unix sockets, forks, signals of POSIX, terminals.
 
-A test that uses such a part itself is skipped when it finds the part missing. `needs` marks those that would only see
-another behaviour of the library. If the library stumbles over what is missing, the test fails.
+A test that uses such a part itself is skipped when it finds the part missing, and one of what the library refuses with
+`SystemLacks`, too. `needs` marks those that would only see another behaviour of the library. If the library stumbles
+over what is missing, the test fails.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 import pytest
 
+from batprotocol.errors import SystemLacks
 from batprotocol.systems import lacking
 
 __all__ = ["needs"]
@@ -28,8 +30,10 @@ def needs(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"this system lacks {' and '.join(missing)}")
 
 
-def _skipped(error: AttributeError | ImportError) -> None:
-    """Skip the test if its own code, and not the library's, found something missing."""
+def _skipped(error: AttributeError | ImportError | SystemLacks) -> None:
+    """Skip the test if its own code found something missing, or if the library refused to do without it."""
+    if isinstance(error, SystemLacks):
+        pytest.skip(str(error))
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -46,7 +50,7 @@ def _skipped(error: AttributeError | ImportError) -> None:
 def pytest_pyfunc_call() -> Iterator[None]:
     try:
         return (yield)
-    except (AttributeError, ImportError) as error:
+    except (AttributeError, ImportError, SystemLacks) as error:
         _skipped(error)
         raise
 
@@ -55,6 +59,6 @@ def pytest_pyfunc_call() -> Iterator[None]:
 def pytest_fixture_setup() -> Iterator[Any]:
     try:
         return (yield)
-    except (AttributeError, ImportError) as error:
+    except (AttributeError, ImportError, SystemLacks) as error:
         _skipped(error)
         raise

@@ -4,9 +4,9 @@
     python tools/elsewhere.py --as windows    # on Linux, without what Windows lacks
     python tools/elsewhere.py --as macos
 
-`tests/elsewhere` takes from Python what the other system lacks: modules, functions, signals, Unix sockets. Tests that need
-these are skipped, with what they lack (`tests/lacks.py`). It shows what the library does without them. It cannot show what
-else differs there: paths, compilers, the behaviour of processes. More arguments are those of pytest.
+`tests/elsewhere` takes from Python what the other system lacks: modules, functions, signals, Unix sockets. Tests that
+need these are skipped, with what they lack (`tests/lacks.py`). It shows what the library does without them. It cannot
+show what else differs there: paths, compilers, the behaviour of processes. More arguments are those of pytest.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Try a wheel as a person would: install it in a new environment without a compiler, and type the README's first command.
+"""Try a wheel as a person would: install it in a new environment without a compiler, and type the first command.
 
     python tools/try_wheel.py dist/*.whl     # install it, and print the seconds of each step
     python tools/try_wheel.py                # try what this Python has installed
 
-It fails if a module in C is missing, or if the command needs a compiler. `--within SECONDS` also fails if the steps take
-longer; by default, no time is too long, because the time depends on the machine and the network.
+The command is that of the README. It fails if a module in C is missing, or if the command needs a compiler. `--within
+SECONDS` also fails if the steps take longer; by default, no time is too long, as it depends on machine and network.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Takes away from Python, before a program begins, what another operating system lacks: Windows, or macOS.
 
-Python runs this when the folder is on `PYTHONPATH`, in each process. `BATPROTOCOL_SYSTEM` names the system. The standard
-library keeps what it needs to work here, under other names.
+Python runs this when the folder is on `PYTHONPATH`, in each process. `BATPROTOCOL_SYSTEM` names the system. The
+standard library keeps what it needs to work here, under other names.
 """
 
 from __future__ import annotations
