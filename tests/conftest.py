@@ -90,6 +90,7 @@ LONG = (
     "house/test_elsewhere.py",
     "house/test_extras.py",
     "house/test_linear_time.py",
+    "house/test_packaging.py",
     "house/test_sanitized.py",
     "legacy/test_ages.py",
     "legacy/test_bridge.py",

@@ -46,7 +46,7 @@ def normalise(sdist: Path) -> None:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """The names of the members that differ between two wheels or two sdists; [] if the archives are equal, byte for byte.
+    """The names of the members that differ between two wheels or two sdists; [] if the archives are equal.
 
     The list has "(the archive itself)" if all members are equal, and the archives are not.
     """
