@@ -1,4 +1,4 @@
-"""What only some operating systems have, and the sentence about what does not work where it is missing.
+"""Parts of the standard library that only some operating systems have, and the sentence that refuses the rest.
 
 This module must not know what needs it.
 """

@@ -34,7 +34,7 @@ BELONGS = ("batprotocol/", "batprotocol__mypyc.", "intervaltree-stubs/", "procse
 
 
 ALLOWED = "W009"
-"""What check-wheel-contents may find: besides the library, the wheel has a module of mypyc's own, and `*-stubs`."""
+"""The findings of check-wheel-contents that are right: besides the library, the wheel has a module of mypyc's own, and `*-stubs`."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT, variables: Mapping[str, str] | None = None) -> None:
@@ -96,7 +96,7 @@ def build(tree: Path, dist: Path, variables: Mapping[str, str]) -> tuple[Path, P
 
 
 def again(sdist: Path, wheel: Path, variables: Mapping[str, str]) -> list[str]:
-    """What differs when both are built again, in another folder and by a user with another umask.
+    """The differences if both are built again, in another folder and by a user with another umask.
 
     A compiler may write different files when it is started in another folder: those are only listed.
     """

@@ -22,8 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "easy_backfilling.py"
-CHECK = """
-import batprotocol
+CHECK = """import batprotocol
 from importlib import import_module
 from batprotocol.wire.binary import ENGINE
 

@@ -180,3 +180,35 @@ def test_differences_of_wheels_are_named(tmp_path: Path) -> None:
             archive.writestr(f"only_{name}.py", "")
     found = differences(tmp_path / "one.whl", tmp_path / "other.whl")
     assert found == ["changed.so", "only_one.py", "only_other.py"]
+
+
+def rows(page: str, first: str) -> list[list[str]]:
+    """The cells of the first table whose first row begins so, below its second line."""
+    lines = text_of(page).partition(f"\n{first}")[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_figures_of_the_paper_are_those_of_the_handbook() -> None:
+    """What the benches print is in the handbook; here, it is compared with the paper's sentences."""
+    paper = " ".join(text_of("paper/paper.md").split())
+    runs = rows("docs/explanation/simulation.md", "| kind of input")
+    numbers = [[int(cell or 0) for cell in row[1:5]] for row in runs]
+    assert all(row[0] == row[1] and row[2] == row[3] for row in numbers)
+    assert f"In all {sum(row[0] for row in numbers):,} runs" in paper
+    assert f"all {sum(row[2] for row in numbers):,} result files" in paper
+
+    engines = "docs/explanation/engines.md"
+    decode = [row for row in rows(engines, "| ns per event ") if "vectorial" not in row[0]]
+    times = sorted(int(re.findall(r"\((\d+)x\)", row[2])[0]) for row in decode)
+    assert f"{times[0]} to {times[-1]} times as fast" in paper
+    beside = [float(row[3]) for row in rows(engines, "| ns per message") if "vectorial" not in row[0]]
+    assert f"{min(beside):.2f} to {max(beside):.2f} times the time" in paper
+    (turn,) = (row for row in rows(engines, "| µs of the processor") if row[0] == "FCFS, native engine")
+    assert f"takes {turn[1]} µs of the processor over the socket, and {turn[2]} µs inside Batsim" in paper
+
+
+def test_the_paper_refers_to_what_is_listed() -> None:
+    cited = set(re.findall(r"@(\w+)\]", text_of("paper/paper.md")))
+    listed = re.findall(r"(?m)^@\w+\{(\w+),", text_of("paper/paper.bib"))
+    assert cited == set(listed)
+    assert len(listed) == len(set(listed))
