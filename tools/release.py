@@ -34,7 +34,7 @@ BELONGS = ("batprotocol/", "batprotocol__mypyc.", "intervaltree-stubs/", "procse
 
 
 ALLOWED = "W009"
-"""The findings of check-wheel-contents that are right: besides the library, the wheel has a module of mypyc's own, and `*-stubs`."""
+"""Findings of check-wheel-contents that are right: the wheel also has a module of mypyc's own, and `*-stubs`."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT, variables: Mapping[str, str] | None = None) -> None:

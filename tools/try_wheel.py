@@ -22,15 +22,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "easy_backfilling.py"
-CHECK = """import batprotocol
-from importlib import import_module
+CHECK = """import importlib
+
+import batprotocol
 from batprotocol.wire.binary import ENGINE
 
 print(f"from {batprotocol.__path__[0]}, engine: {ENGINE}")
 assert ENGINE == "native", ENGINE
 for name in ("sockets._link", "gym.worlds._play", "hosts._pool", "policies._profile", "simulator.copying._copier"):
     try:
-        import_module(f"batprotocol.{name}")
+        importlib.import_module(f"batprotocol.{name}")
     except ImportError as error:
         print(f"without batprotocol.{name}: {error}")
 """
