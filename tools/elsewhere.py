@@ -25,6 +25,9 @@ FOLDERS = (
 )
 """The folders of tests/ with the tests of what works everywhere."""
 
+PYTEST = "import sys; sys.path[:] = [each for each in sys.path if each]; import pytest; sys.exit(pytest.main())"
+"""pytest, with what is installed: `python -m pytest` would find the source tree first."""
+
 OPTIONS = ("-q", "--engines=usual", "--servers=none", "--hypothesis-profile=quick", "-p", "no:cacheprovider")
 
 
@@ -42,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = os.pathsep.join([str(ROOT / "tests" / "elsewhere"), *filter(None, [environment.get("PYTHONPATH")])])
         environment |= {"BATPROTOCOL_SYSTEM": options.system, "PYTHONPATH": path}
         plugins = ("-p", "nobody") if options.system == "windows" else ()
-    command = [sys.executable, "-m", "pytest", *plugins, *OPTIONS, "-m", "not slow", *more]
+    command = [sys.executable, "-c", PYTEST, *plugins, *OPTIONS, "-m", "not slow", *more]
     return subprocess.run(
         [*command, *(f"tests/{folder}" for folder in options.folders)], cwd=ROOT, env=environment, check=False
     ).returncode
