@@ -8,12 +8,18 @@ from __future__ import annotations
 import os
 import signal
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import subprocess
+from typing import Protocol
 
 __all__ = ["kill_with_children", "lacking", "refusal"]
+
+
+class _Process(Protocol):
+    """What was started with `subprocess.Popen`."""
+
+    pid: int
+
+    def kill(self) -> None:
+        """Kill it alone."""
 
 
 def lacking(*needed: str) -> list[str]:
@@ -46,7 +52,7 @@ def refusal(what: str, *needed: str) -> str:
     return f"{what} need {' and '.join(missing)}, which this system lacks: use Linux, or WSL on Windows"
 
 
-def kill_with_children(process: subprocess.Popen[bytes]) -> None:
+def kill_with_children(process: _Process) -> None:
     """Kill a process, and those that it has started: on systems without process groups, the process alone.
 
     Args:

@@ -90,6 +90,7 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
         print("batprotocol: the rules and the simulator in this wheel are not compiled, and take twice as long")
     for each in place_compiled(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent):
         print(f"batprotocol: in this wheel, {WITHOUT[each]}")
+    normalise(Path(wheel_directory, wheel))
     return wheel
 
 

@@ -1,7 +1,8 @@
 """Archives that are equal byte for byte when they are made again: the same order, owners, modes and times.
 
-setuptools writes wheels so if `SOURCE_DATE_EPOCH` is set, and sdists never. The build backend makes its sdists again
-with this module, which imports the standard library only.
+With `SOURCE_DATE_EPOCH`, setuptools gives the members of wheels one time. It leaves them the modes that files have by
+the builder's umask, and sdists have the builder's times and names, too. The build backend writes both again with this
+module, which imports the standard library only.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gzip
 import hashlib
 import io
 import os
+import stat
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -25,8 +27,31 @@ COMPILED: Final = (".so", ".pyd", ".so.0", ".dylib")
 """The ends of the names of files that a compiler writes."""
 
 
-def normalise(sdist: Path) -> None:
-    """Write a `.tar.gz` again: members by name, no owner, modes 644 and 755, and one time if the variable is set."""
+def normalise(archive: Path) -> None:
+    """Write an archive again: no owner, modes 644 and 755, and one time if the variable is set; in sdists, by name.
+
+    setuptools has given the members of wheels their order and their times.
+    """
+    unfinished = archive.with_name(f"{archive.name}.new")
+    if archive.suffix == ".whl":
+        _normalise_wheel(archive, unfinished)
+    else:
+        _normalise_sdist(archive, unfinished)
+    os.replace(unfinished, archive)
+
+
+def _normalise_wheel(wheel: Path, unfinished: Path) -> None:
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.infolist():
+            plain = zipfile.ZipInfo(member.filename, member.date_time)
+            plain.compress_type = zipfile.ZIP_DEFLATED
+            plain.create_system = 3  # modes are those of Unix
+            mode = 0o755 if member.filename.endswith(COMPILED) or member.external_attr >> 16 & 0o100 else 0o644
+            plain.external_attr = (stat.S_IFREG | mode) << 16
+            new.writestr(plain, old.read(member))
+
+
+def _normalise_sdist(sdist: Path, unfinished: Path) -> None:
     chosen = os.environ.get(VARIABLE)
     content = io.BytesIO()
     with tarfile.open(sdist) as old, tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as new:
@@ -36,13 +61,11 @@ def normalise(sdist: Path) -> None:
             plain.mtime = int(chosen) if chosen else int(member.mtime)
             plain.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
             new.addfile(plain, old.extractfile(member) if member.isfile() else None)
-    unfinished = sdist.with_name(f"{sdist.name}.new")
     with (
         unfinished.open("wb") as file,
         gzip.GzipFile("", "wb", fileobj=file, mtime=int(chosen) if chosen else 0) as packed,
     ):
         packed.write(content.getvalue())
-    os.replace(unfinished, sdist)
 
 
 def differences(one: Path, other: Path) -> list[str]:

@@ -182,6 +182,24 @@ def test_differences_of_wheels_are_named(tmp_path: Path) -> None:
     assert found == ["changed.so", "only_one.py", "only_other.py"]
 
 
+def test_the_umask_of_the_builder_is_not_in_a_wheel(tmp_path: Path) -> None:
+    for name, mode in (("one", 0o100600), ("other", 0o100664)):
+        with zipfile.ZipFile(tmp_path / f"{name}.whl", "w") as archive:
+            for file, more in (("p/a.py", 0), ("p/run", 0o111), ("p/c.so", 0)):
+                member = zipfile.ZipInfo(file, (2026, 1, 2, 3, 4, 6))
+                member.external_attr = (mode | more) << 16
+                archive.writestr(member, file)
+    assert differences(tmp_path / "one.whl", tmp_path / "other.whl") == ["(the archive itself)"]
+    for name in ("one", "other"):
+        normalise(tmp_path / f"{name}.whl")
+    assert differences(tmp_path / "one.whl", tmp_path / "other.whl") == []
+    with zipfile.ZipFile(tmp_path / "one.whl") as archive:
+        modes = {member.filename: oct(member.external_attr >> 16) for member in archive.infolist()}
+        assert archive.testzip() is None
+        assert archive.read("p/a.py") == b"p/a.py"
+    assert modes == {"p/a.py": "0o100644", "p/run": "0o100755", "p/c.so": "0o100755"}
+
+
 def rows(page: str, first: str) -> list[list[str]]:
     """The cells of the first table whose first row begins so, below its second line."""
     lines = text_of(page).partition(f"\n{first}")[2].partition("\n\n")[0].splitlines()[2:]
