@@ -63,6 +63,9 @@ class BuildExtensions(build_ext):
     def build_extensions(self) -> None:
         """Compile as many files in parallel as there are cores; setuptools alone does so only with extensions."""
         compile_one = self.compiler.compile
+        if self.compiler.compiler_type == "unix":  # the folder of a build is not in what it builds
+            for each in self.extensions:
+                each.extra_compile_args = [*each.extra_compile_args, f"-ffile-prefix-map={os.getcwd()}=."]
         with ThreadPoolExecutor(int(self.parallel)) as cores:
 
             def compile_each(sources: list[str], *arguments: Any, **options: Any) -> list[str]:

@@ -297,6 +297,10 @@ class PackageMissing(ProtocolError, ImportError):
     """A package that only a part of the library needs is not installed. The message names it and says how to get it."""
 
 
+class SystemLacks(ProtocolError):
+    """This operating system lacks what a part of the library needs. The message names both."""
+
+
 class PeerGone(ProtocolError):
     """The other side closed its connection before the simulation had ended."""
 

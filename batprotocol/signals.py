@@ -93,7 +93,10 @@ class Interrupts:
         """Send a signal again whose exception was lost: Python drops those of callbacks, as when objects are freed."""
         main = threading.main_thread().ident
         if self._immediate.up and main is not None:
-            signal.pthread_kill(main, number)
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main, number)
+            else:
+                signal.raise_signal(number)  # its handler runs in the main thread, too
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

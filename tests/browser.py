@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import subprocess
@@ -44,6 +43,8 @@ class Browser:
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         # It reads from 3 and writes to 4, which may be these very numbers: they are moved out of the way first.
+        import fcntl
+
         high_in, high_out = (fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 10) for each in (theirs_in, theirs_out))
 
         def wire() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import subprocess
 import sys
 import tarfile
@@ -123,7 +122,7 @@ def run_on_terminal(
     program: Sequence[str] = PROGRAM,
 ) -> tuple[int, str]:
     """Run `batproto` on a terminal, with standard output in a file if one is given: (status, what the terminal got)."""
-    terminal, its_end = pty.openpty()
+    terminal, its_end = os.openpty()
     with (
         nullcontext(its_end) if out is None else open(out, "wb") as standard_output,
         subprocess.Popen(

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from batprotocol.wire import binary
 
-pytest_plugins = ["servers"]
+pytest_plugins = ["servers", "lacks"]
 
 # Hundreds of processes are started here: what they import is compiled once, whatever the variable says.
 sys.dont_write_bytecode = False
@@ -88,8 +88,10 @@ LONG = (
     "handbook/test_questions.py",
     "handbook/test_reference.py",
     "handbook/test_site.py",
+    "house/test_elsewhere.py",
     "house/test_extras.py",
     "house/test_linear_time.py",
+    "house/test_packaging.py",
     "house/test_sanitized.py",
     "legacy/test_ages.py",
     "legacy/test_bridge.py",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -59,6 +58,8 @@ def postgresql() -> Iterator[PostgreSQL]:
     folder = Path(tempfile.mkdtemp(prefix="batprotocol-postgresql-"))
     identity: dict[str, Any] = {}
     if os.getuid() == 0:
+        import pwd
+
         nobody = pwd.getpwnam("nobody")
         os.chown(folder, nobody.pw_uid, nobody.pw_gid)
         identity = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}

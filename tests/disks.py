@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -37,6 +36,8 @@ def small_disk(kind: str, folder: Path, size: int) -> Iterator[Path]:
         finally:
             subprocess.run(["umount", folder], check=True)
         return
+    import resource  # not every system has it
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -52,7 +53,7 @@ def _mount(folder: Path, size: int) -> None:
 
 @cache
 def _can_mount() -> bool:
-    if os.name != "posix" or os.geteuid() != 0 or shutil.which("mount") is None:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("mount") is None:
         return False
     with tempfile.TemporaryDirectory() as folder:
         try:

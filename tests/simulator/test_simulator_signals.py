@@ -21,7 +21,7 @@ WITHOUT_ENGINE = True
 PACKAGE = str(Path(batprotocol.__file__).parent.parent)
 """Where the package is that is tested: what is installed, if it is."""
 HERE = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([PACKAGE, str(Path(__file__).parent.parent)])}
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM")
 _LONG = 60
 """Seconds, after which it is surely not ended."""
 
@@ -31,7 +31,7 @@ _LONG = 60
 def test_signals_are_heard(turn: int) -> None:
     """Each of these with one of the signals."""
     names = list(ENDLESS)[turn::3]
-    program = [sys.executable, "-m", "endless", str(SIGNALS[turn].value), *names]
+    program = [sys.executable, "-m", "endless", str(int(getattr(signal, SIGNALS[turn]))), *names]
     result = subprocess.run(program, env=HERE, capture_output=True, text=True, timeout=_LONG, check=False)
     assert result.stdout.splitlines() == [f"{name}: interrupted" for name in names], result.stderr
 

@@ -276,7 +276,10 @@ class _Tail:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a command, if it runs, and the processes that it has started."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if hasattr(os, "killpg") and hasattr(signal, "SIGKILL"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:  # no process groups: the command alone
+            process.kill()
 
 
 async def kill_commands(names: list[str], dask_worker: Any = None) -> None:

@@ -7,7 +7,6 @@ module must not know the tables.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModu
 from sqlalchemy.pool import StaticPool
 
 from batprotocol.errors import PackageMissing, StoreAway, StoreError
+from batprotocol.systems import refusal
+
+with suppress(ImportError):  # without it, no loop runs on a file
+    import fcntl
 
 __all__ = ["NUMBERS", "Database", "change_in_pieces", "in_pieces", "insert_rows", "upsert"]
 
@@ -105,6 +108,8 @@ class Database:
         if self._memory:
             yield
         elif self._is_sqlite:
+            if sentence := refusal("loops on a file of SQLite", "fcntl.flock"):
+                raise StoreError(f"{self.shown}: {sentence}; or use a store on PostgreSQL")
             with self._only_loop_of_file():
                 yield
         else:
@@ -114,7 +119,7 @@ class Database:
     @contextmanager
     def _only_loop_of_file(self) -> Iterator[None]:
         try:
-            descriptor = os.open(f"{self.file}-loop", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(f"{self.file}-loop", os.O_RDONLY | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreError(f"{error.filename}: {error.strerror}") from None
         try:
@@ -157,7 +162,7 @@ class Database:
 def _make_private(file: str) -> None:
     """Make the file of a new store, for its owner only. SQLite reports errors."""
     with suppress(OSError):
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _is_away(error: DBAPIError) -> bool:

@@ -25,6 +25,7 @@ from batprotocol.slurm.client.rest_answers import (
     submission,
 )
 from batprotocol.slurm.client.rows import Batch, Limits, SlurmJob, SlurmNode
+from batprotocol.systems import refusal
 
 __all__ = ["SlurmRest", "read_token"]
 
@@ -88,6 +89,8 @@ class SlurmRest:
         if "@" in parts.netloc:
             raise InputError("expected an address without a user, got one with a user", "rest")
         if address.startswith("unix:/") and "\0" not in address:
+            if sentence := refusal("addresses with unix:", "socket.AF_UNIX"):
+                raise InputError(sentence, "rest")
             self._path, self._tls = address[len("unix:") :], False
         elif parts.scheme in ("http", "https") and parts.hostname:
             self._path, self._tls = "", parts.scheme == "https"

@@ -180,6 +180,8 @@ def _environment(variables: Mapping[str, str], secrets: Collection[str]) -> dict
 
 def _sharing() -> tuple[str, ...]:
     """The options of OpenSSH that share a connection, if there is a folder for it that only this user can use."""
+    if not hasattr(os, "getuid"):  # no users of POSIX: OpenSSH has no sockets to share a connection with
+        return ()
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     for parent in (runtime, "/tmp"):
         folder = Path(parent, f"batprotocol-ssh-{os.getuid()}")

@@ -23,6 +23,7 @@ import zmq
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
 from batprotocol.sockets.endpoints import LARGEST
+from batprotocol.systems import kill_with_children
 from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts
 from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
@@ -206,8 +207,7 @@ class _Program:
 
     def kill(self) -> None:
         """End it, and all that it has started."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        kill_with_children(self._process)
         self._process.wait()
         self._output.close()
 

@@ -7,7 +7,6 @@ crash, can read from the folder whether the jobs wait, run or have ended. This m
 
 from __future__ import annotations
 
-import fcntl
 import marshal
 import os
 import select
@@ -36,11 +35,14 @@ from batprotocol.campaigns.managers.interface import (
 from batprotocol.campaigns.managers.local.starter import Starter
 from batprotocol.campaigns.model import JobState, RemoteEvent, RemoteJob
 
+with suppress(ImportError):  # where it is missing, there are no clusters on this machine
+    import fcntl
+
 __all__ = ["Group", "read_groups"]
 
 NODE: Final = socket.gethostname()
 
-IGNORED: Final = (int(signal.SIGPIPE), int(signal.SIGXFSZ))
+IGNORED: Final = tuple(int(getattr(signal, name)) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name))
 """The signals that Python ignores."""
 
 UNFINISHED: Final = ".unfinished"

@@ -6,11 +6,15 @@ starts and forks fast. It must not import others: not `signal`, `json` or `subpr
 
 from __future__ import annotations
 
-import fcntl
 import marshal
 import os
 import select
 import time
+
+try:  # noqa: SIM105 - `contextlib` is not built into Python
+    import fcntl
+except ImportError:  # a cluster is refused where it is missing
+    pass
 
 TERM, KILL = 15, 9
 GRACE_SECONDS = 5.0

@@ -5,19 +5,27 @@ Only `tend` starts jobs that wait for a slot. This module must not know why a jo
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from batprotocol.campaigns.managers.interface import REFUSED, Request
 from batprotocol.campaigns.managers.local.group import Group, read_groups
 from batprotocol.campaigns.managers.local.starter import Starter
 from batprotocol.campaigns.model import Observation, RemoteJob
 from batprotocol.errors import ClusterError
+from batprotocol.systems import refusal
+
+with suppress(ImportError):  # where it is missing, there are no clusters on this machine
+    import fcntl
 
 __all__ = ["LocalProcesses"]
+
+NEEDED: Final = ("fcntl.flock", "os.fork", "os.pidfd_open", "os.posix_spawn")
+"""What leaders of jobs need, besides what each system with `os.fork` has."""
 
 
 class LocalProcesses:
@@ -31,10 +39,12 @@ class LocalProcesses:
     The complete output of the jobs is in `output/` in that folder.
 
     Raises:
-        ClusterError: another process uses this folder, or it cannot be made.
+        ClusterError: another process uses this folder, or it cannot be made; or this system cannot run such jobs.
     """
 
     def __init__(self, name: str, folder: str | os.PathLike[str], slots: int | None = None) -> None:
+        if sentence := refusal("clusters on this machine", *NEEDED):
+            raise ClusterError(sentence, name)
         self.name = name
         self.slots = slots or os.cpu_count() or 1
         self._folder = Path(folder).absolute()
