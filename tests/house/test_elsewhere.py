@@ -27,8 +27,8 @@ for name in names:
 print(len(names))
 """
 
-# Dask for Linux needs the module `resource`, which Dask for Windows does not.
-WITHOUT = {"windows": ("batprotocol.campaigns.managers.dask_remote",), "macos": ()}
+# Dask for Linux needs the module `resource`, and mcp for Linux `fcntl`, which those for Windows do not.
+WITHOUT = {"windows": ("batprotocol.campaigns.managers.dask_remote", "batprotocol.mcp.server"), "macos": ()}
 
 systems = pytest.mark.parametrize("system", ["windows", "macos"])
 
