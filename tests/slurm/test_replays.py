@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slurm_recordings import recording, recordings
-from slurm_replays import judged, replayed
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.slurm.configuration import configuration_of
+from batprotocol.studies.recorded import judged, replayed
 
 WITHOUT_ENGINE = True
 

@@ -11,20 +11,23 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from slurm_recordings import accounting_of_run, configuration_of_run
-
+from batprotocol.errors import shown
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent
 from batprotocol.outages.events import HostChange
 from batprotocol.policies.slurm import Phases, SlurmScheduler
-from batprotocol.requests import expanded_names
-from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.simulator.inputs.workload import WorkloadProfile
+from batprotocol.studies.recorded.recordings import readable
+from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
 
-__all__ = ["Start", "Verdict", "judged", "phases_of", "replayed", "starts_of"]
+__all__ = ["Replay", "Start", "jobs_of", "phases_of", "replay", "replayed", "scheduler_of", "starts_of"]
+
+
+_MOST_TASKS: Final = 10_000
 
 
 class Start(NamedTuple):
@@ -35,17 +38,6 @@ class Start(NamedTuple):
     partition: str
     nodes: str
     by: str
-
-
-class Verdict(NamedTuple):
-    """How far a replay and its recording agree."""
-
-    starts: int
-    near: int
-    pairs: int
-    ordered: int
-    placed: int
-    misses: list[str]
 
 
 def phases_of(run: Mapping[str, Any]) -> Phases:
@@ -101,7 +93,7 @@ def _priorities(run: Mapping[str, Any], full: float) -> float:
             if priority != found[2]:
                 changes.append((before, time))
             seen[found[1]] = time, found[2]
-    usual = full + 0.06 * run["speed"]  # all threads begin together, about
+    usual: float = full + 0.06 * run["speed"]  # all threads begin together, about
     if not changes:
         return usual
 
@@ -123,7 +115,9 @@ def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
     """When the second loop looks for work first: some time after a run before the first submission."""
     first = min(_submitted(run).values(), default=math.inf)
     before = [time for time in cycles if time < first]
-    return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
+    if before:
+        return before[-1] + _option(run, "bf_interval", 30) + 0.01
+    return cycles[0] if cycles else 15.0
 
 
 def _on_grid(main: list[float], over: list[float]) -> Iterator[float]:
@@ -268,7 +262,7 @@ def _options(args: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _asked(args: list[str]) -> dict[str, Any]:
-    """What a job asks for, in the vocabulary of requests."""
+    """The request of a job, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
     each_task = 0
@@ -315,15 +309,23 @@ def _asked(args: list[str]) -> dict[str, Any]:
             slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
-            tasks = []
-            for part in ranges.split(","):
-                low, _, high = part.partition("-")
-                tasks += list(range(int(low), int(high or low) + 1))
-            data["array"] = tasks, int(most or 0)
+            data["array"] = _tasks(ranges), int(most or 0)
     if each_task:
         slurm["gpus"] = each_task * slurm.get("tasks", 1)
     data["slurm"] = slurm
     return data
+
+
+def _tasks(ranges: str) -> list[int]:
+    """The numbers of the tasks of an array."""
+    tasks: list[int] = []
+    for part in ranges.split(","):
+        low, _, high = part.partition("-")
+        first, last = int(low), int(high or low)
+        if not 0 <= last - first < _MOST_TASKS - len(tasks):
+            raise ValueError(f"expected an array of 1 to {_MOST_TASKS:,} tasks, got {shown(ranges)}")
+        tasks += range(first, last + 1)
+    return tasks
 
 
 def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[float, str]]:
@@ -367,72 +369,67 @@ def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
     return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
 
 
-def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:
-    """The starts of a recorded run, simulated."""
-    scheduler = scheduler_of(run, **options)
-    nodes = scheduler.configuration.nodes
-    platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
-    profiles: dict[str, WorkloadProfile] = {}
-    jobs = []
-    for number, time, data, seconds, code in _jobs(run):
-        profiles[f"p{number}"] = WorkloadProfile(DelayProfile(seconds), return_code=code)
-        size = data["slurm"].get("nodes", [1])[0]
-        jobs.append(StaticJob(number, time, size, f"p{number}", extra_data=json.dumps(data)))
-    names = {node.name: place for place, node in enumerate(nodes)}
-    events = sorted(_events(run, names))
+class Replay(NamedTuple):
+    """A recorded run, simulated.
+
+    Attributes:
+        starts: the starts, in the order of the decisions.
+        rows: the row of each job, also of its later lives, by its full id.
+        asked: what each job asked for, by its number.
+        nodes: the names of the nodes, in the order of their numbers.
+    """
+
+    starts: list[Start]
+    rows: dict[str, JobRow]
+    asked: dict[str, dict[str, Any]]
+    nodes: list[str]
+
+
+def replay(run: Mapping[str, Any], **options: Any) -> Replay:
+    """Simulate a recorded run: the same jobs and events, under the policy `slurm`.
+
+    Args:
+        run: the recording.
+        options: further arguments of `SlurmScheduler`.
+
+    Raises:
+        InputError: something in the recording cannot be read.
+    """
+    with readable(str(run.get("config", "recording"))):
+        scheduler = scheduler_of(run, **options)
+        nodes = scheduler.configuration.nodes
+        platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
+        profiles: dict[str, WorkloadProfile] = {}
+        jobs, asked = [], {}
+        for number, time, data, seconds, code in _jobs(run):
+            profiles[f"p{number}"] = WorkloadProfile(DelayProfile(seconds), return_code=code)
+            size = data["slurm"].get("nodes", [1])[0]
+            jobs.append(StaticJob(number, time, size, f"p{number}", extra_data=json.dumps(data)))
+            asked[number] = data
+        names = {node.name: place for place, node in enumerate(nodes)}
+        events = sorted(_events(run, names))
     lists = [ExternalEventList.of(events, corrected=True)] if events else []
-    simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
-    return [
+    result = simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
+    starts = [
         Start(
             each.job_id.rpartition("!")[2],
             each.time,
             each.partition,
-            _names([nodes[node].name for node in each.nodes]),
+            ",".join(nodes[node].name for node in each.nodes),
             each.by,
         )
         for each in scheduler.starts
     ]
+    rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
+    return Replay(starts, rows, asked, [node.name for node in nodes])
 
 
-def _names(names: list[str]) -> str:
-    return ",".join(names)
+def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:
+    """The starts of a recorded run, simulated; see `replay`."""
+    return replay(run, **options).starts
 
 
-def judged(run: Mapping[str, Any], simulated: list[Start], until: float = math.inf) -> Verdict:
-    """How far a replay agrees with its recording."""
-    real = starts_of(run)
-    lives: dict[str, list[tuple[int, Start]]] = {}
-    for place, start in enumerate(simulated):
-        lives.setdefault(start.job, []).append((place, start))
-    taken: dict[str, int] = {}
-    near = placed = 0
-    misses = []
-    partners: list[tuple[str, int] | None] = []
-    for start in real:
-        count = taken[start.job] = taken.get(start.job, 0) + 1
-        mine = lives.get(start.job, [])
-        partner = mine[count - 1] if count <= len(mine) else None
-        partners.append(None if partner is None else (start.partition, partner[0]))
-        if partner is None:
-            misses.append(f"{start.job}: starts at {start.time} by {start.by} on {start.nodes}, and never here")
-            continue
-        late = partner[1].time - start.time
-        is_near = abs(late) <= 3
-        near += is_near
-        same = set(expanded_names(start.nodes)) == set(partner[1].nodes.split(","))
-        placed += same
-        if not is_near or not same:
-            misses.append(
-                f"{start.job}: {start.time:.1f} {start.by} {start.nodes} | {partner[1].time:.1f} {partner[1].by} "
-                f"{partner[1].nodes if not same else '='} ({late:+.1f})"
-            )
-    pairs = ordered = 0
-    last: dict[str, int] = {}
-    for found in partners:
-        if found is not None:
-            partition, place = found
-            if partition in last:
-                pairs += 1
-                ordered += last[partition] < place
-            last[partition] = place
-    return Verdict(len(real), near, pairs, ordered, placed, misses)
+def jobs_of(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any]]]:
+    """The jobs of a recorded run: number, submission time, and what they ask for."""
+    for number, time, data, _, _ in _jobs(run):
+        yield number, time, data
