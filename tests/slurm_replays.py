@@ -57,7 +57,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     over = [
         time
         for time, text in log
-        if text.startswith(("Time limit exhausted", "Reservation ended")) or "JobId=Invalid" in text
+        if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
+        or "JobId=Invalid" in text
     ]
     kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
     period = _period(main)
@@ -69,6 +70,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         full=full[0] - interval if full else -30.0,
         last=_last_before(run, main),
         limits=limits,
+        seen=tuple(sorted(_seen(run, main))),
         backfill=_first_cycle(run, cycles),
         cycles=tuple(cycles),
         priorities=_priorities(run, full[0] - interval if full else -30.0),
@@ -77,6 +79,14 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         epoch=run["t0_epoch_mod_86400"],
         cleaned=_cleaned(run),
     )
+
+
+def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
+    """The checks of reservations: the first loop runs with the one that sees a reservation first."""
+    for _, text in run["log"]:
+        found = re.search(r"Created reservation=.* start=@(\d+)", text)
+        if found:
+            yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
 
 
 def _cleaned(run: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
