@@ -21,6 +21,7 @@ from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance
 from batprotocol.policies.slurm.sides import Actions, Priorities
+from batprotocol.policies.slurm.space import Frees
 from batprotocol.policies.slurm.state import State
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
 from batprotocol.requests import Request
@@ -199,17 +200,17 @@ class Controller:
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
             return
         self.is_backfilling = True
-        started, has_moved = run_backfill(
+        ran = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
         )
         self.is_backfilling = False
-        self._clock.ran_backfill(self._state.now, is_new=started > 0 or has_moved)
-        self._seen, self._has_moved = (-1 if started else self._state.changes), has_moved
+        self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
+        self._seen, self._has_moved = (self._state.changes if ran.is_steady else -1), ran.has_moved
 
     def _is_as_before(self, time: float) -> bool:
         """Whether a run of the second loop at a time would do what its last one did, which has started no job.
 
-        That is so while nothing has changed, and no limit has passed: a job that cannot start now cannot do so later.
+        That is so if that run was steady, while nothing has changed, and no limit has passed.
         """
         return (
             self._seen == self._state.changes
@@ -246,6 +247,11 @@ class Controller:
         return self._start(job, partition, nodes & ~self._state.completing, minutes)
 
     @property
+    def preempts(self) -> bool:
+        """Whether running jobs may give way to others."""
+        return self.cluster.preempts
+
+    @property
     def open(self) -> int:
         """The nodes on which a job can start now, as far as others use them."""
         return self.available & self._selection.open
@@ -253,6 +259,10 @@ class Controller:
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         return self._chances.earliest(job, partition, nodes, now, late)
+
+    def frees(self, job: SlurmJob) -> Frees | None:
+        """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
+        return None if self.reservations.names() or job.reservation else self._chances.frees(job)
 
     def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         placement = self._chances.now(job, partition, nodes, self.second)

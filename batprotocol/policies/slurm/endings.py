@@ -101,7 +101,7 @@ class Endings:
 
     def _again(self, job: SlurmJob) -> None:
         job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
-        job.placement, job.eligible = None, math.inf
+        job.placement, job.eligible, job.is_over = None, math.inf, False
         mine = self._state
         mine.actions.again(job)
         mine.priorities.again(job, mine.now)
@@ -128,8 +128,12 @@ class Endings:
         for job in jobs:
             job.killed = self._state.now
             self._completes(job)
-        if jobs:
-            self._state.actions.kill(jobs)
+        live = [job for job in jobs if not job.is_over]
+        if live:
+            self._state.actions.kill(live)
+        for job in jobs:
+            if job.is_over:  # it has ended by itself, and only its nodes were still its own
+                self.ended(job, FinalJobState.COMPLETED_WALLTIME_REACHED)
 
     def requeue(self, job: SlurmJob) -> None:
         """A running job, which is to be killed, runs again later."""
@@ -167,12 +171,7 @@ class Endings:
         for job in found:
             if job not in over:  # its reservation was deleted
                 self.note_limit(job)
-        gone = [job for job in over if job.is_over]
         for job in over:
             if not job.is_over and job.gives_way:
                 self.give_way(job)
-        self.kill([job for job in over if not job.is_over and not job.gives_way])
-        for job in gone:
-            job.killed = mine.now
-            self._completes(job)
-            self.ended(job, FinalJobState.COMPLETED_WALLTIME_REACHED)
+        self.kill([job for job in over if job.is_over or not job.gives_way])

@@ -83,6 +83,9 @@ class Consumable:
         """The share that a job gets of these nodes now; None if they are not enough."""
         return self._test(self._without(without), job, partition, nodes)
 
+    def frees(self) -> None:
+        """Nothing, as jobs share nodes."""
+
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
         return self._ends[0][0] if self._ends else math.inf
