@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import NamedTuple, Protocol
 
@@ -61,13 +62,13 @@ class Ran(NamedTuple):
     Attributes:
         started: how many jobs have started.
         has_moved: whether a planned start was moved behind another one, or a plan has nodes without jobs.
-        is_steady: whether each later run does the same, unless something changes: no job has started or can start, as
-            too few nodes are open, and the plan of the first one has such nodes. Other plans depend on the time.
+        until: the last second at which a run does the same, if nothing changes until then and no limit is over; -1 if
+            jobs have started.
     """
 
     started: int
     has_moved: bool
-    is_steady: bool
+    until: float
 
 
 def run_backfill(
@@ -98,7 +99,8 @@ class _Cycle:
         self.counts: Counter[object] = Counter()
         self.tested = self.started = 0
         self.has_moved = False
-        self.is_first, self.is_steady = True, False
+        # Plans depend on the time in few ways only: `until` is the last second at which all of them stay as they are.
+        self.until = now if filler.preempts or loops.assoc_limit_stop else math.inf
         self.blocked: dict[object, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
@@ -134,10 +136,7 @@ class _Cycle:
             if filler.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
-            self.is_first = False
-        is_steady = self.is_steady and not self.started
-        is_steady = is_steady and not any(self._has_nodes(job, partition) for _, job, partition in entries)
-        return Ran(self.started, self.has_moved, is_steady)
+        return Ran(self.started, self.has_moved, -1 if self.started else self.until)
 
     def _array_may(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
@@ -201,16 +200,19 @@ class _Cycle:
         earlier, later, misses = job.planned, max(now, self._blocked_until(job)), 0
         frees = filler.frees(job) if self.is_quick and not only_now else None
         mine, count = partition.nodes & job.allowed & filler.available, max(job.min_nodes, partition.min_nodes)
+        length = int(minutes * 60)
+        self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
         while True:
             begin = later
             if frees is not None:
-                begin = self.space.next_room(begin, int(minutes * 60), mine, count, frees)
+                begin = self.space.next_room(begin, length, mine, count, frees)
             left = filler.reservations.usable(job, begin, minutes, moves=True)
             if left is None or left.start > self.window_end:
+                self.until = now
                 break
             begin = left.start
             nodes = left.nodes & mine
-            end = max(begin, now) + int(minutes * 60)
+            end = max(begin, now) + length
             nodes, later = self.space.usable(begin, end, nodes)
             if left.is_less:
                 over = filler.reservations.end_after(begin) + 1
@@ -227,6 +229,8 @@ class _Cycle:
             self.has_moved |= begin > chance.start
             if start <= now and placement.nodes & filler.completing:
                 start, later = now + 1, 0
+            if start <= now + 1:
+                self.until = now
             if start <= now:
                 outcome = filler.start_on(job, partition, nodes, limit)
                 if outcome == Outcome.STARTED:
@@ -241,8 +245,9 @@ class _Cycle:
                 break
             if later and start > later:
                 continue
-            first, last = self._rounded(start), self._rounded(start + int(minutes * 60))
+            first, last = self._rounded(start), self._rounded(start + length)
             if start > self.window_end:
+                self.until = now
                 break
             if start > now and self.space.overlaps(first, last, placement.nodes):
                 later = start if start > begin or misses == 0 else start + self.resolution
@@ -276,9 +281,10 @@ class _Cycle:
     ) -> None:
         if not (self.loops.bf_one_resv_per_job and earlier):
             self.space.reserve(first, last, placement.nodes)
-        takes_open = bool(placement.nodes & self.filler.open)  # the state of these nodes becomes "planned"
-        self.has_moved |= takes_open
-        self.is_steady |= takes_open and self.is_first
+        self.until = min(self.until, self.space.second_begin() - 1)
+        if last >= self.window_end:
+            self.until = min(self.until, last - self.window_end + self.now - 1)
+        self.has_moved |= bool(placement.nodes & self.filler.open)  # the state of these nodes becomes "planned"
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1

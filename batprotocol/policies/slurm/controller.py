@@ -60,7 +60,7 @@ class Controller:
         self._endings = Endings(state)
         self._chances = Chances(cluster, state.selection, state.running, self.rules.yields)
         self._is_closed = False
-        self._seen, self._tried, self._has_moved = -1, -1, False
+        self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
 
@@ -205,19 +205,20 @@ class Controller:
         )
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
-        self._seen, self._has_moved = (self._state.changes if ran.is_steady else -1), ran.has_moved
+        self._seen, self._has_moved, self._until = self._state.changes, ran.has_moved, ran.until
 
     def _is_as_before(self, time: float) -> bool:
         """Whether a run of the second loop at a time would do what its last one did, which has started no job.
 
-        That is so if that run was steady, while nothing has changed, and no limit has passed.
+        That is so up to the second that it has named, while nothing has changed, and no limit has passed.
         """
         return (
             self._seen == self._state.changes
+            and math.floor(min(time, 1e15) + 1e-6) <= self._until
+            and self._selection.first_end() >= math.floor(min(time, 1e15) + 1e-6) + 1
             and not self._time_helps()
             and not self.reservations.names()
             and not self.cluster.loops.bf_min_age_reserve
-            and self._selection.first_end() > time
         )
 
     def _renew_priorities(self) -> None:

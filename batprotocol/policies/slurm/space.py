@@ -5,6 +5,7 @@ This module must not know jobs.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from typing import TypeAlias
 
@@ -73,6 +74,15 @@ class Space:
     def place_of(self, time: int) -> int:
         """The part at a time, or the first one after it."""
         return max(bisect_right(self.begins, time) - 1, 0)
+
+    def second_begin(self) -> float:
+        """When the second part begins; infinity: there is only one."""
+        return self.begins[1] if len(self.begins) > 1 else math.inf
+
+    def begin_after(self, time: int) -> float:
+        """When the first part after a time begins; infinity: there is none."""
+        place = bisect_right(self.begins, time)
+        return self.begins[place] if place < len(self.begins) else math.inf
 
     def overlaps(self, start: int, end: int, nodes: int) -> bool:
         """Whether some of the nodes are planned for others, between two times."""
