@@ -1,4 +1,4 @@
-"""Measure simulations under the policy `slurm`: user time of 100,000 jobs on 1,000 nodes, with multifactor and backfill.
+"""Measure the policy `slurm`: user time of 100,000 jobs on 1,000 nodes, with priority/multifactor and backfill.
 
 Jobs of 50 users have 1 to 256 nodes (log-uniform) and log-normal run times of 18 minutes in the median. Their time
 limits are one to five times as long, and the nodes are busy for 90 % of the time.
@@ -69,10 +69,14 @@ def report(quick: bool, markdown: bool) -> str:
             raise RuntimeError(f"expected {count:,} starts, got {len(scheduler.starts):,}")
         rows.append([f"{count:,}", f"{seconds:.1f}", f"{1000 * seconds / count:.2f}"])
         print(f"measured: {count:,} jobs", file=sys.stderr)
-    return f"The policy slurm on {NODES:,} nodes, with priority/multifactor and sched/backfill:\n\n{table(rows, markdown)}"
+    return (
+        f"The policy slurm on {NODES:,} nodes, with priority/multifactor and sched/backfill:\n\n{table(rows, markdown)}"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    given = parser_for(__doc__, quick="simulate 1,000 and 3,000 jobs in place of 10,000 and 100,000").parse_args(arguments)
+    given = parser_for(__doc__, quick="simulate 1,000 and 3,000 jobs in place of 10,000 and 100,000").parse_args(
+        arguments
+    )
     print(report(given.quick, given.markdown))

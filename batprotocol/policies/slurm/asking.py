@@ -13,7 +13,7 @@ import msgspec
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Job
-from batprotocol.policies.slurm.bits import bits_of
+from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
 from batprotocol.requests import Request, expanded_names
@@ -183,3 +183,14 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
     if most < made.min_nodes:
         names = ", ".join(each.name for each in made.partitions)
         raise InputError(f"it asks for {made.min_nodes} nodes of partition {names}, which has {most} that fit")
+    cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
+    if cpus < made.cpus:
+        raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
+
+
+def _most_cpus(cluster: Cluster, nodes: int, count: float) -> int:
+    """The most CPUs that so many of the nodes have together."""
+    if len({node.cpus for node in cluster.nodes}) == 1:
+        return int(min(nodes.bit_count(), count)) * cluster.nodes[0].cpus
+    found = sorted((cluster.nodes[node].cpus for node in members(nodes)), reverse=True)
+    return sum(found[: int(min(len(found), count))])

@@ -57,7 +57,7 @@ class Filler(Protocol):
 
 
 class Ran(NamedTuple):
-    """What a run of the loop has done.
+    """The result of a run of the loop.
 
     Attributes:
         started: how many jobs have started.
@@ -71,9 +71,7 @@ class Ran(NamedTuple):
     until: float
 
 
-def run_backfill(
-    queue: Queue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
-) -> Ran:
+def run_backfill(queue: Queue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True) -> Ran:
     """Run the loop once.
 
     Args:
