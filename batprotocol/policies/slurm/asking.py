@@ -160,7 +160,9 @@ def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
 
 def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[str, Any]) -> None:
     """The nodes that the job may have, and those that it must have."""
-    named = "exclude" in options or "nodelist" in options
+    excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
+    wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
+    named = bool(excluded or wanted)
     numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
     allowed = (1 << len(cluster.nodes)) - 1
     if request.constraint is not None:
@@ -172,9 +174,9 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
                 f"{fitting.bit_count()} nodes have {request.constraint.text!r}, and it asks for {made.min_nodes}"
             )
         allowed &= fitting
-    for name in expanded_names(options.get("exclude", "")) if options.get("exclude") else ():
+    for name in excluded:
         allowed &= ~(1 << numbers[name]) if name in numbers else -1
-    for name in expanded_names(options.get("nodelist", "")) if options.get("nodelist") else ():
+    for name in wanted:
         if name not in numbers:
             raise InputError(f"there is no node {shown(name)}")
         made.required |= 1 << numbers[name]
