@@ -17,8 +17,8 @@ from batprotocol.history.surveys import Survey
 from batprotocol.left_out import LeftOut
 from batprotocol.requests import read_request
 from batprotocol.requests.amounts import memory_text
-from batprotocol.requests.ranges import expanded_names, folded_names
 from batprotocol.requests.dependencies import parse_dependency
+from batprotocol.requests.ranges import expanded_names, folded_names
 from batprotocol.simulator import Platform
 
 __all__ = ["Unit", "asked", "unit_for"]

@@ -23,7 +23,10 @@ _LONG_WITHOUT_VALUE: Final = frozenset(
      "--nice", "--export-file", "--disable-status", "--label", "--pty", "--unbuffered", "--no-shell")
 )  # fmt: skip
 _TAKEN: Final = {
-    **{"-d": "dependency", "-C": "constraint", "-w": "nodelist", "-x": "exclude"},
+    "-d": "dependency",
+    "-C": "constraint",
+    "-w": "nodelist",
+    "-x": "exclude",
     **{f"--{name}": name for name in ("dependency", "constraint", "nodelist", "exclude")},
 }
 _MARKS: Final = ("-d", "-C", "-w", "-x", "--constraint", "--exclusive", "--nodelist", "--exclude")
