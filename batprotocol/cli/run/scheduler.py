@@ -59,9 +59,9 @@ def is_policy(target: str) -> bool:
 
 def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
     """The amounts that the jobs of a policy took of their hosts, so far; None for another scheduler."""
-    from batprotocol.policies import Policy
+    from batprotocol.policies import reporting
 
-    return scheduler.allocated if isinstance(scheduler, Policy) else None
+    return reporting.allocations_of(scheduler)
 
 
 def attempts_of(scheduler: object) -> Sequence[Attempt] | None:

@@ -8,7 +8,7 @@ nodes, at their `limits` or before.
 `ordering` asks `priorities` for the order of jobs. `chances` has the starts that are possible, with the jobs that give
 way (`preempting`, by the rules of `yielding`). `rules` keep jobs waiting or refuse them: the `access` of partitions,
 `licenses`, and the limits of `accounts`. `scheduler` connects all that with Batsim, through the `sides` of the
-controller; `naming` makes it of a name.
+controller; `naming` makes it of a name, and `reporting` has the amounts that jobs took of their nodes.
 """
 
 from __future__ import annotations
