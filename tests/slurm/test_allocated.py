@@ -69,8 +69,16 @@ def test_a_simulation_writes_its_rows(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text(json.dumps(workload))
     with pytest.raises(SystemExit) as left:
         main(
-            ["simulate", f"slurm:{conf}", "-w", str(tmp_path / "w.json"), "--hosts", "n[0-3] cores=8"]
-            + ["-o", str(tmp_path / "out")]
+            [
+                "simulate",
+                f"slurm:{conf}",
+                "-w",
+                str(tmp_path / "w.json"),
+                "--hosts",
+                "n[0-3] cores=8",
+                "-o",
+                str(tmp_path / "out"),
+            ]
         )
     assert left.value.code in (0, None)
     (row,) = read_allocations(tmp_path / "out" / "allocations.csv")

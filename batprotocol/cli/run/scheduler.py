@@ -39,10 +39,12 @@ def load(target: str) -> type[Scheduler]:
 
 def _policy(name: str) -> type[Scheduler]:
     """The policy of this name. The package with all policies is imported only here."""
-    from batprotocol.policies.names import PolicyNameError, scheduler_named
+    from batprotocol.policies.names import PolicyFileError, PolicyNameError, scheduler_named
 
     try:
         return scheduler_named(name)
+    except PolicyFileError as error:
+        raise click.ClickException(str(error)) from None
     except PolicyNameError as error:
         raise click.UsageError(str(error)) from None
 
