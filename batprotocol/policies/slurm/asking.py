@@ -131,7 +131,7 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     size = job.resource_request
     if size < 1:
         raise InputError(f"it asks for {size} hosts, and needs one at least")
-    made.min_nodes, made.max_nodes = options.get("nodes", (size, size))
+    made.min_nodes, made.max_nodes = options.get("nodes", (1, math.inf) if "gpus" in options else (size, size))
     cores, is_each = request.cores or 0, request.per == "task"
     made.tasks = request.tasks or made.min_nodes
     if cores:

@@ -109,22 +109,30 @@ class Consumable:
         if found is not None:
             return Chance(now, found)
         room, window = self._without(gone).copy(), _WINDOW
-        left = [(end, self._jobs[key]) for end, _, key in self._ends]
-        held = [(end, each.placement) for end, each in left if each.placement is not None and each not in gone]
-        held = [(end, placement) for end, placement in held if placement.nodes & nodes]
-        if not held:
-            return None
-        barrier = (int(held[0][0] + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
-        place = 0
+        left = [(end, self._jobs[key].placement, self._jobs[key] in gone) for end, _, key in self._ends]
+        held = [(end, placement) for end, placement, is_gone in left if placement is not None and not is_gone]
+        barrier, place = -math.inf, 0
         while place < len(held):
-            while place < len(held) and held[place][0] <= barrier + window:
-                room.take(held[place][1], -1)
+            last = -math.inf
+            while place < len(held):
+                end, placement = held[place]
                 place += 1
+                if not placement.nodes & nodes:
+                    continue
+                if barrier == -math.inf:
+                    barrier = (int(end + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
+                room.take(placement, -1)
+                last = end
+                # Slurm looks at the next job only here, so one with other nodes leads to the one after it
+                if place < len(held) and held[place][0] > barrier + window:
+                    break
+            if last == -math.inf:
+                break
+            window *= 2
             while place < len(held) and held[place][0] > barrier + window:
                 window *= 2
             found = self._test(room, job, partition, nodes)
             if found is not None:
-                last = held[place - 1][0]
                 return Chance(now + 1 if last <= now else math.floor(last), found)
         return None
 

@@ -108,7 +108,6 @@ class Room:
             return 0
         if demand.gpus and not self.gpus(number):
             return 0
-        cpus = min(cpus, demand.most) if not demand.is_whole else cpus
         return cpus - cpus % demand.step
 
     def gpus(self, number: int) -> int:
