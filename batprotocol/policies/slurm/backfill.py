@@ -25,13 +25,17 @@ _LIMITED = 500
 class Filler(Protocol):
     """The side of the controller that the loop uses."""
 
-    available: int
-    """The nodes that are neither down nor drained."""
     rules: Rules
     """The rules that keep jobs waiting although there are nodes."""
-    completing: int
-    """The nodes that jobs are leaving."""
     reservations: Reservations
+
+    @property
+    def available(self) -> int:
+        """The nodes that are neither down nor drained."""
+
+    @property
+    def completing(self) -> int:
+        """The nodes that jobs are leaving."""
 
     @property
     def open(self) -> int:
