@@ -249,6 +249,11 @@ class Controller:
         """The nodes on which a job can start now, as far as others use them."""
         return self.available & self._selection.open
 
+    @property
+    def idle(self) -> int:
+        """The nodes that have no job."""
+        return self.available & ~self._selection.used
+
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         return self._chances.earliest(job, partition, nodes, now, late)
