@@ -46,6 +46,7 @@ def cluster_of(configuration: Configuration) -> Cluster:
         kills_invalid=jobs.kill_invalid_depend,
         overtime=jobs.over_time_limit / 60,
         returns_to_service=jobs.return_to_service,
+        min_age=jobs.min_age,
         switches=configuration.switches if configuration.topology == "tree" else (),
         tree_is_optional=configuration.topology_optional,
     )

@@ -69,13 +69,13 @@ class SlurmJob:
         required: the nodes that it must have.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
         reservation: the name of its reservation; "" if none.
-        nice: subtracted from its priority.
+        nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
         requeues: whether it may run again.
         priority: its priority in each partition; 0: it is held.
         submitted, begin: when it came, and when it may start at the earliest.
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
-        started, end: when it started, and when its limit ends; `planned` is when backfill will start it, 0 if unknown.
+        started, end: when it started, and when its limit ends; left: when its nodes were clean again; `planned` is when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
         restarts: how often it ran before.
@@ -93,10 +93,12 @@ class SlurmJob:
             "tasks_per_node",
             "time_min",
             "user",
+            "fixed",
             "gives_way",
             "is_held",
             "is_over",
             "killed",
+            "left",
             "planned_nodes",
             "preempts_since",
             "runs_again",
@@ -129,7 +131,8 @@ class SlurmJob:
         self.submitted = self.begin = submitted
         self.eligible = math.inf
         self.stage = Stage.PENDING
-        self.started = self.end = self.planned = self.killed = 0.0
+        self.started = self.end = self.planned = self.killed = self.left = 0.0
+        self.fixed: int | None = None
         self.planned_nodes = 0
         self.placement: Placement | None = None
         self.partition: Partition | None = None

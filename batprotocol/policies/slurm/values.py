@@ -147,6 +147,7 @@ class Cluster(msgspec.Struct, frozen=True):
         switches: the switches, if jobs are placed by them (topology/tree).
         tree_is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
         returns_to_service: Slurm's ReturnToService.
+        min_age: the seconds for which a job that has ended can run again (MinJobAge).
     """
 
     nodes: tuple[Node, ...]
@@ -163,6 +164,7 @@ class Cluster(msgspec.Struct, frozen=True):
     kills_invalid: bool = False
     overtime: float = 0.0
     returns_to_service: int = 0
+    min_age: float = 300.0
     switches: tuple[Switch, ...] = ()
     tree_is_optional: bool = False
 
