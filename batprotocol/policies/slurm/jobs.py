@@ -75,7 +75,8 @@ class SlurmJob:
         submitted, begin: when it came, and when it may start at the earliest.
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
-        started, end: when it started, and when its limit ends; left: when its nodes were clean again; `planned` is when backfill will start it, 0 if unknown.
+        started, end: when it started, and when its limit ends; left: when its nodes were clean again.
+        planned: when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
         restarts: how often it ran before.
