@@ -27,6 +27,11 @@ from batprotocol.simulator.inputs.workload import WorkloadProfile
 __all__ = ["Start", "Verdict", "judged", "phases_of", "replayed", "starts_of"]
 
 
+_EPILOG = 0.09
+"""The seconds from the end of a job to the moment when its nodes are free, of half of the jobs that end alone: the
+first loop then comes that much later than at any moment of its second. It is the same at both speeds."""
+
+
 class Start(NamedTuple):
     """A start of a job."""
 
@@ -72,8 +77,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         backfill=_first_cycle(run, cycles),
         cycles=tuple(cycles),
         priorities=_priorities(run, full[0] - interval if full else -30.0),
-        epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
-        cleaning=0.022 * run["speed"],
+        epilog=_EPILOG,
+        cleaning=0.022 * run["speed"],  # a time of real machines, on a clock that is so many times as fast
         epoch=run["t0_epoch_mod_86400"],
         cleaned=_cleaned(run),
     )
