@@ -276,7 +276,6 @@ def _asked(args: list[str]) -> dict[str, Any]:
     """What a job asks for, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
-    each_task = 0
     for name, value in _options(args):
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -315,7 +314,7 @@ def _asked(args: list[str]) -> dict[str, Any]:
         elif name == "gpus-per-node":
             data["gres"] = f"gpu:{value}"
         elif name == "gpus-per-task":
-            each_task = int(value)
+            slurm["gpus_per_task"] = int(value)
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
@@ -325,8 +324,6 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 low, _, high = part.partition("-")
                 tasks += list(range(int(low), int(high or low) + 1))
             data["array"] = tasks, int(most or 0)
-    if each_task:
-        slurm["gpus"] = each_task * slurm.get("tasks", 1)
     data["slurm"] = slurm
     return data
 

@@ -64,7 +64,7 @@ class SlurmJob:
         licenses: the licences that it takes: name and number.
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`, if it `misses_leaves`.
-        gpus: GPUs of all nodes together; 0: it does not ask for them in this way.
+        gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task.
         allowed: the nodes that its constraint and its lists allow.
         required: the nodes that it must have.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
@@ -85,7 +85,19 @@ class SlurmJob:
     """
 
     __slots__ = (
-        *("account", "allowed", "array", "array_limit", "begin", "cpus_per_task", "eligible", "end", "extra", "gpus"),
+        *(
+            "account",
+            "allowed",
+            "array",
+            "array_limit",
+            "begin",
+            "cpus_per_task",
+            "eligible",
+            "end",
+            "extra",
+            "gpus",
+            "gpus_per_task",
+        ),
         *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
@@ -121,7 +133,9 @@ class SlurmJob:
         self.time_min = 0.0
         self.min_nodes = self.tasks = self.cpus_per_task = 1
         self.max_nodes = math.inf
-        self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.nice = self.restarts = 0
+        self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
+            self.restarts
+        ) = 0
         self.gres: tuple[tuple[str, str, int], ...] = ()
         self.allowed = -1
         self.required = 0

@@ -273,7 +273,7 @@ class _Pick:
             for node in run
             if self._offers[node] >= self.cpus and (not self.gpus or self._room.gpus(node) >= self.gpus)
         ]
-        return min(fitting, key=lambda node: (self._room.cpus[node], node)) if fitting else None
+        return min(fitting, key=lambda node: (self._offers[node], node)) if fitting else None
 
 
 def _bits(nodes: Iterable[int]) -> int:

@@ -20,23 +20,23 @@ class Demand(NamedTuple):
         is_whole: whether its nodes are its own.
         cpus: the CPUs of all nodes together, at least.
         least: the CPUs on each node, at least.
-        most: the CPUs on each node, at most.
         step: CPUs come in this number.
         memory: MiB on each node; -1: all of a node.
         memory_per_cpu: MiB for each CPU.
         gres: generic resources on each node: name, type, number.
         gpus: GPUs of all nodes together.
+        gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
     """
 
     is_whole: bool
     cpus: int
     least: int
-    most: int
     step: int
     memory: int
     memory_per_cpu: int
     gres: tuple[tuple[str, str, int], ...]
     gpus: int
+    gpus_per_task: int
 
 
 def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
@@ -54,12 +54,12 @@ def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
         is_whole=job.is_exclusive or partition.is_exclusive,
         cpus=max(job.tasks * step, job.min_nodes),
         least=each or step,
-        most=each or job.tasks * step,
         step=step,
         memory=memory,
         memory_per_cpu=memory_per_cpu,
         gres=job.gres,
         gpus=job.gpus,
+        gpus_per_task=job.gpus_per_task,
     )
 
 
@@ -106,7 +106,9 @@ class Room:
             return 0
         if cpus < demand.least or (demand.gres and self.gres_for(number, demand.gres) is None):
             return 0
-        if demand.gpus and not self.gpus(number):
+        if demand.gpus_per_task:
+            cpus = min(cpus, self.gpus(number) // demand.gpus_per_task * demand.step)
+        elif demand.gpus and not self.gpus(number):
             return 0
         return cpus - cpus % demand.step
 
