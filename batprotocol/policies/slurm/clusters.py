@@ -42,6 +42,7 @@ def cluster_of(configuration: Configuration) -> Cluster:
         preempts=configuration.preemption.plugin != "none",
         preempt_youngest=scheduler.preempt_youngest_first,
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
+        kill_wait=jobs.kill_wait,
         requeues=jobs.requeue,
         kills_invalid=jobs.kill_invalid_depend,
         overtime=jobs.over_time_limit / 60,

@@ -141,6 +141,7 @@ class Cluster(msgspec.Struct, frozen=True):
         preempts: whether jobs of higher partitions make those of lower ones give way.
         preempt_youngest: whether the jobs that started last give way first.
         preempt_wait: seconds for which a job waits for those that give way to it, before others do.
+        kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
         requeues: whether jobs may run again by default.
         kills_invalid: whether jobs whose dependency can never hold are cancelled.
         overtime: minutes that jobs may run longer than their limit.
@@ -160,6 +161,7 @@ class Cluster(msgspec.Struct, frozen=True):
     preempts: bool = False
     preempt_youngest: bool = False
     preempt_wait: float = 40.0
+    kill_wait: float = 30.0
     requeues: bool = True
     kills_invalid: bool = False
     overtime: float = 0.0

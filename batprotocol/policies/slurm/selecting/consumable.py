@@ -109,32 +109,40 @@ class Consumable:
         if found is not None:
             return Chance(now, found)
         room, window = self._without(gone).copy(), _WINDOW
-        left = [(end, self._jobs[key].placement, self._jobs[key] in gone) for end, _, key in self._ends]
-        held = [(end, placement) for end, placement, is_gone in left if placement is not None and not is_gone]
+        left = [(end, self._jobs[key]) for end, _, key in self._ends]
+        held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
         barrier, place = -math.inf, 0
         while place < len(held):
-            last = -math.inf
+            last: SlurmJob | None = None
             while place < len(held):
-                end, placement = held[place]
+                end, holder, placement = held[place]
                 place += 1
                 if not placement.nodes & nodes:
                     continue
                 if barrier == -math.inf:
                     barrier = (int(end + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
                 room.take(placement, -1)
-                last = end
+                last = holder
                 # Slurm looks at the next job only here, so one with other nodes leads to the one after it
                 if place < len(held) and held[place][0] > barrier + window:
                     break
-            if last == -math.inf:
+            if last is None:
                 break
             window *= 2
             while place < len(held) and held[place][0] > barrier + window:
                 window *= 2
             found = self._test(room, job, partition, nodes)
             if found is not None:
-                return Chance(now + 1 if last <= now else math.floor(last), found)
+                return Chance(self._free_at(last, now), found)
         return None
+
+    def _free_at(self, job: SlurmJob, now: int) -> int:
+        """The second in which the share of a running job is free; later than its limit once that is over."""
+        if job.end > now:
+            return math.floor(job.end)
+        partition = job.partition
+        overtime = self._cluster.overtime if partition is None else partition.overtime
+        return max(math.floor(job.end + self._cluster.kill_wait + 60 * overtime), now + 1)
 
     def _test(self, room: Room, job: SlurmJob, partition: Partition, nodes: int) -> Placement | None:
         """The share that a job gets, if what is free is enough."""
