@@ -75,6 +75,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         cycles=tuple(cycles),
         priorities=_priorities(run, full[0] - interval if full else -30.0),
         epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
+        others=0.008 * run["speed"],
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
         cleaned=_cleaned(run),

@@ -48,8 +48,9 @@ class Phases(msgspec.Struct, frozen=True):
         backfill: the first time that the second loop looks whether there is work.
         cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
-        epilog: the time from the end of a job to the moment when its nodes are free.
-        cleaning: the time from the kill of a job to the moment when its nodes are free.
+        epilog: the time from the end of a job to the moment when all its nodes are free.
+        others: the time from the end or kill of a job to the moment when its nodes but the first are free.
+        cleaning: the time from the kill of a job to the moment when all its nodes are free.
         cleaned: the moments at which the nodes of killed jobs are known to be free, by the ids of the jobs.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
@@ -65,6 +66,7 @@ class Phases(msgspec.Struct, frozen=True):
     cycles: tuple[float, ...] = ()
     priorities: float = 0.0
     epilog: float = 0.01
+    others: float = 0.01
     cleaning: float = 0.03
     epoch: int = 0
     cleaned: Mapping[str, tuple[float, ...]] = {}
