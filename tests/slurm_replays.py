@@ -62,26 +62,37 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     over = [
         time
         for time, text in log
-        if text.startswith(("Time limit exhausted", "Reservation ended")) or "JobId=Invalid" in text
+        if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
+        or "JobId=Invalid" in text
     ]
     kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
     period = _period(main)
     interval = int(_option(run, "sched_interval", 60))
     limits = over[0] - 30 if over else -15.0
     return Phases(
-        ticks=tuple(_on_grid(main, over + kills)) or (0.5,),
+        ticks=tuple(_on_grid(main, over + kills, period)) or (0.5,),
         period=period,
         full=full[0] - interval if full else -30.0,
         last=_last_before(run, main),
         limits=limits,
+        seen=tuple(sorted(_seen(run, main))),
         backfill=_first_cycle(run, cycles),
         cycles=tuple(cycles),
         priorities=_priorities(run, full[0] - interval if full else -30.0),
         epilog=_EPILOG,
+        others=0.9 * _EPILOG,
         cleaning=0.022 * run["speed"],  # a time of real machines, on a clock that is so many times as fast
         epoch=run["t0_epoch_mod_86400"],
         cleaned=_cleaned(run),
     )
+
+
+def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
+    """The checks of reservations: the first loop runs with the one that sees a reservation first."""
+    for _, text in run["log"]:
+        found = re.search(r"Created reservation=.* start=@(\d+)", text)
+        if found:
+            yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
 
 
 def _cleaned(run: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
@@ -131,13 +142,21 @@ def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
     return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
 
 
-def _on_grid(main: list[float], over: list[float]) -> Iterator[float]:
+def _on_grid(main: list[float], over: list[float], period: float) -> Iterator[float]:
     """The runs at ticks: after a kill, the loop runs once more as soon as the nodes are clean."""
+    doubtful = {time for time in main if any(0.1 < time - kill < 0.8 for kill in over)}
+    sure = [time for time in main if time not in doubtful]
     last = -math.inf
     for time in main:
-        if time - last > 0.9 and not any(0.1 < time - kill < 0.8 for kill in over):
+        if time - last > 0.9 and (time not in doubtful or _fits(time, sure, period)):
             yield time
             last = time
+
+
+def _fits(time: float, ticks: list[float], period: float) -> bool:
+    """Whether a time is a whole number of periods from the nearest tick."""
+    gap = min((abs(tick - time) for tick in ticks), default=math.inf)
+    return gap < 12 and abs(gap - round(gap / period) * period) < 0.05 + 0.01 * gap
 
 
 def _option(run: Mapping[str, Any], name: str, default: float) -> float:

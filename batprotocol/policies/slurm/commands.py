@@ -63,6 +63,7 @@ def obey(controller: Controller, words: list[str], now: float) -> None:
         words: the words of the command.
         now: the time, in seconds.
     """
+    controller.advance(now)
     if words[:1] == ["scancel"]:
         for name in words[1:]:
             for job in _jobs(controller, name):

@@ -110,7 +110,7 @@ class Controller:
                 not self._state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
             )
             main, backfill = self._clock.main(self._state.now)[0], self._clock.backfill()
-            times.append(self._state.priorities.next_time())
+            times += [self._state.priorities.next_time(), self._next_reservations()]
             if is_open or self._tried != self._state.changes:
                 times.append(main)
             if is_open or not self._is_as_before(backfill):
@@ -131,6 +131,7 @@ class Controller:
     def _due(self) -> tuple[float, Callable[[], None]]:
         main, is_full = self._clock.main(self._state.now)
         steps = (
+            (self._next_reservations(), self._check_reservations),
             (self._clock.limits(self._first_limit(), self._state.now), self._check_limits),
             (self._endings.next_clean(), self._clean),
             (self._state.priorities.next_time(), self._renew_priorities),
@@ -314,6 +315,16 @@ class Controller:
         self._endings.check_limits()
         for reservation in self.reservations.over(self.second):
             self._drop(reservation)
+
+    def _next_reservations(self) -> float:
+        return self._clock.reservations(self.reservations.next_seen(self._state.now), self._state.now)
+
+    def _check_reservations(self) -> None:
+        """Look at reservations: the first loop runs for new ones, and the second loop as long as there are some."""
+        self._clock.ran_reservations(self._state.now)
+        if self.reservations.see(self.second):
+            self._state.ask()
+        self._clock.renew(self._state.now)
 
     def _drop(self, reservation: Reservation) -> None:
         """A reservation is over: the jobs that wait for it are held."""

@@ -33,7 +33,7 @@ class Endings:
     def __init__(self, state: State) -> None:
         self._state = state
         self._limits = Limits()
-        self._cleanings: list[tuple[float, int, int, SlurmJob, FinalJobState]] = []
+        self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
 
     # Nodes
 
@@ -50,7 +50,10 @@ class Endings:
         else:
             clean = mine.now + mine.phases.epilog
             self._completes(job)
-        heappush(self._cleanings, (clean, job.number, job.task, job, state))
+        early = mine.now + mine.phases.others
+        if early < clean:
+            heappush(self._cleanings, (early, job.number, job.task, False, job, state))
+        heappush(self._cleanings, (clean, job.number, job.task, True, job, state))
 
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
@@ -68,10 +71,17 @@ class Endings:
         return self._cleanings[0][0] if self._cleanings else math.inf
 
     def clean(self) -> bool:
-        """The nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick."""
-        _, _, _, job, state = heappop(self._cleanings)
-        self._leave(job, state)
+        """Nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick.
+
+        The script of a job ran on its first node, which is clean after the others.
+        """
+        _, _, _, is_last, job, state = heappop(self._cleanings)
         mine = self._state
+        if not is_last:
+            assert job.placement is not None
+            mine.completing &= ~(job.placement.nodes & (job.placement.nodes - 1))
+            return False
+        self._leave(job, state)
         if job.killed == math.inf:
             mine.ask()
             return False
