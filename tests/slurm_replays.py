@@ -32,6 +32,12 @@ _EPILOG = 0.09
 first loop then comes that much later than at any moment of its second. It is the same at both speeds."""
 
 
+_SILENCE = 5.0
+"""The seconds within which a node that is to be used again answers."""
+_REPLY = 0.01
+"""The seconds from the moment of a command to its end."""
+
+
 class Start(NamedTuple):
     """A start of a job."""
 
@@ -349,17 +355,19 @@ def _asked(args: list[str]) -> dict[str, Any]:
 
 def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[float, str]]:
     """The external events: what happened to nodes, reservations, and what operators did."""
-    state: dict[int, HostChange] = {}
+    silent: dict[str, float] = {}  # nodes that are to be used again as soon as they answer
     for time, text in run["log"]:
-        found = re.match(r"update_node: node (\S+) state set to (\S+)|node_did_resp: node (\S+) returned to", text)
+        found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
         if found:
-            node = names[found[1] or found[3]]
-            change = {"DOWN": HostChange.DOWN, "DRAINED": HostChange.DRAIN, "DRAINING": HostChange.DRAIN}.get(
-                found[2] or "", HostChange.UP
-            )
-            if state.get(node, HostChange.UP) is not change:
-                state[node] = change
-                yield time, HostEvent(frozen_hosts([node]), change).to_data()
+            state = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(found[2], "RESUME")
+            if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
+                silent[found[1]] = time
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
+            else:
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
+        found = re.match(r"node_did_resp: node (\S+) returned to|Node (\S+) now responding", text)
+        if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
+            yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
         found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
         if found:
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
@@ -372,7 +380,13 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
             continue
         if words[0] in ("scancel", "scontrol"):
-            yield each["t_sent"] + 0.05, json.dumps({"slurm": " ".join(words)})
+            yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+def _answer(run: Mapping[str, Any], node: str, time: float) -> float:
+    """When a node answers for the first time after a time."""
+    text = f"Node {node} now responding"
+    return next((later for later, each in run["log"] if later >= time and each == text), math.inf)
 
 
 def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:

@@ -2,7 +2,8 @@
 
 `{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`, `release`, `requeue` and
 `requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit, Nice, Priority, QOS or
-Partition, `scontrol create ReservationName=...`, and `scontrol delete ReservationName=...`.
+Partition, `scontrol update NodeName=... State=...`, `scontrol create ReservationName=...`, and
+`scontrol delete ReservationName=...`.
 """
 
 from __future__ import annotations
@@ -110,6 +111,17 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
 }
 
 
+_STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
+    "DOWN": lambda controller, nodes, now: controller.fail(nodes, now),
+    "FAIL": lambda controller, nodes, now: controller.fail(nodes, now),
+    "DRAIN": lambda controller, nodes, now: controller.drain(nodes, now),
+    "IDLE": lambda controller, nodes, now: controller.resume(nodes, now),
+    "RESUME": lambda controller, nodes, now: controller.resume(nodes, now),
+    "UNDRAIN": lambda controller, nodes, now: controller.resume(nodes, now),
+}
+"""The states of nodes that operators set."""
+
+
 def _reserve(controller: Controller, values: dict[str, str], now: float) -> None:
     """Reserve nodes or licences: the times are those of `StartTime=now+SECONDS` and `Duration=`."""
     begin, name = parse_moment(values.get("starttime", "now")), values.get("reservationname")
@@ -138,6 +150,11 @@ def _nodes(controller: Controller, text: str) -> int:
 
 
 def _update(controller: Controller, values: dict[str, str], now: float) -> None:
+    if "nodename" in values:
+        change = _STATES.get(values.get("state", "").upper())
+        if change is not None:
+            change(controller, _nodes(controller, values["nodename"]), now)
+        controller.ask(now)
     for job in _jobs(controller, values["jobid"]) if "jobid" in values else ():
         if values.get("priority") == "0":
             controller.hold(job, now)

@@ -384,10 +384,15 @@ class Controller:
         self._clock.renew(now)
 
     def resume(self, nodes: int, now: float) -> None:
-        """Nodes are back."""
+        """Nodes are back. The first loop sees them in its next run, for which this is no reason."""
         self.advance(now)
         self._state.others += 1
         self._state.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
+        self._clock.renew(now)
+
+    def ask(self, now: float) -> None:
+        """An operator has changed something, so the first loop runs soon."""
+        self.advance(now)
         self._state.ask()
 
     def reserve(self, reservation: Reservation, now: float) -> None:
