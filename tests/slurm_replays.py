@@ -375,9 +375,12 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         words = each["cmd"]
         out = each["out"].lower()
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
-        if is_window or "error" in out or "denied" in out or "invalid" in out:
-            continue
+        has_failed = "error" in out or "denied" in out or "invalid" in out
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
+            if has_failed:  # it has the first loop run all the same
+                yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
+            continue
+        if is_window or has_failed:
             continue
         if words[0] in ("scancel", "scontrol"):
             yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
