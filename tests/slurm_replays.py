@@ -86,7 +86,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         cycles=tuple(cycles),
         priorities=_priorities(run, full[0] - interval if full else -30.0),
         epilog=_EPILOG,
-        others=0.9 * _EPILOG,
+        others=_EPILOG,
         cleaning=0.022 * run["speed"],  # a time of real machines, on a clock that is so many times as fast
         epoch=run["t0_epoch_mod_86400"],
         cleaned=_cleaned(run),
