@@ -87,6 +87,7 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: C
         is_up=line.state in ("UP", "DRAIN"),
         access=Access.of(line),
         is_exclusive=line.over_subscribe == "exclusive",
+        rows=line.over_subscribe_jobs if line.over_subscribe == "force" else 1,
         memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
         memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
         preempt_mode={"cancel": PreemptMode.CANCEL, "requeue": PreemptMode.REQUEUE}.get(mode, PreemptMode.OFF),

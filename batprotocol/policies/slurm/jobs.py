@@ -29,9 +29,11 @@ class Placement:
         cpus: the CPUs that it has of each node.
         gres: what it has of generic resources on each node: the numbers of each kind.
         memory: the MiB that it has on each node.
+        cores: the cores that it has of each node, as sets, if jobs share cores; empty otherwise.
+        partition: the partition whose rows it is in, if jobs share cores.
     """
 
-    __slots__ = ("cpus", "gres", "memory", "nodes")
+    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition")
 
     def __init__(
         self,
@@ -41,6 +43,8 @@ class Placement:
         memory: dict[int, int] | None = None,
     ) -> None:
         self.nodes, self.cpus, self.gres, self.memory = nodes, cpus, gres or {}, memory or {}
+        self.cores: dict[int, int] = {}
+        self.partition = ""
 
 
 class SlurmJob:

@@ -68,6 +68,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         max_nodes: jobs that need more wait for ever.
         is_up: whether jobs start in it.
         is_exclusive: whether its jobs have whole nodes.
+        rows: how many jobs share a core (OverSubscribe=FORCE).
         memory_per_cpu: MiB for each CPU of jobs that ask for no memory; 0: see `memory_per_node`.
         memory_per_node: MiB on each node of jobs that ask for no memory; 0: all.
         preempt_mode: how its jobs give way.
@@ -88,6 +89,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     max_nodes: float = math.inf
     is_up: bool = True
     is_exclusive: bool = False
+    rows: int = 1
     memory_per_cpu: int = 0
     memory_per_node: int = 0
     preempt_mode: str = PreemptMode.OFF

@@ -14,6 +14,7 @@ from batprotocol.policies.slurm.bits import members
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.selecting.base import Chance
 from batprotocol.policies.slurm.selecting.offers import Demand, Room, demand_of
+from batprotocol.policies.slurm.selecting.rows import Rows
 from batprotocol.policies.slurm.selecting.tree import tree_of
 from batprotocol.policies.slurm.values import Cluster, Partition
 
@@ -33,7 +34,8 @@ class Consumable:
 
     def __init__(self, cluster: Cluster, epoch: int = 0) -> None:
         self._cluster, self._epoch, self._tree = cluster, epoch, tree_of(cluster)
-        self._room = Room(cluster.nodes)
+        counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
+        self._room = Room(cluster.nodes, Rows(cluster.nodes, counts) if counts else None)
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = 0
@@ -51,9 +53,9 @@ class Consumable:
     @property
     def open(self) -> int:
         """The nodes that have something left for jobs."""
-        bits = 0
+        bits, rows = 0, self._room.rows
         for node, cpus in enumerate(self._room.cpus):
-            if cpus > 0:
+            if cpus > 0 or rows is not None:  # jobs may share cores
                 bits |= 1 << node
         return bits
 
@@ -145,6 +147,14 @@ class Consumable:
         return max(math.floor(job.end + self._cluster.kill_wait + 60 * overtime), now + 1)
 
     def _test(self, room: Room, job: SlurmJob, partition: Partition, nodes: int) -> Placement | None:
+        """The share that a job gets: idle cores, or else those of a row of its partition."""
+        found = self._fit(room, job, partition, nodes)
+        if found is None and room.rows is not None and room.rows.is_shared(partition.name):
+            tries = (self._fit(room.under(busy), job, partition, nodes) for busy in room.rows.of(partition.name))
+            found = next((each for each in tries if each is not None), None)
+        return found
+
+    def _fit(self, room: Room, job: SlurmJob, partition: Partition, nodes: int) -> Placement | None:
         """The share that a job gets, if what is free is enough."""
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
@@ -158,7 +168,7 @@ class Consumable:
         while True:
             chosen = self._choose(room, job, partition, offers, demand, count)
             if chosen is not None:
-                return room.placement(chosen, demand)
+                return room.placement(chosen, demand, partition.name)
             least = min(offers.values())  # the nodes that give least may be in the way of a job with few nodes
             offers = {node: cpus for node, cpus in offers.items() if cpus > least or job.required >> node & 1}
             if len(offers) < count or min(offers.values()) == least:
