@@ -35,7 +35,8 @@ class Consumable:
     def __init__(self, cluster: Cluster, epoch: int = 0) -> None:
         self._cluster, self._epoch, self._tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        self._room = Room(cluster.nodes, Rows(cluster.nodes, counts) if counts else None)
+        rows = Rows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
+        self._room = Room(cluster.nodes, rows)
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = 0

@@ -22,17 +22,18 @@ class Rows:
     Args:
         nodes: the nodes.
         counts: the number of rows of each partition, by its name; those that are missing have one.
+        in_turn: whether a job gets cores of each socket in turn (CR_Core), and not those with the lowest numbers.
     """
 
-    __slots__ = ("_counts", "_nodes", "_rows")
+    __slots__ = ("_counts", "_in_turn", "_nodes", "_rows")
 
-    def __init__(self, nodes: Sequence[Node], counts: Mapping[str, int]) -> None:
-        self._nodes, self._counts = nodes, counts
+    def __init__(self, nodes: Sequence[Node], counts: Mapping[str, int], *, in_turn: bool = True) -> None:
+        self._nodes, self._counts, self._in_turn = nodes, counts, in_turn
         self._rows: dict[str, list[_Row]] = {}
 
     def copy(self) -> Rows:
         """The same once more."""
-        made = Rows(self._nodes, self._counts)
+        made = Rows(self._nodes, self._counts, in_turn=self._in_turn)
         made._rows = {name: [row[:] for row in rows] for name, rows in self._rows.items()}
         return made
 
@@ -93,7 +94,7 @@ class Rows:
         return spec.cpus - busy.bit_count() * spec.threads
 
     def pick(self, node: int, busy: int, cpus: int) -> int:
-        """The cores that a job gets of those of a node that are not busy: one of each socket in turn.
+        """The cores that a job gets of those of a node that are not busy.
 
         >>> rows = Rows([Node("n0", cpus=8, sockets=2)], {})
         >>> bin(rows.pick(0, 0b0001_0001, 3))
@@ -101,7 +102,7 @@ class Rows:
         """
         spec = self._nodes[node]
         cores, count = spec.cpus // spec.threads, -(-cpus // spec.threads)
-        size = max(cores // spec.sockets, 1)
+        size = max(cores // spec.sockets, 1) if self._in_turn else cores
         free = [core for core in range(cores) if not busy >> core & 1]
         sockets = [[core for core in free if core // size == socket] for socket in range(-(-cores // size))]
         turns = sorted((turn, socket, core) for socket, each in enumerate(sockets) for turn, core in enumerate(each))
