@@ -155,7 +155,7 @@ def _update(controller: Controller, values: dict[str, str], now: float) -> None:
         if change is not None:
             change(controller, _nodes(controller, values["nodename"]), now)
         controller.ask(now)
-    for job in _jobs(controller, values["jobid"]) if "jobid" in values else ():
+    for job in (job for name in _names(values.get("jobid", "")) for job in _jobs(controller, name)):
         if values.get("priority") == "0":
             controller.hold(job, now)
         else:
