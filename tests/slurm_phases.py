@@ -13,7 +13,7 @@ from batprotocol.policies.slurm import Phases
 
 __all__ = ["number_of", "phases_of", "submitted_of"]
 
-_EPILOG = 0.06
+_EPILOG = 0.085
 """The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
 
 
@@ -29,12 +29,12 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
         or "JobId=Invalid" in text
     ]
-    kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
     period = _period(main)
     interval = int(_option(run, "sched_interval", 60))
     limits = over[0] - 30 if over else -15.0
+    moments = Moments(run, period)
     return Phases(
-        ticks=tuple(_on_grid(main, over + kills, period)) or (0.5,),
+        ticks=tuple(moments.ticks) or (0.5,),
         period=period,
         full=full[0] - interval if full else -30.0,
         last=_last_before(run, main),
@@ -47,54 +47,130 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         others=_EPILOG,
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
-        cleaned=_cleaned(run),
-        epilogs=_epilogs(run, period),
+        cleaned=moments.cleaned(),
+        epilogs=moments.epilogs,
+        prompt=frozenset(moments.prompt),
     )
 
 
+_END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
+_KILL = re.compile(
+    r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
+    r"|debug:  _job_requeue_op:) JobId=(\S+)"
+)
 _QUIET = re.compile(
-    r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete"
+    r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete|Requeuing"
 )
 """Lines of the log that ask for no run of the first loop, and those of ends, which do once the nodes are clean."""
+_SOON = 5.0
+"""Nodes are clean within so many seconds of a kill."""
 
 
-def _epilogs(run: Mapping[str, Any], period: float) -> dict[str, float]:
-    """The time that the nodes of jobs took to be clean, for those ends whose next run of the first loop shows it.
+class Moments:
+    """The moments at which nodes were clean, as the runs of the first loop show.
 
-    The end that makes all nodes of a job clean asks for a run at the next tick. So nodes were not clean before a tick
-    without a run; and a run that nothing else asked for was asked for by the end before.
+    The loop runs at ticks. The end that makes all nodes of a job clean asks for a run at the next tick. So nodes were
+    not clean before a tick without a run, and a run that nothing else asked for was asked for by the end before. If
+    all nodes of a job answer that they are clean already, as after most kills, the loop runs at once. Such a run is
+    not at a tick, or too early after the last one.
+
+    Args:
+        run: the recording.
+        period: the time between two ticks.
+
+    Attributes:
+        ticks: the runs at ticks.
+        epilogs: the times from ends of jobs to the moments when all their nodes were clean, for those that are known.
+        prompt: the jobs whose ends were followed by a run at once.
     """
-    usual, delay = _EPILOG, _option(run, "batch_sched_delay", 3)
-    main: list[tuple[float, bool]] = []
-    ends: list[tuple[float, str]] = []
-    loud: list[float] = []
-    for time, text in run["log"]:
-        found = re.match(r"_job_complete: JobId=(\S+) WEXITSTATUS", text)
-        if found:
-            ends.append((time, number_of(found[1])))
-        elif "Running job scheduler" in text:
-            main.append((time, "full queue" in text))
-        elif not _QUIET.match(text):
-            loud.append(time)
-    found_here: dict[str, float] = {}
-    for (before, _), (now, is_full) in pairwise(main):
-        if is_full:
-            continue
-        missed = now - period if math.floor(now - period) - math.floor(before) >= delay else before
-        if any(before < time < now for time in loud):
-            continue
-        inside = [(time, job) for time, job in ends if before < time < now]
-        if inside:
-            for time, job in inside:
-                if time + usual < missed + 0.1:
-                    found_here[job] = missed + 0.1 - time
-            if inside[0][0] + usual > now - 0.01:
-                found_here[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
-        else:
-            earlier = [(time, job) for time, job in ends if before - 3 < time <= before]
-            if earlier:
-                found_here[earlier[-1][1]] = missed + 0.1 - earlier[-1][0]
-    return found_here
+
+    def __init__(self, run: Mapping[str, Any], period: float) -> None:
+        self._period, self._delay = period, _option(run, "batch_sched_delay", 3)
+        self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
+        self._ends = [(time, number_of(found[1])) for time, text in run["log"] if (found := _END.match(text))]
+        kills = [(time, number_of(found[1])) for time, text in run["log"] if (found := _KILL.match(text))]
+        self._kills = sorted(dict.fromkeys(kills))
+        known = (_QUIET, _END, _KILL)
+        self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
+        self._requeued = [
+            (time, number_of(found[1]))
+            for time, text in run["log"]
+            if (found := re.match(r"Requeuing JobId=(\S+)", text))
+        ]
+        self.ticks: list[float] = []
+        self.epilogs: dict[str, float] = {}
+        self.prompt: set[str] = set()
+        self._killed: dict[str, tuple[float, ...]] = {}
+        self._sort_runs()
+        for before, now in pairwise(self.ticks):
+            self._look(before, now)
+
+    def _sort_runs(self) -> None:
+        """Tell the runs at ticks from those at once."""
+        sure = [time for time, is_full in self._main if is_full or not self._follows_kill(time)]
+        last = -60.0
+        for time, is_full in self._main:
+            is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
+            if is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period)):
+                self.ticks.append(time)
+                last = time
+            else:
+                self._at_once(time)
+
+    def _follows_kill(self, time: float) -> bool:
+        return any(0.1 < time - kill < 1 for kill, _ in self._kills) or any(
+            abs(time - clean) < 0.01 for clean, _ in self._requeued
+        )
+
+    def _at_once(self, time: float) -> None:
+        """The nodes of a job that was killed or has ended are clean when the loop runs at once."""
+        known = {job for clean, job in self._requeued if abs(clean - time) < 0.05}
+        if known:
+            return
+        killed = [job for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
+        if killed:
+            self._killed[killed[0]] = (*self._killed.get(killed[0], ()), time)
+            return
+        ended = [(end, job) for end, job in self._ends if 0 < time - end < 3 and job not in self.prompt]
+        if ended:
+            end, job = ended[-1]
+            self.epilogs[job] = time - end
+            self.prompt.add(job)
+
+    def _is_known(self, job: str, kill: float) -> bool:
+        clean = [time for time, other in self._requeued if other == job] + list(self._killed.get(job, ()))
+        return any(kill <= time < kill + _SOON for time in clean)
+
+    def _look(self, before: float, now: float) -> None:
+        """See what a run at a tick shows about the ends before it."""
+        if (now, True) in self._main or any(before < time < now for time in self._loud):
+            return
+        if any(before - _SOON < kill < now for kill, _ in self._kills):
+            return
+        tick = now - self._period
+        missed = tick if math.floor(tick) - math.floor(before) >= self._delay else before
+        inside = [(time, job) for time, job in self._ends if before < time < now and job not in self.prompt]
+        for time, job in inside:
+            if time + _EPILOG < missed + 0.1:
+                self.epilogs[job] = missed + 0.1 - time
+        if inside and inside[0][0] + _EPILOG > now - 0.01:
+            self.epilogs[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
+        earlier = [(time, job) for time, job in self._ends if before - 3 < time <= before and job not in self.prompt]
+        if earlier and not inside:
+            self.epilogs[earlier[-1][1]] = missed + 0.1 - earlier[-1][0]
+
+    def cleaned(self) -> dict[str, tuple[float, ...]]:
+        """The moments when the nodes of killed jobs were clean."""
+        found = dict(self._killed)
+        for time, job in self._requeued:
+            found[job] = tuple(sorted((*found.get(job, ()), time)))
+        return found
+
+
+def _fits(time: float, ticks: list[float], period: float) -> bool:
+    """Whether a time is a whole number of periods from the nearest tick."""
+    gap = min((abs(tick - time) for tick in ticks), default=math.inf)
+    return gap < 12 and abs(gap - round(gap / period) * period) < 0.05 + 0.01 * gap
 
 
 def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
@@ -103,16 +179,6 @@ def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
         found = re.search(r"Created reservation=.* start=@(\d+)", text)
         if found:
             yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
-
-
-def _cleaned(run: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
-    """When the nodes of jobs that run again were free."""
-    found: dict[str, tuple[float, ...]] = {}
-    for time, text in run["log"]:
-        match = re.match(r"Requeuing JobId=(\S+)", text)
-        if match:
-            found[number_of(match[1])] = (*found.get(number_of(match[1]), ()), time)
-    return found
 
 
 def _priorities(run: Mapping[str, Any], full: float) -> float:
@@ -150,23 +216,6 @@ def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
     first = min(submitted_of(run).values(), default=math.inf)
     before = [time for time in cycles if time < first]
     return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
-
-
-def _on_grid(main: list[float], over: list[float], period: float) -> Iterator[float]:
-    """The runs at ticks: after a kill, the loop runs once more as soon as the nodes are clean."""
-    doubtful = {time for time in main if any(0.1 < time - kill < 0.8 for kill in over)}
-    sure = [time for time in main if time not in doubtful]
-    last = -math.inf
-    for time in main:
-        if time - last > 0.9 and (time not in doubtful or _fits(time, sure, period)):
-            yield time
-            last = time
-
-
-def _fits(time: float, ticks: list[float], period: float) -> bool:
-    """Whether a time is a whole number of periods from the nearest tick."""
-    gap = min((abs(tick - time) for tick in ticks), default=math.inf)
-    return gap < 12 and abs(gap - round(gap / period) * period) < 0.05 + 0.01 * gap
 
 
 def _option(run: Mapping[str, Any], name: str, default: float) -> float:

@@ -53,6 +53,7 @@ class Phases(msgspec.Struct, frozen=True):
         cleaning: the time from the kill of a job to the moment when all its nodes are free.
         cleaned: the moments at which the nodes of killed jobs are known to be free, by the ids of the jobs.
         epilogs: the times from the ends of jobs to the moments when all their nodes are free, by the ids of the jobs.
+        prompt: the jobs whose end has the first loop run as soon as their nodes are free, and not at its next tick.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
 
@@ -72,6 +73,7 @@ class Phases(msgspec.Struct, frozen=True):
     epoch: int = 0
     cleaned: Mapping[str, tuple[float, ...]] = {}
     epilogs: Mapping[str, float] = {}
+    prompt: frozenset[str] = frozenset()
 
     def clean(self, job_id: str, kill: float) -> float:
         """When all nodes of a job are free that is killed at a time."""

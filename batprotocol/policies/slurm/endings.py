@@ -82,11 +82,14 @@ class Endings:
             mine.completing &= ~(job.placement.nodes & (job.placement.nodes - 1))
             return False
         self._leave(job, state)
-        if job.killed == math.inf:
+        if job.killed == math.inf and job.id.rpartition("!")[2] not in mine.phases.prompt:
             mine.ask()
             return False
         mine.clock.renew(mine.now)
-        return self.next_clean() > mine.now + _TOGETHER
+        soon = mine.now + _TOGETHER
+        return not any(
+            clean <= soon and is_last and other.killed < math.inf for clean, _, _, is_last, other, _ in self._cleanings
+        )
 
     def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job leaves its nodes: it is over, or runs again."""
