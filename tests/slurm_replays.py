@@ -9,27 +9,21 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from statistics import median
 from typing import Any, NamedTuple
 
+from slurm_phases import number_of, phases_of, submitted_of
 from slurm_recordings import accounting_of_run, configuration_of_run
 
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent
 from batprotocol.outages.events import HostChange
-from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.requests import expanded_names
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.simulator.inputs.workload import WorkloadProfile
 
-__all__ = ["Start", "Verdict", "judged", "phases_of", "replayed", "starts_of"]
-
-
-_EPILOG = 0.09
-"""The seconds from the end of a job to the moment when its nodes are free, of half of the jobs that end alone: the
-first loop then comes that much later than at any moment of its second. It is the same at both speeds."""
+__all__ = ["Start", "Verdict", "judged", "replayed", "starts_of"]
 
 
 _SILENCE = 5.0
@@ -59,133 +53,11 @@ class Verdict(NamedTuple):
     misses: list[str]
 
 
-def phases_of(run: Mapping[str, Any]) -> Phases:
-    """When the loops of a recorded Slurm ran."""
-    log = run["log"]
-    main = [time for time, text in log if "Running job scheduler" in text]
-    full = [time for time, text in log if "for full queue" in text]
-    cycles = [time for time, text in log if text.endswith("_attempt_backfill: beginning")]
-    over = [
-        time
-        for time, text in log
-        if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
-        or "JobId=Invalid" in text
-    ]
-    kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
-    period = _period(main)
-    interval = int(_option(run, "sched_interval", 60))
-    limits = over[0] - 30 if over else -15.0
-    return Phases(
-        ticks=tuple(_on_grid(main, over + kills, period)) or (0.5,),
-        period=period,
-        full=full[0] - interval if full else -30.0,
-        last=_last_before(run, main),
-        limits=limits,
-        seen=tuple(sorted(_seen(run, main))),
-        backfill=_first_cycle(run, cycles),
-        cycles=tuple(cycles),
-        priorities=_priorities(run, full[0] - interval if full else -30.0),
-        epilog=_EPILOG,
-        others=_EPILOG,
-        cleaning=0.022 * run["speed"],  # a time of real machines, on a clock that is so many times as fast
-        epoch=run["t0_epoch_mod_86400"],
-        cleaned=_cleaned(run),
-    )
-
-
-def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
-    """The checks of reservations: the first loop runs with the one that sees a reservation first."""
-    for _, text in run["log"]:
-        found = re.search(r"Created reservation=.* start=@(\d+)", text)
-        if found:
-            yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
-
-
-def _cleaned(run: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
-    """When the nodes of jobs that run again were free."""
-    found: dict[str, tuple[float, ...]] = {}
-    for time, text in run["log"]:
-        match = re.match(r"Requeuing JobId=(\S+)", text)
-        if match:
-            found[_number(match[1])] = (*found.get(_number(match[1]), ()), time)
-    return found
-
-
-def _priorities(run: Mapping[str, Any], full: float) -> float:
-    """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
-    period = 60.0 * float(run["slurm_conf"].get("PriorityCalcPeriod", 5))
-    seen: dict[str, tuple[float, str]] = {}
-    changes: list[tuple[float, float]] = []
-    for time, text in run["log"]:
-        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
-        if found:
-            before, priority = seen.get(found[1], (time, found[2]))
-            if priority != found[2]:
-                changes.append((before, time))
-            seen[found[1]] = time, found[2]
-    usual = math.floor(full) + 0.045 * run["speed"]  # the thread is woken at a whole second, and takes a real moment
-    if not changes:
-        return usual
-
-    def fitting(phase: float) -> int:
-        return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
-
-    return max(
-        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - usual))
-    )
-
-
-def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
-    """The last run of the first loop before the first submission. If the log has none, it was earlier."""
-    first = min(_submitted(run).values(), default=math.inf)
-    return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
-
-
-def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
-    """When the second loop looks for work first: some time after a run before the first submission."""
-    first = min(_submitted(run).values(), default=math.inf)
-    before = [time for time in cycles if time < first]
-    return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
-
-
-def _on_grid(main: list[float], over: list[float], period: float) -> Iterator[float]:
-    """The runs at ticks: after a kill, the loop runs once more as soon as the nodes are clean."""
-    doubtful = {time for time in main if any(0.1 < time - kill < 0.8 for kill in over)}
-    sure = [time for time in main if time not in doubtful]
-    last = -math.inf
-    for time in main:
-        if time - last > 0.9 and (time not in doubtful or _fits(time, sure, period)):
-            yield time
-            last = time
-
-
-def _fits(time: float, ticks: list[float], period: float) -> bool:
-    """Whether a time is a whole number of periods from the nearest tick."""
-    gap = min((abs(tick - time) for tick in ticks), default=math.inf)
-    return gap < 12 and abs(gap - round(gap / period) * period) < 0.05 + 0.01 * gap
-
-
-def _option(run: Mapping[str, Any], name: str, default: float) -> float:
-    found = re.search(rf"{name}=(\d+)", run["slurm_conf"].get("SchedulerParameters", ""))
-    return float(found[1]) if found else default
-
-
-def _period(times: list[float]) -> float:
-    """The time between two ticks: a real controller takes a little longer than a second."""
-    steps = [later - earlier for earlier, later in pairwise(times) if later - earlier < 20]
-    return median(step / round(step) for step in steps if round(step)) if len(steps) > 5 else 1.0
-
-
 def starts_of(run: Mapping[str, Any]) -> list[Start]:
     """The recorded starts."""
     return [
-        Start(_number(each["job"]), each["t"], each["partition"], each["nodes"], each["by"]) for each in run["starts"]
+        Start(number_of(each["job"]), each["t"], each["partition"], each["nodes"], each["by"]) for each in run["starts"]
     ]
-
-
-def _number(job: str) -> str:
-    """`12`, or `3_7` for a task of an array."""
-    return job.partition("(")[0]
 
 
 def _ends(run: Mapping[str, Any]) -> dict[str, float]:
@@ -193,7 +65,7 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
     for time, text in run["log"]:
         match = re.match(r"_job_complete: JobId=(\S+) (?:WEXITSTATUS|WTERMSIG)", text)
         if match:
-            found[_number(match[1])] = time
+            found[number_of(match[1])] = time
     return found
 
 
@@ -207,10 +79,10 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
             r"(?:requeue job|_job_requeue_op:|Requeuing) JobId=(\S+)|debug:  _job_requeue_op: JobId=(\S+)", text
         )
         if match:
-            events.append((time, 1, _number(match[1] or match[2])))
-        match = re.match(r"_job_complete: JobId=(\S+) ", text)
+            events.append((time, 1, number_of(match[1] or match[2])))
+        match = re.match(r"_job_complete: JobId=(\S+) done", text)
         if match:
-            events.append((time, 2, _number(match[1])))
+            events.append((time, 2, number_of(match[1])))
     for time, kind, job in sorted(events):
         if kind == 0:
             began[job] = time
@@ -221,19 +93,10 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     return longest
 
 
-def _submitted(run: Mapping[str, Any]) -> dict[str, float]:
-    found = {}
-    for time, text in run["log"]:
-        match = re.match(r"_slurm_rpc_submit_batch_job: JobId=(\d+)", text)
-        if match:
-            found[match[1]] = time
-    return found
-
-
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
     last = {start.job: start.time for start in starts_of(run)}
-    ends, submitted, killed = _ends(run), _submitted(run), _killed(run)
+    ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
     for each in run["submissions"]:
         if each["id"] < 0:
             continue

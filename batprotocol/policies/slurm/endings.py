@@ -18,7 +18,7 @@ from batprotocol.policies.slurm.values import PreemptMode
 __all__ = ["Endings"]
 
 _AGAIN: Final = 121
-"""The seconds after which a job that runs again can start."""
+"""The seconds from the moment when its nodes are clean after which a job that runs again can start."""
 _TOGETHER: Final = 0.2
 """Nodes that become clean within so many seconds do so together."""
 
@@ -48,7 +48,7 @@ class Endings:
         if job.stage is Stage.COMPLETING:
             clean = max(mine.phases.clean(job.id.rpartition("!")[2], job.killed), mine.now)
         else:
-            clean = mine.now + mine.phases.epilog
+            clean = mine.phases.clean_end(job.id.rpartition("!")[2], mine.now)
             self._completes(job)
         early = mine.now + mine.phases.others
         if early < clean:
@@ -82,11 +82,14 @@ class Endings:
             mine.completing &= ~(job.placement.nodes & (job.placement.nodes - 1))
             return False
         self._leave(job, state)
-        if job.killed == math.inf:
+        if job.killed == math.inf and job.id.rpartition("!")[2] not in mine.phases.prompt:
             mine.ask()
             return False
         mine.clock.renew(mine.now)
-        return self.next_clean() > mine.now + _TOGETHER
+        soon = mine.now + _TOGETHER
+        return not any(
+            clean <= soon and is_last and other.killed < math.inf for clean, _, _, is_last, other, _ in self._cleanings
+        )
 
     def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job leaves its nodes: it is over, or runs again."""
@@ -135,6 +138,8 @@ class Endings:
         job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
         job.placement, job.eligible = None, math.inf
         mine = self._state
+        job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
+        job.begin = job.submitted + _AGAIN
         mine.actions.again(job)
         mine.priorities.again(job, mine.now)
         mine.waiting.add(job)
@@ -166,8 +171,6 @@ class Endings:
     def requeue(self, job: SlurmJob) -> None:
         """A running job, which is to be killed, runs again later."""
         job.runs_again = True
-        job.submitted = float(self._state.second)
-        job.begin = job.submitted + _AGAIN
 
     def give_way(self, job: SlurmJob) -> None:
         """A running job gives way to another one, at the end of its grace."""
