@@ -80,7 +80,7 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
         )
         if match:
             events.append((time, 1, number_of(match[1] or match[2])))
-        match = re.match(r"_job_complete: JobId=(\S+) done", text)
+        match = re.match(r"_job_complete: JobId=(\S+) ", text)
         if match:
             events.append((time, 2, number_of(match[1])))
     for time, kind, job in sorted(events):
