@@ -74,7 +74,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         preempt_mode: how its jobs give way.
         grace: seconds that they have then.
         overtime: minutes that jobs may run longer than their limit.
-        is_spread: whether the node with the fewest jobs is used first.
+        is_spread: whether the node with the largest share of idle CPUs is used first.
         qos: the quality of service whose limits hold in it; "" if none.
         factor: the factor of priorities.
         access: who may use it.
@@ -117,7 +117,7 @@ class Select(msgspec.Struct, frozen=True, gc=False):
         by_core: whether jobs have whole cores.
         by_socket: whether jobs have whole sockets.
         counts_memory: whether memory is given out.
-        least_loaded: whether the node with the most idle CPUs is used first.
+        least_loaded: whether the node with the largest share of idle CPUs is used first.
         serial_at_end: whether jobs of one CPU get the last nodes.
     """
 

@@ -190,7 +190,7 @@ class Consumable:
         for node in members(job.required):
             pick.add(node)
         if select.least_loaded or partition.is_spread:
-            pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -room.cpus[node], node)))
+            pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -room.idle_share(node), node)))
         elif select.serial_at_end and demand.cpus == 1 and not job.required:
             pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -node)))
         else:

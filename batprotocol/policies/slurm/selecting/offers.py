@@ -130,6 +130,10 @@ class Room:
             return 0
         return cpus - cpus % demand.step
 
+    def idle_share(self, number: int) -> float:
+        """The share of the CPUs of a node that are free."""
+        return self.cpus[number] / self.nodes[number].cpus
+
     def gpus(self, number: int) -> int:
         """The free GPUs of a node."""
         gres = zip(self.nodes[number].gres, self.gres[number], strict=True)
