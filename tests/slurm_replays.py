@@ -26,6 +26,8 @@ from batprotocol.simulator.inputs.workload import WorkloadProfile
 __all__ = ["Start", "Verdict", "judged", "replayed", "starts_of"]
 
 
+_RUN = 1.0
+"""A run of a loop lasts for so many seconds at most."""
 _SILENCE = 5.0
 """The seconds within which a node that is to be used again answers."""
 _REPLY = 0.01
@@ -93,9 +95,15 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     return longest
 
 
+def _loop_of(run: Mapping[str, Any], time: float) -> float:
+    """When the run of a loop began that starts a job at a time: in a simulation, it starts then."""
+    began = (each for each, text in run["log"] if "Running job scheduler" in text or "_backfill: beginning" in text)
+    return max((each for each in began if time - _RUN < each <= time), default=time)
+
+
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
-    last = {start.job: start.time for start in starts_of(run)}
+    last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
     ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
     for each in run["submissions"]:
         if each["id"] < 0:
