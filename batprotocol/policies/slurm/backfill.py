@@ -46,6 +46,10 @@ class Filler(Protocol):
     def open(self) -> int:
         """The nodes on which a job can start now, as far as others use them."""
 
+    @property
+    def idle(self) -> int:
+        """The nodes that have no job."""
+
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
 
@@ -282,7 +286,7 @@ class _Cycle:
         self.until = min(self.until, self.space.second_begin() - 1)
         if last >= self.window_end:
             self.until = min(self.until, last - self.window_end + self.now - 1)
-        self.has_moved |= bool(placement.nodes & self.filler.open)  # the state of these nodes becomes "planned"
+        self.has_moved |= bool(placement.nodes & self.filler.idle)  # the state of these nodes becomes "planned"
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1

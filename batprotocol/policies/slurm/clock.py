@@ -48,9 +48,12 @@ class Phases(msgspec.Struct, frozen=True):
         backfill: the first time that the second loop looks whether there is work.
         cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
-        epilog: the time from the end of a job to the moment when its nodes are free.
-        cleaning: the time from the kill of a job to the moment when its nodes are free.
+        epilog: the time from the end of a job to the moment when all its nodes are free.
+        others: the time from the end or kill of a job to the moment when its nodes but the first are free.
+        cleaning: the time from the kill of a job to the moment when all its nodes are free.
         cleaned: the moments at which the nodes of killed jobs are known to be free, by the ids of the jobs.
+        epilogs: the times from the ends of jobs to the moments when all their nodes are free, by the ids of the jobs.
+        prompt: the jobs whose end has the first loop run as soon as their nodes are free, and not at its next tick.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
 
@@ -65,14 +68,21 @@ class Phases(msgspec.Struct, frozen=True):
     cycles: tuple[float, ...] = ()
     priorities: float = 0.0
     epilog: float = 0.01
+    others: float = 0.01
     cleaning: float = 0.03
     epoch: int = 0
     cleaned: Mapping[str, tuple[float, ...]] = {}
+    epilogs: Mapping[str, float] = {}
+    prompt: frozenset[str] = frozenset()
 
     def clean(self, job_id: str, kill: float) -> float:
-        """When the nodes of a job are free that is killed at a time."""
+        """When all nodes of a job are free that is killed at a time."""
         known = self.cleaned.get(job_id, ())
         return next((each for each in known if kill - 1e-6 <= each < kill + _SOON), kill + self.cleaning)
+
+    def clean_end(self, job_id: str, end: float) -> float:
+        """When all nodes of a job are free that ends at a time."""
+        return end + self.epilogs.get(job_id, self.epilog)
 
 
 USUAL: Final = Phases()
@@ -123,7 +133,7 @@ class Clock:
 
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
-        full = self._tick(math.floor(self._full) + self._loops.sched_interval)
+        full = self._seen(self._tick(math.floor(self._full) + self._loops.sched_interval))
         if not self._is_asked:
             return full, True
         due = self._tick(self._asked_at)

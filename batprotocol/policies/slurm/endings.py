@@ -18,7 +18,7 @@ from batprotocol.policies.slurm.values import PreemptMode
 __all__ = ["Endings"]
 
 _AGAIN: Final = 121
-"""The seconds after which a job that runs again can start."""
+"""The seconds from the moment when its nodes are clean after which a job that runs again can start."""
 _TOGETHER: Final = 0.2
 """Nodes that become clean within so many seconds do so together."""
 
@@ -33,7 +33,7 @@ class Endings:
     def __init__(self, state: State) -> None:
         self._state = state
         self._limits = Limits()
-        self._cleanings: list[tuple[float, int, int, SlurmJob, FinalJobState]] = []
+        self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
 
     # Nodes
 
@@ -48,9 +48,12 @@ class Endings:
         if job.stage is Stage.COMPLETING:
             clean = max(mine.phases.clean(job.id.rpartition("!")[2], job.killed), mine.now)
         else:
-            clean = mine.now + mine.phases.epilog
+            clean = mine.phases.clean_end(job.id.rpartition("!")[2], mine.now)
             self._completes(job)
-        heappush(self._cleanings, (clean, job.number, job.task, job, state))
+        early = mine.now + mine.phases.others
+        if early < clean:
+            heappush(self._cleanings, (early, job.number, job.task, False, job, state))
+        heappush(self._cleanings, (clean, job.number, job.task, True, job, state))
 
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
@@ -68,15 +71,25 @@ class Endings:
         return self._cleanings[0][0] if self._cleanings else math.inf
 
     def clean(self) -> bool:
-        """The nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick."""
-        _, _, _, job, state = heappop(self._cleanings)
-        self._leave(job, state)
+        """Nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick.
+
+        The script of a job ran on its first node, which is clean after the others.
+        """
+        _, _, _, is_last, job, state = heappop(self._cleanings)
         mine = self._state
-        if job.killed == math.inf:
+        if not is_last:
+            assert job.placement is not None
+            mine.completing &= ~(job.placement.nodes & (job.placement.nodes - 1))
+            return False
+        self._leave(job, state)
+        if job.killed == math.inf and job.id.rpartition("!")[2] not in mine.phases.prompt:
             mine.ask()
             return False
         mine.clock.renew(mine.now)
-        return self.next_clean() > mine.now + _TOGETHER
+        soon = mine.now + _TOGETHER
+        return not any(
+            clean <= soon and is_last and other.killed < math.inf for clean, _, _, is_last, other, _ in self._cleanings
+        )
 
     def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job leaves its nodes: it is over, or runs again."""
@@ -91,6 +104,28 @@ class Endings:
         else:
             job.stage = Stage.DONE
             self._forget(job, state)
+            self._keep(job)
+
+    def _keep(self, job: SlurmJob) -> None:
+        """A job that has run can run again for some time."""
+        mine = self._state
+        ended, oldest = mine.ended, mine.now - mine.cluster.min_age
+        while ended and (first := next(iter(ended.values()))).left < oldest:
+            del ended[first.id]
+        if job.requeues:
+            job.left = mine.now
+            ended[job.id] = job
+
+    def revive(self, job: SlurmJob) -> None:
+        """A job that has ended runs again later."""
+        mine = self._state
+        if mine.ended.pop(job.id, None) is None or job.left < mine.now - mine.cluster.min_age:
+            return
+        self.requeue(job)
+        job.killed = math.inf
+        mine.rules.submitted(job)
+        mine.jobs[job.id] = job
+        self._again(job)
 
     def never_began(self, job: SlurmJob) -> None:
         """A job that has nodes cannot be executed there."""
@@ -103,6 +138,8 @@ class Endings:
         job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
         job.placement, job.eligible, job.is_over = None, math.inf, False
         mine = self._state
+        job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
+        job.begin = job.submitted + _AGAIN
         mine.actions.again(job)
         mine.priorities.again(job, mine.now)
         mine.waiting.add(job)
@@ -138,8 +175,6 @@ class Endings:
     def requeue(self, job: SlurmJob) -> None:
         """A running job, which is to be killed, runs again later."""
         job.runs_again = True
-        job.submitted = float(self._state.second)
-        job.begin = job.submitted + _AGAIN
 
     def give_way(self, job: SlurmJob) -> None:
         """A running job gives way to another one, at the end of its grace."""

@@ -27,7 +27,7 @@ __all__ = ["SlurmFileError", "SlurmNameError", "is_slurm", "slurm_files", "slurm
 logger = logging.getLogger("batprotocol.policies")
 
 _BEGINS: Final = ("slurm:", "slurm=")
-_PHASES: Final = ("full", "limits", "reservations", "backfill", "priorities", "epilog", "cleaning", "epoch")
+_PHASES: Final = ("full", "limits", "reservations", "backfill", "priorities", "epilog", "others", "cleaning", "epoch")
 _reported: set[str] = set()
 
 

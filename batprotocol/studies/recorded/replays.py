@@ -9,8 +9,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from statistics import median
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import shown
@@ -18,14 +16,21 @@ from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent
 from batprotocol.outages.events import HostChange
-from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.simulator.inputs.workload import WorkloadProfile
+from batprotocol.studies.recorded.phases import number_of, phases_of, submitted_of
 from batprotocol.studies.recorded.recordings import readable
 from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
 
-__all__ = ["Replay", "Start", "jobs_of", "phases_of", "replay", "replayed", "scheduler_of", "starts_of"]
+__all__ = ["Replay", "Start", "jobs_of", "replay", "replayed", "scheduler_of", "starts_of"]
 
+_RUN = 1.0
+"""The seconds that a run of a loop lasts at most."""
+_SILENCE = 5.0
+"""The seconds within which a node that is to be used again answers."""
+_REPLY = 0.01
+"""The seconds from the moment of a command to its end."""
 
 _MOST_TASKS: Final = 10_000
 
@@ -40,134 +45,11 @@ class Start(NamedTuple):
     by: str
 
 
-def phases_of(run: Mapping[str, Any]) -> Phases:
-    """When the loops of a recorded Slurm ran."""
-    log = run["log"]
-    main = [time for time, text in log if "Running job scheduler" in text]
-    full = [time for time, text in log if "for full queue" in text]
-    cycles = [time for time, text in log if text.endswith("_attempt_backfill: beginning")]
-    over = [
-        time
-        for time, text in log
-        if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
-        or "JobId=Invalid" in text
-    ]
-    kills = [time for time, text in log if re.search("REQUEST_KILL_JOB|Requeuing|state set to DOWN|to reclaim", text)]
-    period = _period(main)
-    interval = int(_option(run, "sched_interval", 60))
-    limits = over[0] - 30 if over else -15.0
-    return Phases(
-        ticks=tuple(_on_grid(main, over + kills, period)) or (0.5,),
-        period=period,
-        full=full[0] - interval if full else -30.0,
-        last=_last_before(run, main),
-        limits=limits,
-        seen=tuple(sorted(_seen(run, main))),
-        backfill=_first_cycle(run, cycles),
-        cycles=tuple(cycles),
-        priorities=_priorities(run, full[0] - interval if full else -30.0),
-        epilog=0.009 * run["speed"],  # these are times of real machines, on a clock that is so many times as fast
-        cleaning=0.022 * run["speed"],
-        epoch=run["t0_epoch_mod_86400"],
-        cleaned=_cleaned(run),
-    )
-
-
-def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
-    """The checks of reservations: the first loop runs with the one that sees a reservation first."""
-    for _, text in run["log"]:
-        found = re.search(r"Created reservation=.* start=@(\d+)", text)
-        if found:
-            yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
-
-
-def _cleaned(run: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
-    """When the nodes of jobs that run again were free."""
-    found: dict[str, tuple[float, ...]] = {}
-    for time, text in run["log"]:
-        match = re.match(r"Requeuing JobId=(\S+)", text)
-        if match:
-            found[_number(match[1])] = (*found.get(_number(match[1]), ()), time)
-    return found
-
-
-def _priorities(run: Mapping[str, Any], full: float) -> float:
-    """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
-    period = 60.0 * float(run["slurm_conf"].get("PriorityCalcPeriod", 5))
-    seen: dict[str, tuple[float, str]] = {}
-    changes: list[tuple[float, float]] = []
-    for time, text in run["log"]:
-        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
-        if found:
-            before, priority = seen.get(found[1], (time, found[2]))
-            if priority != found[2]:
-                changes.append((before, time))
-            seen[found[1]] = time, found[2]
-    usual: float = full + 0.06 * run["speed"]  # all threads begin together, about
-    if not changes:
-        return usual
-
-    def fitting(phase: float) -> int:
-        return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
-
-    return max(
-        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - usual))
-    )
-
-
-def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
-    """The last run of the first loop before the first submission. If the log has none, it was earlier."""
-    first = min(_submitted(run).values(), default=math.inf)
-    return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
-
-
-def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
-    """When the second loop looks for work first: some time after a run before the first submission."""
-    first = min(_submitted(run).values(), default=math.inf)
-    before = [time for time in cycles if time < first]
-    if before:
-        return before[-1] + _option(run, "bf_interval", 30) + 0.01
-    return cycles[0] if cycles else 15.0
-
-
-def _on_grid(main: list[float], over: list[float], period: float) -> Iterator[float]:
-    """The runs at ticks: after a kill, the loop runs once more as soon as the nodes are clean."""
-    doubtful = {time for time in main if any(0.1 < time - kill < 0.8 for kill in over)}
-    sure = [time for time in main if time not in doubtful]
-    last = -math.inf
-    for time in main:
-        if time - last > 0.9 and (time not in doubtful or _fits(time, sure, period)):
-            yield time
-            last = time
-
-
-def _fits(time: float, ticks: list[float], period: float) -> bool:
-    """Whether a time is a whole number of periods from the nearest tick."""
-    gap = min((abs(tick - time) for tick in ticks), default=math.inf)
-    return gap < 12 and abs(gap - round(gap / period) * period) < 0.05 + 0.01 * gap
-
-
-def _option(run: Mapping[str, Any], name: str, default: float) -> float:
-    found = re.search(rf"{name}=(\d+)", run["slurm_conf"].get("SchedulerParameters", ""))
-    return float(found[1]) if found else default
-
-
-def _period(times: list[float]) -> float:
-    """The time between two ticks: a real controller takes a little longer than a second."""
-    steps = [later - earlier for earlier, later in pairwise(times) if later - earlier < 20]
-    return median(step / round(step) for step in steps if round(step)) if len(steps) > 5 else 1.0
-
-
 def starts_of(run: Mapping[str, Any]) -> list[Start]:
     """The recorded starts."""
     return [
-        Start(_number(each["job"]), each["t"], each["partition"], each["nodes"], each["by"]) for each in run["starts"]
+        Start(number_of(each["job"]), each["t"], each["partition"], each["nodes"], each["by"]) for each in run["starts"]
     ]
-
-
-def _number(job: str) -> str:
-    """`12`, or `3_7` for a task of an array."""
-    return job.partition("(")[0]
 
 
 def _ends(run: Mapping[str, Any]) -> dict[str, float]:
@@ -175,7 +57,7 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
     for time, text in run["log"]:
         match = re.match(r"_job_complete: JobId=(\S+) (?:WEXITSTATUS|WTERMSIG)", text)
         if match:
-            found[_number(match[1])] = time
+            found[number_of(match[1])] = time
     return found
 
 
@@ -189,10 +71,10 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
             r"(?:requeue job|_job_requeue_op:|Requeuing) JobId=(\S+)|debug:  _job_requeue_op: JobId=(\S+)", text
         )
         if match:
-            events.append((time, 1, _number(match[1] or match[2])))
-        match = re.match(r"_job_complete: JobId=(\S+) done", text)
+            events.append((time, 1, number_of(match[1] or match[2])))
+        match = re.match(r"_job_complete: JobId=(\S+) ", text)
         if match:
-            events.append((time, 2, _number(match[1])))
+            events.append((time, 2, number_of(match[1])))
     for time, kind, job in sorted(events):
         if kind == 0:
             began[job] = time
@@ -203,19 +85,16 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     return longest
 
 
-def _submitted(run: Mapping[str, Any]) -> dict[str, float]:
-    found = {}
-    for time, text in run["log"]:
-        match = re.match(r"_slurm_rpc_submit_batch_job: JobId=(\d+)", text)
-        if match:
-            found[match[1]] = time
-    return found
+def _loop_of(run: Mapping[str, Any], time: float) -> float:
+    """When the run of a loop began that starts a job at a time: in a simulation, it starts then."""
+    began = (each for each, text in run["log"] if "Running job scheduler" in text or "_backfill: beginning" in text)
+    return max((each for each in began if time - _RUN < each <= time), default=time)
 
 
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
-    last = {start.job: start.time for start in starts_of(run)}
-    ends, submitted, killed = _ends(run), _submitted(run), _killed(run)
+    last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
+    ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
     for each in run["submissions"]:
         if each["id"] < 0:
             continue
@@ -283,7 +162,6 @@ def _asked(args: list[str]) -> dict[str, Any]:
     """The request of a job, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
-    each_task = 0
     for name, value in _options(args):
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -322,14 +200,12 @@ def _asked(args: list[str]) -> dict[str, Any]:
         elif name == "gpus-per-node":
             data["gres"] = f"gpu:{value}"
         elif name == "gpus-per-task":
-            each_task = int(value)
+            slurm["gpus_per_task"] = int(value)
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
-    if each_task:
-        slurm["gpus"] = each_task * slurm.get("tasks", 1)
     data["slurm"] = slurm
     return data
 
@@ -348,17 +224,19 @@ def _tasks(ranges: str) -> list[int]:
 
 def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[float, str]]:
     """The external events: what happened to nodes, reservations, and what operators did."""
-    state: dict[int, HostChange] = {}
+    silent: dict[str, float] = {}  # nodes that are to be used again as soon as they answer
     for time, text in run["log"]:
-        found = re.match(r"update_node: node (\S+) state set to (\S+)|node_did_resp: node (\S+) returned to", text)
+        found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
         if found:
-            node = names[found[1] or found[3]]
-            change = {"DOWN": HostChange.DOWN, "DRAINED": HostChange.DRAIN, "DRAINING": HostChange.DRAIN}.get(
-                found[2] or "", HostChange.UP
-            )
-            if state.get(node, HostChange.UP) is not change:
-                state[node] = change
-                yield time, HostEvent(frozen_hosts([node]), change).to_data()
+            state = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(found[2], "RESUME")
+            if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
+                silent[found[1]] = time
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
+            else:
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
+        found = re.match(r"node_did_resp: node (\S+) returned to|Node (\S+) now responding", text)
+        if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
+            yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
         found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
         if found:
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
@@ -366,12 +244,21 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         words = each["cmd"]
         out = each["out"].lower()
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
-        if is_window or "error" in out or "denied" in out or "invalid" in out:
-            continue
+        has_failed = "error" in out or "denied" in out or "invalid" in out
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
+            if has_failed:  # it has the first loop run all the same
+                yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
+            continue
+        if is_window or has_failed:
             continue
         if words[0] in ("scancel", "scontrol"):
-            yield each["t_sent"] + 0.05, json.dumps({"slurm": " ".join(words)})
+            yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+def _answer(run: Mapping[str, Any], node: str, time: float) -> float:
+    """When a node answers for the first time after a time."""
+    text = f"Node {node} now responding"
+    return next((later for later, each in run["log"] if later >= time and each == text), math.inf)
 
 
 def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
