@@ -19,7 +19,7 @@ __all__ = ["Endings"]
 
 _AGAIN: Final = 121
 """The seconds from the moment when its nodes are clean after which a job that runs again can start."""
-_TOGETHER: Final = 0.2
+_TOGETHER: Final = 0.01
 """Nodes that become clean within so many seconds do so together."""
 
 
