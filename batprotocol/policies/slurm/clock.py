@@ -49,7 +49,7 @@ class Phases(msgspec.Struct, frozen=True):
         cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
         epilog: the time from the end of a job to the moment when all its nodes are free.
-        others: the time from the end or kill of a job to the moment when its nodes but the first are free.
+        others: the time from the kill of a job to the moment when its nodes but the first are free.
         cleaning: the time from the kill of a job to the moment when all its nodes are free.
         cleaned: the moments at which the nodes of killed jobs are known to be free, by the ids of the jobs.
         epilogs: the times from the ends of jobs to the moments when all their nodes are free, by the ids of the jobs.

@@ -51,7 +51,7 @@ class Endings:
             clean = mine.phases.clean_end(job.id.rpartition("!")[2], mine.now)
             self._completes(job)
         early = mine.now + mine.phases.others
-        if early < clean:
+        if early < clean and job.killed < math.inf:
             heappush(self._cleanings, (early, job.number, job.task, False, job, state))
         heappush(self._cleanings, (clean, job.number, job.task, True, job, state))
 
