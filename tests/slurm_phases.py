@@ -92,6 +92,7 @@ class Moments:
         self._kills = sorted(dict.fromkeys(kills))
         known = (_QUIET, _END, _KILL)
         self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
+        self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
         self._requeued = [
             (time, number_of(found[1]))
             for time, text in run["log"]
@@ -104,6 +105,8 @@ class Moments:
         self._sort_runs()
         for before, now in pairwise(self.ticks):
             self._look(before, now)
+        ends = [job for _, job in self._ends]
+        self.epilogs = {job: time for job, time in self.epilogs.items() if ends.count(job) == 1}
 
     def _sort_runs(self) -> None:
         """Tell the runs at ticks from those at once."""
@@ -193,7 +196,7 @@ def _priorities(run: Mapping[str, Any], full: float) -> float:
             if priority != found[2]:
                 changes.append((before, time))
             seen[found[1]] = time, found[2]
-    usual = full + 0.06 * run["speed"]  # all threads begin together, about
+    usual = math.floor(full) + 0.045 * run["speed"]  # the thread wakes at a whole second, and takes a real moment
     if not changes:
         return usual
 

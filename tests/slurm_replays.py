@@ -26,6 +26,14 @@ from batprotocol.simulator.inputs.workload import WorkloadProfile
 __all__ = ["Start", "Verdict", "judged", "replayed", "starts_of"]
 
 
+_RUN = 1.0
+"""A run of a loop lasts for so many seconds at most."""
+_SILENCE = 5.0
+"""The seconds within which a node that is to be used again answers."""
+_REPLY = 0.01
+"""The seconds from the moment of a command to its end."""
+
+
 class Start(NamedTuple):
     """A start of a job."""
 
@@ -74,7 +82,7 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
         )
         if match:
             events.append((time, 1, number_of(match[1] or match[2])))
-        match = re.match(r"_job_complete: JobId=(\S+) done", text)
+        match = re.match(r"_job_complete: JobId=(\S+) ", text)
         if match:
             events.append((time, 2, number_of(match[1])))
     for time, kind, job in sorted(events):
@@ -87,9 +95,15 @@ def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     return longest
 
 
+def _loop_of(run: Mapping[str, Any], time: float) -> float:
+    """When the run of a loop began that starts a job at a time: in a simulation, it starts then."""
+    began = (each for each, text in run["log"] if "Running job scheduler" in text or "_backfill: beginning" in text)
+    return max((each for each in began if time - _RUN < each <= time), default=time)
+
+
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
-    last = {start.job: start.time for start in starts_of(run)}
+    last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
     ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
     for each in run["submissions"]:
         if each["id"] < 0:
@@ -158,7 +172,6 @@ def _asked(args: list[str]) -> dict[str, Any]:
     """What a job asks for, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
-    each_task = 0
     for name, value in _options(args):
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -197,7 +210,7 @@ def _asked(args: list[str]) -> dict[str, Any]:
         elif name == "gpus-per-node":
             data["gres"] = f"gpu:{value}"
         elif name == "gpus-per-task":
-            each_task = int(value)
+            slurm["gpus_per_task"] = int(value)
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
@@ -207,25 +220,25 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 low, _, high = part.partition("-")
                 tasks += list(range(int(low), int(high or low) + 1))
             data["array"] = tasks, int(most or 0)
-    if each_task:
-        slurm["gpus"] = each_task * slurm.get("tasks", 1)
     data["slurm"] = slurm
     return data
 
 
 def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[float, str]]:
     """The external events: what happened to nodes, reservations, and what operators did."""
-    state: dict[int, HostChange] = {}
+    silent: dict[str, float] = {}  # nodes that are to be used again as soon as they answer
     for time, text in run["log"]:
-        found = re.match(r"update_node: node (\S+) state set to (\S+)|node_did_resp: node (\S+) returned to", text)
+        found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
         if found:
-            node = names[found[1] or found[3]]
-            change = {"DOWN": HostChange.DOWN, "DRAINED": HostChange.DRAIN, "DRAINING": HostChange.DRAIN}.get(
-                found[2] or "", HostChange.UP
-            )
-            if state.get(node, HostChange.UP) is not change:
-                state[node] = change
-                yield time, HostEvent(frozen_hosts([node]), change).to_data()
+            state = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(found[2], "RESUME")
+            if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
+                silent[found[1]] = time
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
+            else:
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
+        found = re.match(r"node_did_resp: node (\S+) returned to|Node (\S+) now responding", text)
+        if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
+            yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
         found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
         if found:
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
@@ -233,12 +246,21 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         words = each["cmd"]
         out = each["out"].lower()
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
-        if is_window or "error" in out or "denied" in out or "invalid" in out:
-            continue
+        has_failed = "error" in out or "denied" in out or "invalid" in out
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
+            if has_failed:  # it has the first loop run all the same
+                yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
+            continue
+        if is_window or has_failed:
             continue
         if words[0] in ("scancel", "scontrol"):
-            yield each["t_sent"] + 0.05, json.dumps({"slurm": " ".join(words)})
+            yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+def _answer(run: Mapping[str, Any], node: str, time: float) -> float:
+    """When a node answers for the first time after a time."""
+    text = f"Node {node} now responding"
+    return next((later for later, each in run["log"] if later >= time and each == text), math.inf)
 
 
 def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:

@@ -31,6 +31,7 @@ OPTIONS: Final[Mapping[str, str]] = {
     "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
     "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
     "gpus": "the GPUs of all nodes together (--gpus)",
+    "gpus_per_task": "the GPUs of each task (--gpus-per-task)",
     "nodelist": "the nodes that the job must have (--nodelist)",
     "exclude": "the nodes that it must not have (--exclude)",
     "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
@@ -131,7 +132,7 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     size = job.resource_request
     if size < 1:
         raise InputError(f"it asks for {size} hosts, and needs one at least")
-    made.min_nodes, made.max_nodes = options.get("nodes", (size, size))
+    made.min_nodes, made.max_nodes = options.get("nodes", (1, math.inf) if "gpus" in options else (size, size))
     cores, is_each = request.cores or 0, request.per == "task"
     made.tasks = request.tasks or made.min_nodes
     if cores:
@@ -149,7 +150,8 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
     made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
-    made.gpus = options.get("gpus", 0)
+    made.gpus_per_task = options.get("gpus_per_task", 0)
+    made.gpus = options.get("gpus", made.gpus_per_task * made.tasks)
 
 
 def _asks_for_cpus(options: Mapping[str, Any]) -> bool:

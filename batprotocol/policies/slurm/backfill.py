@@ -41,6 +41,10 @@ class Filler(Protocol):
     def open(self) -> int:
         """The nodes on which a job can start now, as far as others use them."""
 
+    @property
+    def idle(self) -> int:
+        """The nodes that have no job."""
+
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
 
@@ -225,7 +229,7 @@ class _Cycle:
     ) -> None:
         if not (self.loops.bf_one_resv_per_job and earlier):
             self.space.reserve(first, last, placement.nodes)
-        self.has_moved |= bool(placement.nodes & self.filler.open)  # the state of these nodes becomes "planned"
+        self.has_moved |= bool(placement.nodes & self.filler.idle)  # the state of these nodes becomes "planned"
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1

@@ -133,7 +133,7 @@ class Clock:
 
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
-        full = self._tick(math.floor(self._full) + self._loops.sched_interval)
+        full = self._seen(self._tick(math.floor(self._full) + self._loops.sched_interval))
         if not self._is_asked:
             return full, True
         due = self._tick(self._asked_at)

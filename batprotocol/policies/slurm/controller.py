@@ -12,6 +12,7 @@ from collections.abc import Callable
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.backfill import run_backfill
 from batprotocol.policies.slurm.chances import Chances
+from batprotocol.policies.slurm.changes import Changes, Update
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.endings import Endings
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
@@ -56,7 +57,10 @@ class Controller:
         self._selection, self.reservations = state.selection, state.reservations
         self.jobs = state.jobs
         """The jobs that have not ended, by their first ids."""
+        self.ended_jobs = state.ended
+        """The jobs that have ended not long ago."""
         self._endings = Endings(state)
+        self._changes = Changes(state, self._endings)
         self._chances = Chances(cluster, state.selection, state.running, self.rules.yields)
         self._is_closed = False
         self._seen, self._tried, self._has_moved = -1, -1, False
@@ -251,6 +255,11 @@ class Controller:
         """The nodes on which a job can start now, as far as others use them."""
         return self.available & self._selection.open
 
+    @property
+    def idle(self) -> int:
+        """The nodes that have no job."""
+        return self.available & ~self._selection.used
+
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         return self._chances.earliest(job, partition, nodes, now, late)
@@ -324,23 +333,24 @@ class Controller:
         self._clock.renew(self._state.now)
         for job in list(self.jobs.values()):
             if job.reservation == reservation.name and job.stage is Stage.PENDING:
-                self.hold(job)
+                self._changes.hold(job)
 
     # Operators
 
-    def hold(self, job: SlurmJob) -> None:
+    def hold(self, job: SlurmJob, now: float) -> None:
         """A job that waits is held."""
-        job.is_held = True
-        if job in self._queue:
-            self._queue.remove(job)
-            self._waiting.add(job)
+        self.advance(now)
+        self._changes.hold(job)
 
     def release(self, job: SlurmJob, now: float) -> None:
         """A job that was held waits again."""
         self.advance(now)
-        job.is_held = False
-        self._waiting.note([job.id])
-        self._state.ask()
+        self._changes.release(job)
+
+    def update(self, job: SlurmJob, new: Update, now: float) -> None:
+        """A job gets new values; an `InputError` says why it may not have them."""
+        self.advance(now)
+        self._changes.update(job, new)
 
     def cancel(self, job: SlurmJob, now: float) -> None:
         """A job is cancelled."""
@@ -352,11 +362,9 @@ class Controller:
             self._endings.kill([job])
 
     def requeue(self, job: SlurmJob, now: float) -> None:
-        """A running job runs again later."""
+        """A job that runs, or has ended not long ago, runs again later."""
         self.advance(now)
-        if job.stage is Stage.RUNNING and job.requeues:
-            self._endings.requeue(job)
-            self._endings.kill([job])
+        self._changes.requeue(job)
 
     def fail(self, nodes: int, now: float) -> None:
         """Nodes are down: the jobs on them are lost, or run again."""
@@ -377,10 +385,15 @@ class Controller:
         self._clock.renew(now)
 
     def resume(self, nodes: int, now: float) -> None:
-        """Nodes are back."""
+        """Nodes are back. The first loop sees them in its next run, for which this is no reason."""
         self.advance(now)
         self._state.others += 1
         self._state.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
+        self._clock.renew(now)
+
+    def ask(self, now: float) -> None:
+        """An operator has changed something, so the first loop runs soon."""
+        self.advance(now)
         self._state.ask()
 
     def reserve(self, reservation: Reservation, now: float) -> None:

@@ -104,6 +104,28 @@ class Endings:
         else:
             job.stage = Stage.DONE
             self._forget(job, state)
+            self._keep(job)
+
+    def _keep(self, job: SlurmJob) -> None:
+        """A job that has run can run again for some time."""
+        mine = self._state
+        ended, oldest = mine.ended, mine.now - mine.cluster.min_age
+        while ended and (first := next(iter(ended.values()))).left < oldest:
+            del ended[first.id]
+        if job.requeues:
+            job.left = mine.now
+            ended[job.id] = job
+
+    def revive(self, job: SlurmJob) -> None:
+        """A job that has ended runs again later."""
+        mine = self._state
+        if mine.ended.pop(job.id, None) is None or job.left < mine.now - mine.cluster.min_age:
+            return
+        self.requeue(job)
+        job.killed = math.inf
+        mine.rules.submitted(job)
+        mine.jobs[job.id] = job
+        self._again(job)
 
     def never_began(self, job: SlurmJob) -> None:
         """A job that has nodes cannot be executed there."""

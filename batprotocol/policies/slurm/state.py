@@ -33,6 +33,7 @@ class State:
 
     Attributes:
         jobs: the jobs that have not ended, by their first ids; running: those on nodes.
+        ended: the jobs that have ended not long ago, in that order.
         now: the time, in seconds.
         available: the nodes that are neither down nor drained.
         completing: the nodes that no job can have yet, as they are not clean.
@@ -59,6 +60,7 @@ class State:
         self.waiting = Waiting()
         self.jobs: dict[str, SlurmJob] = {}
         self.running: dict[str, SlurmJob] = {}
+        self.ended: dict[str, SlurmJob] = {}
         self.now = 0.0
         self.available, self.completing = cluster.up, 0
         self.others = self.idle_runs = 0
