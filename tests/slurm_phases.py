@@ -44,7 +44,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         cycles=tuple(cycles),
         priorities=_priorities(run, full[0] - interval if full else -30.0),
         epilog=_EPILOG,  # these are times of real machines, on a clock that is ten or twenty times as fast
-        others=_EPILOG,
+        others=0.15,
         cleaning=0.022 * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
         cleaned=moments.cleaned(),

@@ -203,8 +203,9 @@ class Controller:
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
             return
         self.is_backfilling = True
+        is_quick = self._state.is_quick and not self.cluster.preempts  # others may give way where no node is free
         started, has_moved = run_backfill(
-            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
+            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=is_quick
         )
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=started > 0 or has_moved)

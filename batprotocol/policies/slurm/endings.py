@@ -19,7 +19,7 @@ __all__ = ["Endings"]
 
 _AGAIN: Final = 121
 """The seconds from the moment when its nodes are clean after which a job that runs again can start."""
-_TOGETHER: Final = 0.2
+_TOGETHER: Final = 0.01
 """Nodes that become clean within so many seconds do so together."""
 
 
@@ -73,7 +73,7 @@ class Endings:
     def clean(self) -> bool:
         """Nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick.
 
-        The script of a job ran on its first node, which is clean after the others.
+        The script of a killed job is still there on its first node, which is clean after the others.
         """
         _, _, _, is_last, job, state = heappop(self._cleanings)
         mine = self._state

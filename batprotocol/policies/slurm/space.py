@@ -40,8 +40,8 @@ class Space:
             end: the end of the last one.
             nodes: the nodes.
         """
-        start = max(start, self.begins[0])
         end = max(end, start + self._resolution)
+        start = max(start, self.begins[0])
         if start >= self.end:
             return
         first = self._split(start)
