@@ -10,9 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from slurm_recordings import accounting_of_run, configuration_of_run
-
 from batprotocol.policies.slurm.priorities import JobFacts, Multifactor, Share
+from batprotocol.studies.recorded import accounting_of_run, configuration_of_run
 
 __all__ = ["Compared", "compared", "moments_that_fit", "was_requeued"]
 

@@ -29,6 +29,7 @@ from benchmark import (
     round_trip,
     simulation,
     sites,
+    slurm,
     turns,
 )
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
@@ -83,6 +84,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--queues", action="store_true", help="also measure turns while many jobs wait")
     parser.add_argument("--policies", action="store_true", help="also measure policies while many jobs wait")
     parser.add_argument("--sites", action="store_true", help="also measure policies for shared hosts")
+    parser.add_argument("--slurm", action="store_true", help="also measure the policy slurm with 100,000 jobs")
     parser.add_argument("--gym", action="store_true", help="also measure steps of environments to learn in")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--fast", action="store_true", help="also measure tasks of FaST over an MQTT broker")
@@ -120,6 +122,7 @@ def main() -> int:
         queues: given.queues,
         policies: given.policies,
         sites: given.sites,
+        slurm: given.slurm,
         environments: given.gym,
         simulation: given.simulation,
         mqtt: given.fast,

@@ -5,7 +5,8 @@ python tools/slurm_equality.py                               # the recordings in
 python tools/slurm_equality.py ../shared/slurm/runs elsewhere  # folders, files and archives
 python tools/slurm_equality.py --seeds odd --kind fair --misses
 
-Each recorded run is simulated with the same submissions, run times and events, see `tests/slurm_replays.py`.
+Each recorded run is simulated with the same submissions, run times and events, see `batprotocol.studies.recorded`. For
+one run, `batproto diff` prints more.
 
 The table has a line for each kind. It has the number of starts, and three shares: starts within 3 s, successive starts
 of a partition in the same order, and starts on the same nodes.
@@ -14,24 +15,25 @@ of a partition in the same order, and starts on the same nodes.
 from __future__ import annotations
 
 import argparse
-import json
-import lzma
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT)]
 
-from slurm_replays import Start, judged, replayed, starts_of  # noqa: E402 (its folder is on the path now)
-
-from batprotocol.model import FinalJobState  # noqa: E402
-from batprotocol.requests import expanded_names  # noqa: E402
-from batprotocol.simulator import JobRow  # noqa: E402
-from batprotocol.studies.comparing.causes import KINDS, causes_of  # noqa: E402
-from batprotocol.studies.comparing.schedules import Schedule  # noqa: E402
+from batprotocol.studies.comparing.causes import KINDS, causes_of  # noqa: E402 (its folder is on the path now)
+from batprotocol.studies.recorded import (  # noqa: E402
+    SlurmRun,
+    is_recorded,
+    judged,
+    read_recordings,
+    recorded_schedule,
+    replay,
+    replayed_schedule,
+)
 
 __all__ = ["rows", "runs_of", "table"]
 
@@ -40,20 +42,18 @@ HEAD: Final = "| kind | runs | starts | within 3 s | same order | same nodes |\n
 SEEDS: Final[Mapping[str, tuple[int, ...]]] = {"all": (0, 1), "odd": (1,), "even": (0,)}
 
 
-def runs_of(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The recorded runs of a file, an archive, or a folder of such, with their kinds."""
+def runs_of(path: Path) -> Iterator[tuple[str, SlurmRun]]:
+    """The recorded runs of a file, an archive, or a folder of such, with their kinds. Other files are left out."""
     if path.is_dir():
         for each in sorted(path.rglob("*.json.xz")):
             yield from runs_of(each)
-        return
-    found = json.loads(lzma.decompress(path.read_bytes()))
-    for run in found if isinstance(found, list) else [found]:
-        if "starts" in run:  # others are recorded logs
-            yield run.get("config") or path.parent.name, run
+    elif is_recorded(str(path)):
+        for run in read_recordings(path):
+            yield run["config"] or path.parent.name, run
 
 
 def rows(paths: Sequence[Path], seeds: str, kinds: Sequence[str], *, misses: bool = False) -> dict[str, Counter[str]]:
-    """For each kind, the sums of `slurm_replays.Verdict` over its runs."""
+    """For each kind, the sums of the verdicts and the causes of its runs."""
     sums: dict[str, Counter[str]] = {}
     for path in paths:
         for kind, run in runs_of(path):
@@ -61,13 +61,14 @@ def rows(paths: Sequence[Path], seeds: str, kinds: Sequence[str], *, misses: boo
                 continue
             mine = sums.setdefault(kind, Counter())
             try:
-                simulated = replayed(run)
-                verdict = judged(run, simulated)
-                mine.update(f"cause {each}" for each in causes(run, simulated))
+                found = replay(run)
+                verdict = judged(run, found.starts)
+                both = recorded_schedule(run, kind), replayed_schedule(found, "replay")
             except Exception as error:  # one run that fails must not hide the others
                 print(f"{kind} {run['seed']}: fails with {error!r}", file=sys.stderr)
                 mine["failed"] += 1
                 continue
+            mine.update(f"cause {cause.kind}" for cause in causes_of(*both, tolerance=3.0).values())
             mine.update(runs=1, starts=verdict.starts, near=verdict.near, placed=verdict.placed)
             mine.update(pairs=verdict.pairs, ordered=verdict.ordered)
             for miss in verdict.misses if misses else ():
@@ -79,38 +80,6 @@ def table(sums: Mapping[str, Counter[str]]) -> str:
     """The sums as a table, the last line of which is about all kinds."""
     total: Counter[str] = sum(sums.values(), Counter())
     return "\n".join([HEAD, *(_line(kind, each) for kind, each in sorted(sums.items())), _line("all", total)])
-
-
-def causes(run: Mapping[str, Any], simulated: Sequence[Start]) -> list[str]:
-    """The kinds of the causes by which jobs that ran once start otherwise. They run for as long as they did."""
-    ends = {job["JobId"]: job for job in run["result_jobs"] if not isinstance(job["EndTime"], str)}
-    real = _schedule(starts_of(run), ends)
-    return [cause.kind for cause in causes_of(real, _schedule(simulated, ends), tolerance=3.0).values()]
-
-
-def _schedule(starts: Sequence[Start], ends: Mapping[str, Mapping[str, Any]]) -> Schedule:
-    counts = Counter(start.job for start in starts)
-    rows = []
-    for start in starts:
-        job = ends.get(start.job)
-        if counts[start.job] == 1 and job is not None and not isinstance(job["StartTime"], str):
-            numbers = (int(name.lstrip("n")) for name in expanded_names(start.nodes))
-            rows.append(
-                JobRow(
-                    job_id=start.job,
-                    workload_name="w0",
-                    profile="",
-                    submission_time=0.0,
-                    requested_number_of_resources=1,
-                    requested_time=None,
-                    final_state=FinalJobState.COMPLETED_SUCCESSFULLY,
-                    starting_time=start.time,
-                    execution_time=max(job["EndTime"] - job["StartTime"], 0.0),
-                    allocated_resources=" ".join(map(str, sorted(numbers))),
-                )
-            )
-    asked = {f"w0!{start.job}": {"partition": start.partition} for start in starts}
-    return Schedule(name="run", jobs=tuple(rows), hosts=1, asked=asked)
 
 
 def cause_lines(sums: Mapping[str, Counter[str]]) -> list[str]:

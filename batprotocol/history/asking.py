@@ -5,7 +5,7 @@ It must not know workloads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -18,6 +18,7 @@ from batprotocol.left_out import LeftOut
 from batprotocol.requests import read_request
 from batprotocol.requests.amounts import memory_text
 from batprotocol.requests.dependencies import parse_dependency
+from batprotocol.requests.ranges import expanded_names, folded_names
 from batprotocol.simulator import Platform
 
 __all__ = ["Unit", "asked", "unit_for"]
@@ -29,6 +30,7 @@ which is a host of the platform, as in the Standard Workload Format."""
 _TEXTS: Final = ("name", "user", "group", "account", "qos", "partition")
 NO_FEATURES: Final = "a constraint: no host of the platform has features"
 NO_RESERVATIONS: Final = "a reservation: without its hosts and times, policies reject the job"
+NO_HOST: Final = "names of hosts that the platform does not have, or more of them than the job has"
 GONE: Final = "a dependency on a job that the workload does not have"
 
 
@@ -59,6 +61,7 @@ def asked(
     *,
     awaited: frozenset[str] = frozenset(),
     has_features: bool = False,
+    hosts: Container[str] = (),
     priority: bool = False,
     reservations: bool = False,
 ) -> dict[str, Any]:
@@ -70,6 +73,7 @@ def asked(
         left_out: where values are counted that the vocabulary cannot have.
         awaited: the ids of jobs and arrays that dependencies can name.
         has_features: whether hosts have features that constraints can name.
+        hosts: the names of the hosts of the platform, which jobs can ask for; without any, their names are left out.
         priority: whether the priority of the log is one of the keys.
         reservations: whether the reservation of the log is one of the keys.
     """
@@ -87,6 +91,8 @@ def asked(
         values["constraint"] = job.constraint if has_features else None
         if not has_features:
             left_out.value(NO_FEATURES, job.line)
+    if job.nodelist or job.exclude:
+        values |= _named(run, unit, left_out, hosts)
     if job.dependency and run.is_first:
         values["dependency"], is_whole = _kept(job.dependency, awaited)
         if not is_whole:
@@ -114,6 +120,26 @@ def _share(run: Run) -> dict[str, Any]:
         "memory": None if share.memory is None else memory_text(share.memory),
         "gres": dict(share.gres) or None,
     }
+
+
+def _named(run: Run, unit: Unit, left_out: LeftOut, hosts: Container[str]) -> dict[str, Any]:
+    """The hosts that a job must have or must not have, as far as the platform has them."""
+    job, values = run.job, dict[str, Any]()
+    for key, text in (("nodelist", job.nodelist), ("exclude", job.exclude)):
+        if not text:
+            continue
+        try:
+            names = expanded_names(text)
+        except InputError:
+            left_out.value(f"a value of {key} that requests cannot have", job.line)
+            continue
+        known = [name for name in names if name in hosts]
+        # A host that the platform does not have cannot be chosen, so it need not be excluded.
+        if unit == "cores" or (key == "nodelist" and not len(names) == len(known) <= run.host_count):
+            left_out.value(NO_HOST, job.line)
+        elif known:
+            values[key] = folded_names(known)
+    return values
 
 
 def _fits_now(key: str, value: Any) -> bool:

@@ -88,6 +88,8 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         priority: its priority when it was logged.
         dependency: the jobs that it waited for, in the vocabulary of `batprotocol.requests`.
         array: the id of the array that it is a task of.
+        nodelist: the names of the hosts that it had to have, as `n[0-3]`.
+        exclude: the names of the hosts that it did not want.
         exclusive: whether it had its hosts for itself; None if the log does not have it.
         packed: whether its cores fill its hosts one after the other, as Slurm gives them; None: it has as many of each.
         line: the line of the file that it begins at, or its row.
@@ -115,6 +117,8 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     priority: int | None = None
     dependency: str | None = None
     array: str | None = None
+    nodelist: str | None = None
+    exclude: str | None = None
     exclusive: bool | None = None
     packed: bool | None = None
     line: int = 0

@@ -236,6 +236,7 @@ class _Conversion:
             self.left_out,
             awaited=self.survey.awaited,
             has_features=self.has_features,
+            hosts=self.numbers,
             priority=self.priority,
             reservations=self.reservations,
         )

@@ -6,7 +6,8 @@ makes reservations in a `profile`), `allocations`, `walltimes` or `failures`. Th
 and `queue`.
 `switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
 share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and
-`filling` divides their cores between hosts. `happening` reads events of hosts. `slurm` is another scheduler: Slurm's
+`filling` divides their cores between hosts. `happening` reads events of hosts. `reporting` has what both kinds of
+policies report on jobs that they have started. `slurm` is another scheduler: Slurm's
 own.
 """
 

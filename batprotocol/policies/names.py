@@ -17,12 +17,13 @@ from batprotocol.errors import InputError, SchedulerError, hint, shown
 from batprotocol.policies import allocations, backfilling, failures, orders, walltimes
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.site import SiteRules, read_site
-from batprotocol.policies.slurm.naming import SlurmNameError, is_slurm, slurm_named
+from batprotocol.policies.slurm.naming import SlurmFileError, SlurmNameError, is_slurm, slurm_named
 
 __all__ = [
     "KINDS",
     "PARTS",
     "Part",
+    "PolicyFileError",
     "PolicyNameError",
     "is_compatible",
     "is_name",
@@ -47,6 +48,10 @@ KINDS: Final[Mapping[str, str]] = {
 
 class PolicyNameError(SchedulerError):
     """A text is not the name of a policy."""
+
+
+class PolicyFileError(PolicyNameError):
+    """A file that the name of a policy gives cannot be read or used. The message begins with the file."""
 
 
 class Part(NamedTuple):
@@ -134,6 +139,7 @@ def scheduler_named(text: str, folder: str = "") -> type[Scheduler]:
 
     Raises:
         PolicyNameError: the text is not the name of a policy. The message names the part that is wrong.
+        PolicyFileError: a file of a Slurm cannot be used. The message names the file and the line.
 
     >>> scheduler_named("easy").__name__
     'easy'
@@ -142,6 +148,8 @@ def scheduler_named(text: str, folder: str = "") -> type[Scheduler]:
         return named(text, folder)
     try:
         return slurm_named(text, folder)
+    except SlurmFileError as error:
+        raise PolicyFileError(str(error)) from None
     except SlurmNameError as error:
         raise PolicyNameError(str(error)) from None
 

@@ -40,6 +40,7 @@ from batprotocol.policies.jobs import RunningJob, State, WaitingJob, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Queue
 from batprotocol.policies.replaying import Conflict, Replay
+from batprotocol.policies.reporting import Allocating
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
 from batprotocol.policies.switching import Switching
@@ -54,7 +55,7 @@ _LATEST = 2.0**50
 """The policy asks for no call after this many seconds."""
 
 
-class Policy(Scheduler):
+class Policy(Allocating, Scheduler):
     """A scheduler that combines parts.
 
     Args:

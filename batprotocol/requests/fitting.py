@@ -101,17 +101,20 @@ class Site:
         """
         needs = needs_of(request, hosts)
         places = request.partition if partition is None else (partition,)
-        key = (needs, request.constraint, places)
+        key = (needs, request.constraint, places, request.exclude)
         found = self._eligible.get(key)
         if found is None:
-            found = self._eligible[key] = frozenset(self._find(request, needs, places))
+            excluded = frozenset(request.exclude)
+            found = frozenset(self._find(request, needs, places, excluded))
+            self._eligible[key] = found
         return found
 
-    def _find(self, request: Request, needs: Needs, places: tuple[str, ...]) -> Iterable[int]:
+    def _find(self, request: Request, needs: Needs, places: tuple[str, ...], excluded: frozenset[str]) -> Iterable[int]:
         constraint = request.constraint
         for offer in self.offers:
             if (
                 _in_partition(offer, places)
+                and offer.name not in excluded
                 and offer.cores >= needs.cores
                 and (offer.memory is None or offer.memory >= needs.memory)
                 and gives(offer.gres, needs.gres)
@@ -142,12 +145,29 @@ class Site:
             if unknown and not self._count(offers, constraint.each):
                 return f"no host has the feature {unknown[0]!r}; there are {_listed(known)}"
         fitting = self.eligible(request, hosts)
+        but = " and is not excluded" if request.exclude else ""
         if not fitting:
-            return f"no host{where} has {needs}" + (f" and matches {constraint.text!r}" if constraint else "")
+            return f"no host{where} has {needs}" + (f" and matches {constraint.text!r}" if constraint else "") + but
         if len(fitting) < hosts:
             matching = f" and match {constraint.text!r}" if constraint else ""
-            return f"it asks for {hosts} hosts, and {len(fitting)}{where} have {needs}{matching}"
+            but = " and are not excluded" if request.exclude else ""
+            return f"it asks for {hosts} hosts, and {len(fitting)}{where} have {needs}{matching}{but}"
+        if request.nodelist:
+            reason = self._refusal_of_names(request.nodelist, hosts, fitting)
+            if reason is not None:
+                return reason
         return self._refusal_together(request, hosts, fitting)
+
+    def _refusal_of_names(self, names: tuple[str, ...], hosts: int, fitting: frozenset[int]) -> str | None:
+        if len(names) > hosts:
+            return f"it asks for {hosts} hosts, and names {len(names)} that it must have"
+        known = {offer.name: offer.id for offer in self.offers}
+        for name in names:
+            if name not in known:
+                return f"there is no host {name!r}, which it must have"
+            if known[name] not in fitting:
+                return f"host {name}, which it must have, does not have all that it asks for"
+        return None
 
     def _refusal_together(self, request: Request, hosts: int, fitting: frozenset[int]) -> str | None:
         constraint = request.constraint

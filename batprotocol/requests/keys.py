@@ -44,6 +44,8 @@ JOB_KEYS: Final[dict[str, Key]] = {
         "licenses", "The licences that the job takes, of all hosts together. Only `slurm` counts them.", "--licenses"
     ),
     "per": Key("per", "Whether `cores`, `memory` and `gres` count for each host (the default) or each task."),
+    "nodelist": Key("hostnames", "The hosts that the job must have, by their names, as `n[0-3,8]`.", "--nodelist"),
+    "exclude": Key("hostnames", "The hosts that the job must not have, by their names.", "--exclude"),
     "exclusive": Key("boolean", "Whether the job shares its hosts with no other job.", "--exclusive"),
     "contiguous": Key("boolean", "Whether the hosts must have consecutive numbers.", "--contiguous"),
     "dependency": Key("dependency", "The conditions that must hold before the job can start.", "--dependency"),

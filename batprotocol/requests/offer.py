@@ -20,6 +20,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         id: the number of the host.
+        name: its name, which jobs can ask for.
         cores: its cores.
         memory: its memory in bytes; None: not limited.
         gres: its generic resources, with types where they have one.
@@ -35,6 +36,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     partitions: tuple[str, ...] = ()
     features: frozenset[str] = frozenset()
     weight: int = 1
+    name: str = ""
 
 
 def read_offer(host: Host) -> Offer:
@@ -45,7 +47,7 @@ def read_offer(host: Host) -> Offer:
     """
     given = {each.key: each.value for each in host.properties or ()}
     values = {key: given[key] for key in _READ if given.get(key)}
-    offer = Offer(host.id, max(host.core_count, 1))
+    offer = Offer(host.id, max(host.core_count, 1), name=host.name)
     for key, value in values.items():
         try:
             if key == "gres":

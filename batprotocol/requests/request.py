@@ -22,12 +22,14 @@ from batprotocol.requests.amounts import (
 from batprotocol.requests.dependencies import Dependency, parse_dependency
 from batprotocol.requests.features import Constraint, parse_constraint
 from batprotocol.requests.keys import JOB_KEYS
+from batprotocol.requests.ranges import expanded_names
 from batprotocol.requests.recordings import Recording, parse_recording
 
 __all__ = ["NOTHING", "ArrayTask", "Request", "read_request"]
 
 _ARRAY = re.compile(r"(.+)_([0-9]{1,9})(?:%([0-9]{1,9}))?", re.ASCII | re.DOTALL)
 _LONGEST: Final = 1_000
+_MOST_NAMES: Final = 100_000
 
 
 class ArrayTask(NamedTuple):
@@ -71,6 +73,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     gres: tuple[Gres, ...] = ()
     licenses: tuple[tuple[str, int], ...] = ()
     per: str = "host"
+    nodelist: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     exclusive: bool = False
     contiguous: bool = False
     dependency: Dependency | None = None
@@ -88,6 +92,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         return self is NOTHING or not any(getattr(self, key) for key in _DECISIVE)
 
     @property
+    def takes_any(self) -> bool:
+        """Whether the job can have any hosts that have what it asks for, whichever they are together."""
+        constraint = self.constraint
+        return not (self.contiguous or self.nodelist or (constraint and (constraint.same or constraint.counts)))
+
+    @property
     def is_whole(self) -> bool:
         """Whether the job has its hosts for itself, as it asks for none of their cores, memory and resources."""
         return self.exclusive or not (self.cores or self.memory or self.gres or self.tasks)
@@ -95,7 +105,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 _DECISIVE: Final = (
     *("partition", "begin", "deadline", "constraint", "tasks", "cores", "memory", "gres", "exclusive"),
-    *("contiguous", "dependency", "array", "reservation"),
+    *("contiguous", "dependency", "array", "reservation", "nodelist", "exclude"),
 )
 """The keys that change where or when a job can run."""
 
@@ -152,6 +162,18 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in parts))
 
 
+def _host_names(value: Any) -> tuple[str, ...]:
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, str) and part for part in parts):
+        raise InputError(f"expected names of hosts, as 'n[0-3]' or ['n0', 'n1'], got {shown(value)}")
+    names: dict[str, None] = {}
+    for part in parts:
+        names |= dict.fromkeys(expanded_names(part, _MOST_NAMES))
+        if len(names) > _MOST_NAMES:
+            raise InputError(f"expected names of at most {_MOST_NAMES:,} hosts")
+    return tuple(names)
+
+
 def _id(value: Any) -> str | int:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(f"expected a text or a whole number, got {shown(value)}")
@@ -192,6 +214,7 @@ def _array(value: Any) -> ArrayTask:
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "text": _text,
     "texts": _texts,
+    "hostnames": _host_names,
     "id": _id,
     "integer": _integer,
     "count": parse_count,

@@ -15,6 +15,7 @@ _NAMES: Final = {"type": "string", "minLength": 1}
 SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "text": {"type": "string", "minLength": 1, "maxLength": 1000},
     "texts": {"anyOf": [_NAMES, {"type": "array", "items": _NAMES, "minItems": 1}]},
+    "hostnames": {"anyOf": [_NAMES, {"type": "array", "items": _NAMES, "minItems": 1}]},
     "id": {"type": ["string", "integer"]},
     "integer": {"type": "integer"},
     "count": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]{1,16}$"}]},

@@ -17,8 +17,8 @@ take this way:
 - `conforming` tests a decision component in many simulations, on the same engines.
 - `store` keeps the results, and returns them as rows.
 - `loads` has the offered load of each workload. `copies` simulates logs as they were. `comparing` makes tables, plots
-  and comparisons of rows from any source. `whatif` asks what
-  would have changed for a log, and reports the answer.
+  and comparisons of rows from any source. `whatif` finds the changes that another scheduler would have made to a log,
+  and reports them. `recorded` compares recordings of a real Slurm with their replays.
 
 It must not know of campaigns.
 """

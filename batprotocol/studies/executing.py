@@ -23,6 +23,7 @@ from batprotocol.engines.serving import PRINTED
 from batprotocol.errors import InputError
 from batprotocol.left_out import LeftOut
 from batprotocol.policies import Policy
+from batprotocol.policies.reporting import allocations_of
 from batprotocol.simulator import (
     JobRow,
     JobRows,
@@ -166,7 +167,7 @@ def _run(
         late = _too_late(task, rows, workload.workload, hosts)
         if late is not None:
             return late
-        allocations = scheduler.allocated if isinstance(scheduler, Policy) else ()
+        allocations = allocations_of(scheduler)
         attempts = scheduler.attempts if isinstance(scheduler, Policy) else ()
         host_events = list(host_events_of(events))
         write_failures(prefix, attempts, host_events)

@@ -40,7 +40,7 @@ def test_the_jobs_are_those_of_the_text() -> None:
         same = text[job.id]
         ends = [each.exit_code for each in same.attempts]
         # Slurm 22.05 writes neither exit codes other than 0, nor the names of reservations, nor command lines.
-        fields = {"line": job.line, "dependency": None, "exclusive": None, "reservation": None}
+        fields = {"line": job.line, **dict.fromkeys(("dependency", "exclusive", "nodelist", "exclude", "reservation"))}
         attempts = tuple(replace(each, exit_code=end) for each, end in zip(job.attempts, ends, strict=True))
         assert replace(job, attempts=attempts) == replace(same, **fields)
 

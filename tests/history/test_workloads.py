@@ -137,6 +137,21 @@ def test_dependencies_name_jobs_of_the_workload() -> None:
     assert [reason.count for reason in left_out] == [2]
 
 
+def test_names_of_hosts_are_kept_if_the_platform_has_them() -> None:
+    left_out = LeftOut()
+    log = [
+        job("1", 0, 1, 2, hosts="n1 n2 n3", nodelist="n[2-3]", exclude="n[0,9]"),
+        job("2", 0, 1, 2, hosts="n0", nodelist="n0,n7"),
+        job("3", 0, 1, 2, hosts="n0", nodelist="n[0-"),
+        job("4", 0, 1, 2, hosts="n0", exclude="n9"),
+    ]
+    made = logged_workload(log, left_out=left_out)
+    found = dict(zip((submission.id[3:] for submission in made), data_of(made), strict=True))
+    assert (found["1"]["nodelist"], found["1"]["exclude"]) == ("n[2-3]", "n0")
+    assert not {"nodelist", "exclude"} & {*found["2"], *found["3"], *found["4"]}
+    assert sorted(reason.count for reason in left_out) == [1, 1]
+
+
 def test_nothing_is_written_for_an_empty_log() -> None:
     file = io.BytesIO()
     assert write_logged_workload(file, []) == 0

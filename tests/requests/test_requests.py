@@ -65,6 +65,8 @@ def test_all_keys_are_read() -> None:
         "gres": {"gpu:a100": 1},
         "licenses": "matlab:2,ansys",
         "per": "task",
+        "nodelist": "n[1-2]",
+        "exclude": ["n[5-6,8]", "m1"],
         "exclusive": False,
         "contiguous": True,
         "dependency": "afterok:1",
@@ -80,6 +82,8 @@ def test_all_keys_are_read() -> None:
     assert request.partition == ("p", "q")
     assert request.begin is not None
     assert request.begin.of(100.0) == 220.0
+    assert request.nodelist == ("n1", "n2")
+    assert request.exclude == ("n5", "n6", "n8", "m1")
     assert request.array is not None
     assert (request.array.array, request.array.task, request.array.limit) == ("12", 3, 2)
     assert request.recorded is not None
@@ -107,6 +111,10 @@ def test_all_keys_are_read() -> None:
         ({"per": "task"}, "per: expected the key tasks"),
         ({"per": "node"}, "per: expected 'host' or 'task', got 'node'"),
         ({"begin": "now+3fortnights"}, "begin: expected seconds >= 0"),
+        ({"nodelist": "n[1-"}, "nodelist: expected names such as 'n[0-63]'"),
+        ({"exclude": 3}, "exclude: expected names of hosts, as 'n[0-3]'"),
+        ({"exclude": [""]}, "exclude: expected names of hosts, as 'n[0-3]'"),
+        ({"nodelist": "n[0-999999]"}, "nodelist: '[0-999999]' stands for more than"),
         ({"cores": 0}, "cores: expected a whole number >= 1, got 0"),
         ({"cores": True}, "cores: expected a whole number >= 1, got True"),
         ({"exclusive": 1}, "exclusive: expected true or false, got 1"),

@@ -120,6 +120,9 @@ def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
 
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=ALL Default=YES\n")
+    (tmp_path / "wrong.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=n[2-9]\n")
+    (tmp_path / "bare.conf").write_text("NodeName=n[0-3]\n")
+    (tmp_path / "empty.conf").write_text("")
     found = scheduler_named("slurm:slurm.conf?tick=0.25&limits=7", str(tmp_path))()
     assert found.phases.ticks == (0.25,)  # type: ignore[attr-defined]
     assert slurm_files("slurm:a,b?tick=1") == ["a", "b"]
@@ -127,6 +130,9 @@ def test_names(tmp_path: Path) -> None:
     for name, part in {
         "slurm:": "expected a name such as slurm:slurm.conf",
         "slurm:absent.conf": "cannot read",
+        "slurm:wrong.conf": "^/.*/wrong.conf:2: Nodes: there is no node 'n4'",
+        "slurm:bare.conf": "^/.*/bare.conf: expected a line with PartitionName, such as 'PartitionName=p",
+        "slurm:empty.conf": "^/.*/empty.conf: expected a line with NodeName, such as 'NodeName=n",
         "slurm:slurm.conf?tock=1": "expected tick, full",
         "slurm:slurm.conf?tick=soon": "expected tick, full",
     }.items():

@@ -7,7 +7,7 @@ import logging
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
@@ -170,9 +170,9 @@ def test_licences_that_are_reserved_are_not_given_out_before_the_end_of_the_rese
     assert 270 <= found["2"] < 335
 
 
-def reserved(job: dict[str, object], *commands: str) -> dict[str, tuple[float, tuple[int, ...]]]:
+def reserved(job: dict[str, object], *commands: str, more: str = "") -> dict[str, tuple[float, tuple[int, ...]]]:
     """When and where a job of 3 nodes starts that comes at 5, and one without reservation, after these commands."""
-    scheduler = SlurmScheduler(configuration_of(CONF.format(partition="", more="")))
+    scheduler = SlurmScheduler(configuration_of(CONF.format(partition="", more=more)))
     jobs = [
         StaticJob("0", 5.0, 3, DelayProfile(9.0), 60.0, json.dumps({"user": "u", **job})),
         StaticJob("1", 5.0, 5, DelayProfile(9.0), 240.0, json.dumps({"user": "v"})),
@@ -188,6 +188,15 @@ def test_nodes_are_reserved_by_a_command() -> None:
     assert 30 <= found["0"][0] < 32
     assert set(found["0"][1]) < {2, 3, 4, 5}
     assert found["1"][0] > 270  # it ends after the begin, so the reserved nodes are not for it
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(7, 56))
+def test_the_begin_of_a_reservation_is_seen_within_six_seconds(begin: int) -> None:
+    """Without backfill, which also runs as long as there is a reservation."""
+    command = f"r StartTime=now+{begin} Duration=4 Users=u Nodes=n[2-5]"
+    found = reserved({"reservation": "r"}, command, more="SchedulerType=sched/builtin")
+    assert begin <= found["0"][0] <= begin + 6
 
 
 def test_jobs_of_a_flexible_reservation_are_bound_neither_to_its_times_nor_to_its_nodes() -> None:

@@ -96,7 +96,7 @@ def stats(run: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("one", metavar="RUN", type=_path)
-@click.argument("other", metavar="RUN", type=_path)
+@click.argument("other", metavar="[RUN]", type=_path, required=False)
 @_tolerance_option(
     "1e-06 between messages, 0.001 between schedules, 0.01 if only one schedule comes from messages, 3 with a log"
 )
@@ -108,7 +108,7 @@ def stats(run: str, as_json: bool) -> None:
 def diff(
     context: click.Context,
     one: str,
-    other: str,
+    other: str | None,
     tolerance: float | None,
     why: bool,
     jobs: bool,
@@ -128,6 +128,10 @@ def diff(
     starts otherwise, as far as the schedules show it: priority, node, limit, time, reservation, plan, or that it
     follows from another job.
 
+    A recording of a real Slurm, as tools/real_slurm.py makes it, can be RUN, too. Without a second RUN, the policy
+    slurm simulates the recorded jobs, and the command compares this replay with the recording. Of an archive with
+    several recordings, name one by its seed: "backfill.json.xz?seed=3".
+
     The exit status is that of diff: 0 if the runs are alike, 1 if they differ, 2 if one cannot be read.
 
     \b
@@ -136,6 +140,7 @@ def diff(
       batproto diff --jobs --tolerance 0.01 a.tar.xz b.tar.xz
       batproto diff -q results run.mcap
       batproto diff sacct.txt results
+      batproto diff recorded/backfill/01.json.xz
     """
     from batprotocol.cli.captures import diff as work
     from batprotocol.cli.terminal.output import Output

@@ -25,10 +25,11 @@ from batprotocol.cli.messages.tree import draw
 from batprotocol.cli.named.runs import NamedRun, remark_on, tolerance_between, with_logs
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
-from batprotocol.errors import ProtocolError
+from batprotocol.errors import InputError, ProtocolError
 from batprotocol.files import reason_of
 
 if TYPE_CHECKING:
+    from batprotocol.studies.comparing import Schedule
     from batprotocol.studies.comparing.causes import Cause
 
 __all__ = ["diff"]
@@ -42,7 +43,7 @@ FIRST = 5
 
 def diff(
     one: str,
-    other: str,
+    other: str | None,
     output: Output,
     *,
     tolerance: float | None,
@@ -55,7 +56,7 @@ def diff(
 
     Args:
         one: the first run.
-        other: the second run.
+        other: the second run. None: the first one is a recording of a Slurm, and the second one its replay.
         output: where to.
         tolerance: how many simulated seconds times may differ. None: the default for messages or for schedules.
         jobs: print all jobs that differ.
@@ -64,9 +65,15 @@ def diff(
         why: print the causes of the differences of two schedules; always if one of them is that of a log.
     """
     try:
+        if other is None:
+            return _replayed(with_logs(one), output, tolerance, jobs=jobs, quiet=quiet)
         first, second = with_logs(one, [other]), with_logs(other, [one])
         if why or not (first.has_messages and second.has_messages):
-            return _schedules(first, second, output, tolerance, jobs=jobs, quiet=quiet, why=why)
+            without = " and ".join(run.given for run in (first, second) if not run.has_messages)
+            has = "has no messages: the" if without else "the"
+            about = without or one, f"{has} schedules are compared"
+            both = first.schedule(), second.schedule()
+            return _schedules(*both, about, output, tolerance, jobs=jobs, quiet=quiet, why=why)
         within = TOLERANCE if tolerance is None else tolerance
         with (
             first.conversation(from_its_beginning=False) as mine,
@@ -106,15 +113,36 @@ def _compared(
     return DIFFERENT
 
 
+def _replayed(run: NamedRun, output: Output, tolerance: float | None, *, jobs: bool, quiet: bool) -> int:
+    """Compare a recording of a Slurm with its replay, and count the starts that are equal."""
+    if not run.is_of_slurm:
+        raise InputError(
+            "expected a second run to compare with: only a recording of a Slurm has a replay", file=run.given
+        )
+    mine, theirs, verdict = run.replayed()
+    about = run.given, "the policy slurm simulates the recorded jobs, and the schedules are compared"
+    status = _schedules(mine, theirs, about, output, tolerance, jobs=jobs, quiet=quiet, why=True)
+    if not quiet:
+        output.line(("heading", "Agreement"), ("", f": {verdict.sentence()}"))
+    return status
+
+
 def _schedules(
-    one: NamedRun, other: NamedRun, output: Output, tolerance: float | None, *, jobs: bool, quiet: bool, why: bool
+    mine: Schedule,
+    theirs: Schedule,
+    about: tuple[str, str],
+    output: Output,
+    tolerance: float | None,
+    *,
+    jobs: bool,
+    quiet: bool,
+    why: bool,
 ) -> int:
-    """Compare the schedules of two runs."""
+    """Compare two schedules. `about` has the run of the first remark, and its sentence."""
     from batprotocol.studies.comparing import compare as schedules_compared
     from batprotocol.studies.comparing.causes import causes_of
     from batprotocol.studies.comparing.reported import as_reported
 
-    mine, theirs = one.schedule(), other.schedule()
     within = tolerance_between(mine, theirs) if tolerance is None else tolerance
     found = schedules_compared(mine, theirs, tolerance=within)
     why = why or mine.is_logged or theirs.is_logged
@@ -123,14 +151,12 @@ def _schedules(
     )
     if quiet:
         return DIFFERENT if different else ALIKE
-    without = " and ".join(run.given for run in (one, other) if not run.has_messages)
-    has = "has no messages: the" if without else "the"
-    output.remark(without or one.given, f"{has} schedules are compared, with a tolerance of {within:g} s")
+    output.remark(about[0], f"{about[1]}, with a tolerance of {within:g} s")
     for schedule in (mine, theirs):
         remark_on(schedule, output)
     if not different:
-        paths = [("file", printable(one.given)), ("", " and "), ("file", printable(other.given))]
-        output.line(("good", "schedules alike: "), *paths)
+        names = [("file", printable(mine.name)), ("", " and "), ("file", printable(theirs.name))]
+        output.line(("good", "schedules alike: "), *names)
         return ALIKE
     if found.parting is not None:
         output.line(("", printable(found.facts()[-1])))

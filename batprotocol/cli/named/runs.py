@@ -1,8 +1,8 @@
 """Runs as users name them: recordings, result files, and runs of studies.
 
 A recording has messages and a schedule. The schedule comes from its result files, if they were kept, or from the
-messages. Result files and runs of studies have a schedule only. `batprotocol.capture.kinds` finds out the kind of a
-path.
+messages. Result files, runs of studies, logs and recordings of a Slurm have a schedule only.
+`batprotocol.capture.kinds` finds out the kind of a path.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from batprotocol.capture.timeline import TimelineData
     from batprotocol.studies import Row, Rows
     from batprotocol.studies.comparing import Schedule
+    from batprotocol.studies.recorded import Verdict
 
 __all__ = ["NamedRun", "named", "opened", "remark_on", "tolerance_between", "with_logs"]
 
@@ -41,7 +42,8 @@ class NamedRun:
         table: its table of jobs, or None.
         row: its row in the store of a study, or None.
         recording: its recording, or None.
-        log: its log of a resource manager, or None. One of the four is given.
+        log: its log of a resource manager, or None.
+        slurm: its recording of a real Slurm, or None. One of the five is given.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class NamedRun:
         row: Row | None = None,
         recording: str | None = None,
         log: str | None = None,
+        slurm: str | None = None,
     ) -> None:
         self.given = given
         self.name = name
@@ -60,6 +63,27 @@ class NamedRun:
         self._row = row
         self._recording = recording
         self._log = log
+        self._slurm = slurm
+
+    @property
+    def is_of_slurm(self) -> bool:
+        """Whether it is a recording of a real Slurm, which can be simulated again."""
+        return self._slurm is not None
+
+    def replayed(self) -> tuple[Schedule, Schedule, Verdict]:
+        """The schedule of a recording of a real Slurm, that of its replay, and how far they agree.
+
+        Raises:
+            InputError: it cannot be read.
+            OSError: the same.
+        """
+        from batprotocol.studies.recorded import judged, read_recording, recorded_schedule, replay, replayed_schedule
+
+        assert self._slurm is not None
+        run = read_recording(self._slurm)
+        simulated = replay(run)
+        verdict = judged(run, simulated.starts)
+        return recorded_schedule(run, self.name), replayed_schedule(simulated, "its replay"), verdict
 
     @property
     def has_messages(self) -> bool:
@@ -112,6 +136,10 @@ class NamedRun:
 
             with read_log(self._log) as log:
                 return schedule_of_log(log, name=self.name, hosts=hosts)
+        if self._slurm is not None:
+            from batprotocol.studies.recorded import read_recording, recorded_schedule
+
+            return recorded_schedule(read_recording(self._slurm), self.name)
         if self._row is not None:
             folder = self._row.folder
             with _telling_of_parquet(self.given):
@@ -145,9 +173,12 @@ def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
 
 
 def with_logs(given: str, others: Sequence[str] = ()) -> NamedRun:
-    """The run of this name, as for `named`; or the log of a resource manager, which has a schedule, too."""
+    """The run of this name, as for `named`; or a log of a resource manager or a recording of a Slurm."""
     from batprotocol.history.opening import is_logged
+    from batprotocol.studies.recorded.recordings import is_recorded
 
+    if is_recorded(given):
+        return NamedRun(given, given, slurm=given)
     found = named(given, others)
     if found.has_messages and is_logged(given):
         return NamedRun(given, given, log=given)

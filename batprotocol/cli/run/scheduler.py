@@ -39,10 +39,12 @@ def load(target: str) -> type[Scheduler]:
 
 def _policy(name: str) -> type[Scheduler]:
     """The policy of this name. The package with all policies is imported only here."""
-    from batprotocol.policies.names import PolicyNameError, scheduler_named
+    from batprotocol.policies.names import PolicyFileError, PolicyNameError, scheduler_named
 
     try:
         return scheduler_named(name)
+    except PolicyFileError as error:
+        raise click.ClickException(str(error)) from None
     except PolicyNameError as error:
         raise click.UsageError(str(error)) from None
 
@@ -59,9 +61,9 @@ def is_policy(target: str) -> bool:
 
 def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
     """The amounts that the jobs of a policy took of their hosts, so far; None for another scheduler."""
-    from batprotocol.policies import Policy
+    from batprotocol.policies import reporting
 
-    return scheduler.allocated if isinstance(scheduler, Policy) else None
+    return reporting.allocations_of(scheduler)
 
 
 def attempts_of(scheduler: object) -> Sequence[Attempt] | None:

@@ -31,7 +31,7 @@ from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.reserving import Start
 from batprotocol.policies.site.settings import Settings, settings_of
-from batprotocol.policies.site.steering import Steered, is_simple
+from batprotocol.policies.site.steering import Steered
 from batprotocol.simulator import JobRow
 from batprotocol.simulator.copying import copied
 
@@ -205,7 +205,7 @@ class Shared(Simulated):
         for place, job in enumerate(jobs.tolist()):
             waiting = self.site.queue.jobs[self._name(job)]
             for entry in waiting.entries:
-                if is_simple(waiting.request):
+                if waiting.request.takes_any:
                     # Until another job starts, what is free on a host only grows.
                     fits = (amounts >= entry.kind.amount).all(1)
                     soonest = np.minimum.reduceat(np.where(fits, seconds, NEVER), begins)

@@ -229,6 +229,8 @@ class Rows:
             priority=int(priority) if priority.isdecimal() and len(priority) <= _SHORT else count_of(priority),
             dependency=submission.dependency,
             array=None if is_plain else array_of(id),
+            nodelist=submission.nodelist,
+            exclude=submission.exclude,
             exclusive=submission.exclusive,
             packed=True if len(attempt.hosts) > 1 and _EQUAL not in submit_line else None,
             line=line,

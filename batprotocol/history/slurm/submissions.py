@@ -1,4 +1,4 @@
-"""The options in the command line of a submission (`SubmitLine`): dependency, constraint, and exclusive hosts.
+"""The options in the command line of a submission (`SubmitLine`): dependency, constraint, named and exclusive hosts.
 
 Slurm writes the line without quotation marks, so that it can be read only as far as its options are plain.
 """
@@ -22,7 +22,14 @@ _LONG_WITHOUT_VALUE: Final = frozenset(
      "--spread-job", "--test-only", "--use-min-nodes", "--verbose", "--wait", "--get-user-env", "--propagate",
      "--nice", "--export-file", "--disable-status", "--label", "--pty", "--unbuffered", "--no-shell")
 )  # fmt: skip
-_TAKEN: Final = {"-d": "dependency", "-C": "constraint", "--dependency": "dependency", "--constraint": "constraint"}
+_TAKEN: Final = {
+    "-d": "dependency",
+    "-C": "constraint",
+    "-w": "nodelist",
+    "-x": "exclude",
+    **{f"--{name}": name for name in ("dependency", "constraint", "nodelist", "exclude")},
+}
+_MARKS: Final = ("-d", "-C", "-w", "-x", "--constraint", "--exclusive", "--nodelist", "--exclude")
 
 
 class Submission(NamedTuple):
@@ -33,12 +40,17 @@ class Submission(NamedTuple):
         constraint: the features that it asks for; None if it has none.
         exclusive: whether it asks for hosts of its own; None if it does not.
         unread: whether it has a dependency that cannot be read.
+        nodelist: the names of the hosts that it must have; None if it names none. A name with a `/` is a file, which
+            the log does not have.
+        exclude: the names of the hosts that it must not have; likewise.
     """
 
     dependency: str | None = None
     constraint: str | None = None
     exclusive: bool | None = None
     unread: bool = False
+    nodelist: str | None = None
+    exclude: str | None = None
 
 
 _NONE: Final = Submission()
@@ -47,10 +59,11 @@ _NONE: Final = Submission()
 def submission_of(line: str) -> Submission:
     """The options in a command line.
 
-    >>> submission_of("sbatch -N2 -d afterok:1 --exclusive job.sh -C x")
-    Submission(dependency='afterok:1', constraint=None, exclusive=True, unread=False)
+    >>> found = submission_of("sbatch -N2 -d afterok:1 -w n[1-2] --exclusive job.sh -C x")
+    >>> found.dependency, found.constraint, found.exclusive, found.nodelist
+    ('afterok:1', None, True, 'n[1-2]')
     """
-    if "-d" not in line and "-C" not in line and "--constraint" not in line and "--exclusive" not in line:
+    if not any(mark in line for mark in _MARKS):
         return _NONE
     return _read(line[:_LONGEST])
 
@@ -71,12 +84,24 @@ def _read(line: str) -> Submission:
             found[_TAKEN[name]] = value
         place += used
     dependency = found.get("dependency")
+    read = Submission(
+        dependency,
+        found.get("constraint"),
+        exclusive,
+        nodelist=_names(found.get("nodelist", "")),
+        exclude=_names(found.get("exclude", "")),
+    )
     try:
         if dependency is not None:
             parse_dependency(dependency)
     except InputError:
-        return Submission(None, found.get("constraint"), exclusive, True)
-    return Submission(dependency, found.get("constraint"), exclusive)
+        return read._replace(dependency=None, unread=True)
+    return read
+
+
+def _names(text: str) -> str | None:
+    """Names of hosts; None if there are none, or they are in a file."""
+    return text if text and "/" not in text else None
 
 
 def _option(words: list[str], place: int) -> tuple[str, str, int]:

@@ -218,7 +218,8 @@ class Admission:
 
         If `among` is given, it can only have those. Jobs that are alike ask once.
         """
-        key = needs_of(request, size), request.constraint, request.contiguous, size, name, whole, among
+        names = request.nodelist, request.exclude
+        key = needs_of(request, size), request.constraint, request.contiguous, names, size, name, whole, among
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= _MOST_KNOWN:

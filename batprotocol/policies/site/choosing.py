@@ -7,6 +7,8 @@ from heapq import nsmallest
 from itertools import combinations, islice
 from typing import Any, Final
 
+import msgspec
+
 from batprotocol.policies.allocations import best_fitting
 from batprotocol.policies.site.pool import Amount
 from batprotocol.requests import Request
@@ -42,12 +44,11 @@ class Chooser:
             raise ValueError(f"there is no allocation {ranking!r}; there are best-fit, {', '.join(RANKINGS)}")
         self.ranking = ranking
         self.offers = dict(offers)
+        self._numbers = {offer.name: host for host, offer in self.offers.items()}
 
     def is_by_number(self, request: Request) -> bool:
         """Whether a job gets the hosts with the smallest numbers, whatever is free on them."""
-        constraint = request.constraint
-        is_plain = constraint is None or not (constraint.same or constraint.counts)
-        return self.ranking == "numbers" and not request.contiguous and is_plain
+        return self.ranking == "numbers" and request.takes_any
 
     def choose(
         self,
@@ -123,6 +124,8 @@ class Chooser:
     ) -> list[int] | None:
         if len(hosts) < count:
             return None
+        if request.nodelist:
+            return self._with_named(hosts, count, request, free, first)
         counts = () if request.constraint is None else request.constraint.counts
         if request.contiguous:
             return self._contiguous(hosts, count, request)
@@ -144,6 +147,33 @@ class Chooser:
         if len(chosen) == count and self._satisfies(chosen, request):
             return sorted(chosen)
         return self._covering(ranked, count, counts)
+
+    def _with_named(
+        self,
+        hosts: Sequence[int],
+        count: int,
+        request: Request,
+        free: Mapping[int, Amount],
+        first: Callable[[int], Any] | None,
+    ) -> list[int] | None:
+        """Hosts with those that a job must have; the others are chosen as if it did not ask for these."""
+        named = {self._numbers[name] for name in request.nodelist if name in self._numbers}
+        if len(named) < len(request.nodelist) or len(named) > count or not named.issubset(hosts):
+            return None
+        rest = msgspec.structs.replace(request, nodelist=())
+        if request.contiguous:
+            low, high = min(named), max(named)
+            near = [host for host in hosts if high - count < host < low + count]
+            places = [run[at : at + count] for run in runs(near) for at in range(len(run) - count + 1)]
+            fitting = (each for each in places if named.issubset(each) and self._satisfies(each, rest))
+            return next(fitting, None)
+        if request.constraint is None or not request.constraint.counts:
+            if len(named) == count:
+                return sorted(named)
+            others = self._counted([host for host in hosts if host not in named], count - len(named), rest, free, first)
+            return None if others is None else sorted([*named, *others])
+        found = self._counted(hosts, count, rest, free, lambda host: (host not in named, first(host) if first else 0))
+        return found if found is not None and named.issubset(found) else None
 
     def _covering(
         self, ranked: Sequence[int], count: int, counts: Sequence[tuple[int, Expression]]

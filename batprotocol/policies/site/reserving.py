@@ -251,8 +251,6 @@ class Reserving:
         # Beside windows, a job that must end before the next one begins has to find a place where it can.
         seconds = max(entry.expected - state.resolution / 2, 0.0) if self.bare is None else self._needed(entry, state)
         request = job.request
-        constraint = request.constraint
-        simple = not request.contiguous and (constraint is None or not (constraint.same or constraint.counts))
         free = self._pool.capacity
 
         def choose(hosts: Sequence[int]) -> list[int] | None:
@@ -261,7 +259,7 @@ class Reserving:
         start, hosts = math.inf, list[int]()
         for limit in self._horizons(state.now, before):
             start, hosts = self._timeline.earliest(
-                *(kind.hosts, job.size, kind.amount, seconds, state.now), None if simple else choose, limit
+                *(kind.hosts, job.size, kind.amount, seconds, state.now), None if request.takes_any else choose, limit
             )
             if start < math.inf:
                 break

@@ -22,7 +22,7 @@ from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.walltimes import AsRequested
 from batprotocol.requests import Request
 
-__all__ = ["Steered", "is_simple"]
+__all__ = ["Steered"]
 
 _NO_PLAN: Final = Settings()
 
@@ -111,7 +111,7 @@ class Steered(Site):
     def has_space(self, job_id: str) -> bool:
         """Whether a job of the queue can start now: hosts have space for it, and limits let it start."""
         job = self.queue.jobs[job_id]
-        if is_simple(job.request):
+        if job.request.takes_any:
             return any(
                 len(self._planner.fitting(entry, self._state)) >= job.size and self._is_allowed(entry)
                 for entry in job.entries
@@ -209,12 +209,6 @@ class Steered(Site):
     def _note(self, job: SiteRunning) -> None:
         self._state.running[job.waited.id] = job
         self._state.endings.add(job.ending)
-
-
-def is_simple(request: Request) -> bool:
-    """Whether a job can have any hosts that have space, whichever they are together."""
-    constraint = request.constraint
-    return not request.contiguous and (constraint is None or not (constraint.same or constraint.counts))
 
 
 class _Plan(Planner):

@@ -277,7 +277,8 @@ class Windows:
 
     def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
         job, kind = entry.job, entry.kind
-        key = kind, job.size, entry.expected, job.request.contiguous, job.request.constraint
+        request = job.request
+        key = kind, job.size, entry.expected, request.contiguous, request.constraint, request.nodelist
         if key not in known:
             known[key] = entry.lane is None and (
                 (kind.hosts.isdisjoint(gone) and kind.hosts == self._pool.hosts)

@@ -13,7 +13,7 @@ import msgspec
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Job
-from batprotocol.policies.slurm.bits import bits_of
+from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
 from batprotocol.requests import Request, expanded_names
@@ -31,6 +31,7 @@ OPTIONS: Final[Mapping[str, str]] = {
     "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
     "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
     "gpus": "the GPUs of all nodes together (--gpus)",
+    "gpus_per_task": "the GPUs of each task (--gpus-per-task)",
     "nodelist": "the nodes that the job must have (--nodelist)",
     "exclude": "the nodes that it must not have (--exclude)",
     "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
@@ -131,7 +132,7 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     size = job.resource_request
     if size < 1:
         raise InputError(f"it asks for {size} hosts, and needs one at least")
-    made.min_nodes, made.max_nodes = options.get("nodes", (size, size))
+    made.min_nodes, made.max_nodes = options.get("nodes", (1, math.inf) if "gpus" in options else (size, size))
     cores, is_each = request.cores or 0, request.per == "task"
     made.tasks = request.tasks or made.min_nodes
     if cores:
@@ -149,7 +150,8 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
     made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
-    made.gpus = options.get("gpus", 0)
+    made.gpus_per_task = options.get("gpus_per_task", 0)
+    made.gpus = options.get("gpus", made.gpus_per_task * made.tasks)
 
 
 def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
@@ -160,7 +162,9 @@ def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
 
 def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[str, Any]) -> None:
     """The nodes that the job may have, and those that it must have."""
-    named = "exclude" in options or "nodelist" in options
+    excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
+    wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
+    named = bool(excluded or wanted)
     numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
     allowed = (1 << len(cluster.nodes)) - 1
     if request.constraint is not None:
@@ -172,9 +176,9 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
                 f"{fitting.bit_count()} nodes have {request.constraint.text!r}, and it asks for {made.min_nodes}"
             )
         allowed &= fitting
-    for name in expanded_names(options.get("exclude", "")) if options.get("exclude") else ():
+    for name in excluded:
         allowed &= ~(1 << numbers[name]) if name in numbers else -1
-    for name in expanded_names(options.get("nodelist", "")) if options.get("nodelist") else ():
+    for name in wanted:
         if name not in numbers:
             raise InputError(f"there is no node {shown(name)}")
         made.required |= 1 << numbers[name]
@@ -183,3 +187,14 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
     if most < made.min_nodes:
         names = ", ".join(each.name for each in made.partitions)
         raise InputError(f"it asks for {made.min_nodes} nodes of partition {names}, which has {most} that fit")
+    cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
+    if cpus < made.cpus:
+        raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
+
+
+def _most_cpus(cluster: Cluster, nodes: int, count: float) -> int:
+    """The most CPUs that so many of the nodes have together."""
+    if len({node.cpus for node in cluster.nodes}) == 1:
+        return int(min(nodes.bit_count(), count)) * cluster.nodes[0].cpus
+    found = sorted((cluster.nodes[node].cpus for node in members(nodes)), reverse=True)
+    return sum(found[: int(min(len(found), count))])

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.main_loop import Outcome
-from batprotocol.policies.slurm.queue import Entry, Queue
+from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.reservations import Reservations
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance
-from batprotocol.policies.slurm.space import Space
+from batprotocol.policies.slurm.space import Frees, Space
 from batprotocol.policies.slurm.values import FOREVER, Partition
 from batprotocol.slurm.configuration import Scheduler
 
-__all__ = ["Filler", "run_backfill"]
+__all__ = ["Filler", "Ran", "run_backfill"]
 
 
 _LIMITED = 500
@@ -25,28 +26,56 @@ _LIMITED = 500
 class Filler(Protocol):
     """The side of the controller that the loop uses."""
 
-    available: int
-    """The nodes that are neither down nor drained."""
     rules: Rules
     """The rules that keep jobs waiting although there are nodes."""
-    completing: int
-    """The nodes that jobs are leaving."""
     reservations: Reservations
+
+    @property
+    def available(self) -> int:
+        """The nodes that are neither down nor drained."""
+
+    @property
+    def completing(self) -> int:
+        """The nodes that jobs are leaving."""
+
+    @property
+    def preempts(self) -> bool:
+        """Whether running jobs may give way to others."""
 
     @property
     def open(self) -> int:
         """The nodes on which a job can start now, as far as others use them."""
 
+    @property
+    def idle(self) -> int:
+        """The nodes that have no job."""
+
     def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+
+    def frees(self, job: SlurmJob) -> Frees | None:
+        """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
 
     def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns an `Outcome`."""
 
 
-def run_backfill(
-    queue: Queue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
-) -> tuple[int, bool]:
+class Ran(NamedTuple):
+    """The result of a run of the loop.
+
+    Attributes:
+        started: how many jobs have started.
+        has_moved: whether a planned start was moved behind another one, or a plan has nodes without jobs.
+        until: the last second at which a run does the same, if nothing changes until then and no limit is over; -1 if
+            jobs have started.
+    """
+
+    started: int
+    has_moved: bool
+    until: float
+
+
+def run_backfill(queue: Queue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True) -> Ran:
     """Run the loop once.
 
     Args:
@@ -55,18 +84,16 @@ def run_backfill(
         loops: its parameters.
         now: the second.
         epoch: the seconds of the day at which the simulation began, as times are rounded on the clock.
-        is_quick: whether it ends as soon as no more job can start now.
-
-    Returns:
-        How many jobs have started, and whether a planned start was moved behind another one.
+        is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
-    return _Cycle(filler, loops, now, epoch).run(queue, is_quick)
+    return _Cycle(filler, loops, now, epoch, is_quick).run(queue)
 
 
 class _Cycle:
     """One run of the loop."""
 
-    def __init__(self, filler: Filler, loops: Scheduler, now: int, epoch: int) -> None:
+    def __init__(self, filler: Filler, loops: Scheduler, now: int, epoch: int, is_quick: bool) -> None:
+        self.is_quick = is_quick
         self.filler, self.loops, self.now, self.epoch = filler, loops, now, epoch
         self.window_end = now + int(loops.bf_window)
         self.resolution = int(loops.bf_resolution)
@@ -74,19 +101,25 @@ class _Cycle:
         self.counts: Counter[object] = Counter()
         self.tested = self.started = 0
         self.has_moved = False
+        # Plans depend on the time in few ways only: `until` is the last second at which all of them stay as they are.
+        self.until = now if filler.preempts or loops.assoc_limit_stop else math.inf
         self.blocked: dict[object, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
 
-    def run(self, queue: Queue, is_quick: bool) -> tuple[int, bool]:
-        loops, filler = self.loops, self.filler
+    def run(self, queue: Queue) -> Ran:
+        loops, filler, is_quick = self.loops, self.filler, self.is_quick
         entries = queue.snapshot()
         for _, job, _ in entries:
             job.planned, job.planned_nodes = 0, 0
-        least = _least_nodes(entries) if is_quick else []
+        ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
         for place, (_, job, partition) in enumerate(entries):
-            if is_quick and self.has_moved and filler.open.bit_count() < least[place]:
-                break  # what is left can only be planned, and nobody asks for the plan
+            if is_quick and self.has_moved:
+                ahead = max(ahead, place)
+                while ahead < len(entries) and not self._may_start(*entries[ahead][1:]):
+                    ahead += 1
+                if ahead == len(entries):
+                    break  # what is left can only be planned, and nobody asks for the plan
             if job.stage is not Stage.PENDING or job.waits_for_room:
                 continue
             if self.tested >= loops.bf_max_job_test:
@@ -105,7 +138,7 @@ class _Cycle:
             if filler.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
-        return self.started, self.has_moved
+        return Ran(self.started, self.has_moved, -1 if self.started else self.until)
 
     def _array_may(self, job: SlurmJob, partition: Partition) -> bool:
         """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
@@ -141,21 +174,47 @@ class _Cycle:
         limit = loops.bf_job_part_count_reserve
         return limit is not None and self.counts["reserved", partition.name] >= limit
 
+    def _may_start(self, job: SlurmJob, partition: Partition) -> bool:
+        """Whether a job may start now, as far as the nodes and the plan are concerned."""
+        filler = self.filler
+        if not self._has_nodes(job, partition):
+            return False
+        if filler.frees(job) is None:
+            return True
+        end = self.now + int(60 * self._minutes(job, partition)[0])
+        return self.space.free_until(end, filler.open & partition.nodes & job.allowed, job.min_nodes)
+
+    def _has_nodes(self, job: SlurmJob, partition: Partition) -> bool:
+        """Whether enough nodes are open for a job, or could be."""
+        filler = self.filler
+        return filler.preempts or (filler.open & partition.nodes & job.allowed).bit_count() >= job.min_nodes
+
+    def _minutes(self, job: SlurmJob, partition: Partition) -> tuple[float, float]:
+        """The minutes that a job needs at least, and those that it gets."""
+        limit = min(job.limit, partition.max_time, FOREVER)
+        return job.time_min if 0 < job.time_min < limit else limit, limit
+
     def _test(self, job: SlurmJob, partition: Partition) -> None:
         """Plan a job, or start it."""
         filler, now = self.filler, self.now
         only_now = self._is_not_reserved(job, partition)
-        limit = min(job.limit, partition.max_time, FOREVER)
-        minutes = job.time_min if 0 < job.time_min < limit else limit
+        minutes, limit = self._minutes(job, partition)
         earlier, later, misses = job.planned, max(now, self._blocked_until(job)), 0
+        frees = filler.frees(job) if self.is_quick and not only_now else None
+        mine, count = partition.nodes & job.allowed & filler.available, max(job.min_nodes, partition.min_nodes)
+        length = int(minutes * 60)
+        self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
         while True:
             begin = later
+            if frees is not None:
+                begin = self.space.next_room(begin, length, mine, count, frees)
             left = filler.reservations.usable(job, begin, minutes, moves=True)
             if left is None or left.start > self.window_end:
+                self.until = now
                 break
             begin = left.start
-            nodes = left.nodes & partition.nodes & job.allowed & filler.available
-            end = max(begin, now) + int(minutes * 60)
+            nodes = left.nodes & mine
+            end = max(begin, now) + length
             nodes, later = self.space.usable(begin, end, nodes)
             if left.is_less:
                 over = filler.reservations.end_after(begin) + 1
@@ -172,6 +231,8 @@ class _Cycle:
             self.has_moved |= begin > chance.start
             if start <= now and placement.nodes & filler.completing:
                 start, later = now + 1, 0
+            if start <= now + 1:
+                self.until = now
             if start <= now:
                 outcome = filler.start_on(job, partition, nodes, limit)
                 if outcome == Outcome.STARTED:
@@ -186,8 +247,9 @@ class _Cycle:
                 break
             if later and start > later:
                 continue
-            first, last = self._rounded(start), self._rounded(start + int(minutes * 60))
+            first, last = self._rounded(start), self._rounded(start + length)
             if start > self.window_end:
+                self.until = now
                 break
             if start > now and self.space.overlaps(first, last, placement.nodes):
                 later = start if start > begin or misses == 0 else start + self.resolution
@@ -221,19 +283,12 @@ class _Cycle:
     ) -> None:
         if not (self.loops.bf_one_resv_per_job and earlier):
             self.space.reserve(first, last, placement.nodes)
-        self.has_moved |= bool(placement.nodes & self.filler.open)  # the state of these nodes becomes "planned"
+        self.until = min(self.until, self.space.second_begin() - 1)
+        if last >= self.window_end:
+            self.until = min(self.until, last - self.window_end + self.now - 1)
+        self.has_moved |= bool(placement.nodes & self.filler.idle)  # the state of these nodes becomes "planned"
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1
         if not earlier or start < earlier:
             job.planned, job.planned_nodes = start, placement.nodes
-
-
-def _least_nodes(entries: list[Entry]) -> list[int]:
-    """The fewest nodes that a job needs, of each entry and those behind it."""
-    least, found = 1 << 62, []
-    for _, job, _ in reversed(entries):
-        least = min(least, job.min_nodes)
-        found.append(least)
-    found.reverse()
-    return found

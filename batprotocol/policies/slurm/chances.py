@@ -11,6 +11,7 @@ from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
 from batprotocol.policies.slurm.preempting import candidates_of, victims_of
 from batprotocol.policies.slurm.selecting import Chance, Selection
 from batprotocol.policies.slurm.selecting.tree import notes_patience
+from batprotocol.policies.slurm.space import Frees
 from batprotocol.policies.slurm.values import Cluster, Partition
 from batprotocol.policies.slurm.yielding import ByPartition
 
@@ -54,6 +55,10 @@ class Chances:
             return found
         gone = self._candidates(job, partition, nodes, now)
         return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
+
+    def frees(self, job: SlurmJob) -> Frees | None:
+        """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
+        return None if self._cluster.preempts or job.leaves else self._selection.frees()
 
     def victims(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> list[SlurmJob]:
         """The jobs that give way so that a job can start on these nodes; none if that is not possible."""

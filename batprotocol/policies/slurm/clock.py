@@ -22,6 +22,8 @@ __all__ = ["USUAL", "Clock", "Phases"]
 
 _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
+_RESERVATION_CHECKS: Final = 5
+"""The seconds between two checks of reservations, at least."""
 _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
 _LATE: Final = 1.2
@@ -41,12 +43,17 @@ class Phases(msgspec.Struct, frozen=True):
         full: the last run for the whole queue before the simulation began.
         last: the last run of the first loop before the simulation began, or before its first job came.
         limits: the last check of time limits before the simulation began.
+        reservations: a check of reservations before the simulation began. The next ones are at ticks, every 5 s.
+        seen: the checks of reservations that are known, in order.
         backfill: the first time that the second loop looks whether there is work.
         cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
-        epilog: the time from the end of a job to the moment when its nodes are free.
-        cleaning: the time from the kill of a job to the moment when its nodes are free.
+        epilog: the time from the end of a job to the moment when all its nodes are free.
+        others: the time from the kill of a job to the moment when its nodes but the first are free.
+        cleaning: the time from the kill of a job to the moment when all its nodes are free.
         cleaned: the moments at which the nodes of killed jobs are known to be free, by the ids of the jobs.
+        epilogs: the times from the ends of jobs to the moments when all their nodes are free, by the ids of the jobs.
+        prompt: the jobs whose end has the first loop run as soon as their nodes are free, and not at its next tick.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
 
@@ -55,18 +62,27 @@ class Phases(msgspec.Struct, frozen=True):
     full: float = -30.0
     last: float = -math.inf
     limits: float = -15.0
+    reservations: float = -2.5
+    seen: tuple[float, ...] = ()
     backfill: float = 15.0
     cycles: tuple[float, ...] = ()
     priorities: float = 0.0
     epilog: float = 0.01
+    others: float = 0.01
     cleaning: float = 0.03
     epoch: int = 0
     cleaned: Mapping[str, tuple[float, ...]] = {}
+    epilogs: Mapping[str, float] = {}
+    prompt: frozenset[str] = frozenset()
 
     def clean(self, job_id: str, kill: float) -> float:
-        """When the nodes of a job are free that is killed at a time."""
+        """When all nodes of a job are free that is killed at a time."""
         known = self.cleaned.get(job_id, ())
         return next((each for each in known if kill - 1e-6 <= each < kill + _SOON), kill + self.cleaning)
+
+    def clean_end(self, job_id: str, end: float) -> float:
+        """When all nodes of a job are free that ends at a time."""
+        return end + self.epilogs.get(job_id, self.epilog)
 
 
 USUAL: Final = Phases()
@@ -85,7 +101,7 @@ class Clock:
     def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
         self._loops, self._phases, self._backfills = loops, phases, backfills
         self._last = phases.last  # the last run of the first loop
-        self._full, self._limits = phases.full, phases.limits
+        self._full, self._limits, self._reservations = phases.full, phases.limits, phases.reservations
         self._is_asked = self._is_new = False
         self._asked_at = 0.0
         self._backfill = phases.backfill
@@ -117,7 +133,7 @@ class Clock:
 
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
-        full = self._tick(math.floor(self._full) + self._loops.sched_interval)
+        full = self._seen(self._tick(math.floor(self._full) + self._loops.sched_interval))
         if not self._is_asked:
             return full, True
         due = self._tick(self._asked_at)
@@ -170,18 +186,39 @@ class Clock:
         """
         if first == math.inf:
             return math.inf
-        self._limits = self._check(self._limits, now)
-        return self._check(self._limits, first, is_after=True)
-
-    def _check(self, last: float, time: float, *, is_after: bool = False) -> float:
-        """The last check before a time, or the first one at it or after it."""
-        while True:
-            following = self._tick(math.floor(last) + _CHECKS)
-            if math.floor(following) >= time if is_after else following >= time:
-                return following if is_after else last
-            far = int((time - following) // _CHECKS) - 1 if self._phases.period == 1.0 else 0
-            last = following + max(far, 0) * _CHECKS
+        self._limits = self._check(self._limits, now, _CHECKS)
+        return self._check(self._limits, first, _CHECKS, is_after=True)
 
     def ran_limits(self, now: float) -> None:
         """The check has run."""
         self._limits = now
+
+    # Reservations
+
+    def reservations(self, first: float, now: float) -> float:
+        """When the check of reservations runs that sees those of a time.
+
+        Args:
+            first: that time; infinity: there is none.
+            now: the time.
+        """
+        if first == math.inf:
+            return math.inf
+        known, place = self._phases.seen, bisect_right(self._phases.seen, max(first - 1e-6, self._reservations))
+        if place < len(known) and known[place] < first + _RESERVATION_CHECKS + _LATE:
+            return known[place]
+        self._reservations = self._check(self._reservations, now, _RESERVATION_CHECKS)
+        return self._check(self._reservations, first, _RESERVATION_CHECKS, is_after=True)
+
+    def ran_reservations(self, now: float) -> None:
+        """The check has run."""
+        self._reservations = now
+
+    def _check(self, last: float, time: float, every: int, *, is_after: bool = False) -> float:
+        """The last check before a time, or the first one at it or after it."""
+        while True:
+            following = self._tick(math.floor(last) + every)
+            if math.floor(following) >= time if is_after else following >= time:
+                return following if is_after else last
+            far = int((time - following) // every) - 1 if self._phases.period == 1.0 else 0
+            last = following + max(far, 0) * every

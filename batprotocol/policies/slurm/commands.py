@@ -1,24 +1,28 @@
 """The commands of operators, in the words of scontrol and scancel, as the data of external events.
 
 `{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`, `release`, `requeue` and
-`requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit or Priority=0, and
+`requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit, Nice, Priority, QOS or
+Partition, `scontrol update NodeName=... State=...`, `scontrol create ReservationName=...`, and
 `scontrol delete ReservationName=...`.
 """
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.slurm.bits import bits_of
+from batprotocol.policies.slurm.changes import Update
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import LicenseReservation
 from batprotocol.policies.slurm.reservations import Reservation
+from batprotocol.policies.slurm.values import Partition
 from batprotocol.requests import expanded_names
 from batprotocol.requests.amounts import parse_licenses, parse_moment
 from batprotocol.slurm.amounts import span
@@ -60,14 +64,16 @@ def obey(controller: Controller, words: list[str], now: float) -> None:
         words: the words of the command.
         now: the time, in seconds.
     """
+    controller.advance(now)
     if words[:1] == ["scancel"]:
         for name in words[1:]:
             for job in _jobs(controller, name):
                 controller.cancel(job, now)
     elif words[:1] == ["scontrol"] and len(words) > 2:
         if words[1] in _VERBS:
-            for job in (each for word in words[2:] for name in word.split(",") for each in _jobs(controller, name)):
-                _VERBS[words[1]](controller, job, now)
+            for name in (name for word in words[2:] for name in word.split(",")):
+                for job in _jobs(controller, name, has_ended=words[1].startswith("requeue")):
+                    _VERBS[words[1]](controller, job, now)
         elif words[1] == "delete":
             name = words[2].partition("=")[2] if "=" in words[2] else words[-1]
             controller.rules.licenses.unreserve(name)
@@ -83,10 +89,11 @@ def _pair(word: str) -> tuple[str, str]:
     return name.lower(), value
 
 
-def _jobs(controller: Controller, name: str) -> list[SlurmJob]:
-    """The jobs of an id: one, or the tasks of an array."""
-    found = [job for job in controller.jobs.values() if job.id.rpartition("!")[2] == name]
-    return found or [job for job in controller.jobs.values() if job.array and job.array.rpartition("!")[2] == name]
+def _jobs(controller: Controller, name: str, *, has_ended: bool = False) -> list[SlurmJob]:
+    """The jobs of an id: one, or the tasks of an array; with `has_ended`, also those that are over."""
+    jobs = [*controller.jobs.values(), *(controller.ended_jobs.values() if has_ended else ())]
+    found = [job for job in jobs if job.id.rpartition("!")[2] == name]
+    return found or [job for job in jobs if job.array and job.array.rpartition("!")[2] == name]
 
 
 def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
@@ -94,12 +101,25 @@ def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
     controller.requeue(job, now)
 
 
+_DIGITS: Final = 10
+"""The most digits of a number in a command."""
 _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
-    "hold": lambda controller, job, now: controller.hold(job),
+    "hold": lambda controller, job, now: controller.hold(job, now),
     "release": lambda controller, job, now: controller.release(job, now),
     "requeue": lambda controller, job, now: controller.requeue(job, now),
     "requeuehold": _requeue_hold,
 }
+
+
+_STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
+    "DOWN": lambda controller, nodes, now: controller.fail(nodes, now),
+    "FAIL": lambda controller, nodes, now: controller.fail(nodes, now),
+    "DRAIN": lambda controller, nodes, now: controller.drain(nodes, now),
+    "IDLE": lambda controller, nodes, now: controller.resume(nodes, now),
+    "RESUME": lambda controller, nodes, now: controller.resume(nodes, now),
+    "UNDRAIN": lambda controller, nodes, now: controller.resume(nodes, now),
+}
+"""The states of nodes that operators set."""
 
 
 def _reserve(controller: Controller, values: dict[str, str], now: float) -> None:
@@ -130,14 +150,51 @@ def _nodes(controller: Controller, text: str) -> int:
 
 
 def _update(controller: Controller, values: dict[str, str], now: float) -> None:
-    nodes = values.get("reqnodelist") or values.get("nodelist")
-    for job in _jobs(controller, values["jobid"]) if "jobid" in values else ():
-        if nodes:
-            job.required = _nodes(controller, nodes)
-        if values.get("starttime") == "now":
-            job.begin = now
-            controller.release(job, now) if not job.is_held else None
-        if values.get("timelimit", "").isdigit():
-            job.limit = int(values["timelimit"])
+    if "nodename" in values:
+        change = _STATES.get(values.get("state", "").upper())
+        if change is not None:
+            change(controller, _nodes(controller, values["nodename"]), now)
+        controller.ask(now)
+    for job in (job for name in _names(values.get("jobid", "")) for job in _jobs(controller, name)):
         if values.get("priority") == "0":
-            controller.hold(job)
+            controller.hold(job, now)
+        else:
+            controller.update(job, _values(controller, job, values, now), now)
+
+
+def _values(controller: Controller, job: SlurmJob, values: dict[str, str], now: float) -> Update:
+    """The new values of a job."""
+    nodes = values.get("reqnodelist") or values.get("nodelist")
+    nice, priority = values.get("nice"), values.get("priority")
+    return Update(
+        limit=_limit(job, values["timelimit"]) if "timelimit" in values else None,
+        nice=None if nice is None else _number(nice),
+        priority=None if priority is None else _number(priority),
+        qos=values.get("qos"),
+        partitions=_partitions(controller, values["partition"]) if "partition" in values else None,
+        required=_nodes(controller, nodes) if nodes else None,
+        begin=now if values.get("starttime") == "now" else None,
+    )
+
+
+def _number(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS):
+        raise InputError(f"expected a whole number, got {shown(text)}", "slurm")
+    return int(text)
+
+
+def _limit(job: SlurmJob, text: str) -> float:
+    """A time limit in minutes: as it is, or more or less than that of a job (`+5`)."""
+    minutes = math.ceil(span(text.lstrip("+-")) / 60) if span(text.lstrip("+-")) < math.inf else math.inf
+    if text.startswith("+"):
+        return job.limit + minutes
+    return max(job.limit - minutes, 1) if text.startswith("-") else minutes
+
+
+def _partitions(controller: Controller, text: str) -> tuple[Partition, ...]:
+    known = {each.name: each for each in controller.cluster.partitions}
+    for name in _names(text):
+        if name not in known:
+            raise InputError(f"there is no partition {shown(name)}{hint(name, known)}")
+    return tuple(known[name] for name in _names(text))

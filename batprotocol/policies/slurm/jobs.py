@@ -29,9 +29,11 @@ class Placement:
         cpus: the CPUs that it has of each node.
         gres: what it has of generic resources on each node: the numbers of each kind.
         memory: the MiB that it has on each node.
+        cores: the cores that it has of each node, as sets, if jobs share cores; empty otherwise.
+        partition: the partition whose rows it is in, if jobs share cores.
     """
 
-    __slots__ = ("cpus", "gres", "memory", "nodes")
+    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition")
 
     def __init__(
         self,
@@ -41,6 +43,8 @@ class Placement:
         memory: dict[int, int] | None = None,
     ) -> None:
         self.nodes, self.cpus, self.gres, self.memory = nodes, cpus, gres or {}, memory or {}
+        self.cores: dict[int, int] = {}
+        self.partition = ""
 
 
 class SlurmJob:
@@ -64,18 +68,19 @@ class SlurmJob:
         licenses: the licences that it takes: name and number.
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`, if it `misses_leaves`.
-        gpus: GPUs of all nodes together; 0: it does not ask for them in this way.
+        gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task.
         allowed: the nodes that its constraint and its lists allow.
         required: the nodes that it must have.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
         reservation: the name of its reservation; "" if none.
-        nice: subtracted from its priority.
+        nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
         requeues: whether it may run again.
         priority: its priority in each partition; 0: it is held.
         submitted, begin: when it came, and when it may start at the earliest.
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
-        started, end: when it started, and when its limit ends; `planned` is when backfill will start it, 0 if unknown.
+        started, end: when it started, and when its limit ends; left: when its nodes were clean again.
+        planned: when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
         restarts: how often it ran before.
@@ -84,7 +89,19 @@ class SlurmJob:
     """
 
     __slots__ = (
-        *("account", "allowed", "array", "array_limit", "begin", "cpus_per_task", "eligible", "end", "extra", "gpus"),
+        *(
+            "account",
+            "allowed",
+            "array",
+            "array_limit",
+            "begin",
+            "cpus_per_task",
+            "eligible",
+            "end",
+            "extra",
+            "gpus",
+            "gpus_per_task",
+        ),
         *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
@@ -93,10 +110,12 @@ class SlurmJob:
             "tasks_per_node",
             "time_min",
             "user",
+            "fixed",
             "gives_way",
             "is_held",
             "is_over",
             "killed",
+            "left",
             "planned_nodes",
             "preempts_since",
             "runs_again",
@@ -118,7 +137,9 @@ class SlurmJob:
         self.time_min = 0.0
         self.min_nodes = self.tasks = self.cpus_per_task = 1
         self.max_nodes = math.inf
-        self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.nice = self.restarts = 0
+        self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
+            self.restarts
+        ) = 0
         self.gres: tuple[tuple[str, str, int], ...] = ()
         self.allowed = -1
         self.required = 0
@@ -129,7 +150,8 @@ class SlurmJob:
         self.submitted = self.begin = submitted
         self.eligible = math.inf
         self.stage = Stage.PENDING
-        self.started = self.end = self.planned = self.killed = 0.0
+        self.started = self.end = self.planned = self.killed = self.left = 0.0
+        self.fixed: int | None = None
         self.planned_nodes = 0
         self.placement: Placement | None = None
         self.partition: Partition | None = None

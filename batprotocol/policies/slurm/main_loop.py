@@ -28,8 +28,9 @@ class Outcome:
 class Starter(Protocol):
     """The side of the controller that the loop uses."""
 
-    available: int
-    """The nodes that are neither down nor drained."""
+    @property
+    def available(self) -> int:
+        """The nodes that are neither down nor drained."""
 
     @property
     def second(self) -> int:

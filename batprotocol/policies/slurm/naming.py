@@ -22,17 +22,21 @@ if TYPE_CHECKING:
     from batprotocol.policies.slurm.scheduler import SlurmScheduler
     from batprotocol.slurm.configuration import Configuration
 
-__all__ = ["SlurmNameError", "is_slurm", "slurm_files", "slurm_named", "with_slurm_files"]
+__all__ = ["SlurmFileError", "SlurmNameError", "is_slurm", "slurm_files", "slurm_named", "with_slurm_files"]
 
 logger = logging.getLogger("batprotocol.policies")
 
 _BEGINS: Final = ("slurm:", "slurm=")
-_PHASES: Final = ("full", "limits", "backfill", "priorities", "epilog", "cleaning", "epoch")
+_PHASES: Final = ("full", "limits", "reservations", "backfill", "priorities", "epilog", "others", "cleaning", "epoch")
 _reported: set[str] = set()
 
 
 class SlurmNameError(SchedulerError):
     """A text is not the name of a Slurm, or its files cannot be used."""
+
+
+class SlurmFileError(SlurmNameError):
+    """A file of a Slurm cannot be read or used. The message begins with the file and the line."""
 
 
 def is_slurm(text: str) -> bool:
@@ -69,7 +73,8 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
         folder: the folder of the files; the current one by default.
 
     Raises:
-        SlurmNameError: the text names no Slurm, or a file cannot be read.
+        SlurmNameError: the text names no Slurm.
+        SlurmFileError: a file cannot be read, or has no node or no partition.
     """
     # Programs that name another policy do not need these.
     from batprotocol.policies.slurm.scheduler import SlurmScheduler
@@ -85,7 +90,12 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
         accounting = read_accounting(*files[1:]) if files[1:] else None
     except (InputError, OSError) as error:
         why = f"cannot read {shown(error.filename)}: {error.strerror}" if isinstance(error, OSError) else error
-        raise SlurmNameError(f"{shown(text)} is not a policy: {why}") from None
+        raise SlurmFileError(str(why)) from None
+    lines = (configuration.nodes, "NodeName=n[0-7]"), (configuration.partitions, "PartitionName=p Nodes=ALL")
+    for found, line in lines:
+        if not found:
+            kind = line.partition("=")[0]
+            raise SlurmFileError(f"{files[0]}: expected a line with {kind}, such as '{line}', got none")
     _report(files[0], configuration)
 
     class NamedSlurm(SlurmScheduler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor
@@ -11,6 +12,9 @@ from batprotocol.slurm.accounting import Accounting
 from batprotocol.slurm.configuration import Configuration
 
 __all__ = ["Basic", "Factors", "ordering_of"]
+
+_TOGETHER: Final = 0.5
+"""Tasks of an array that come, or are released, within so many seconds have the same priority."""
 
 
 def ordering_of(configuration: Configuration, accounting: Accounting, since: float, epoch: float) -> Basic | Factors:
@@ -32,16 +36,38 @@ class Basic:
 
     def __init__(self) -> None:
         self._numbers = FirstComeNumbers()
-        self._arrays: dict[str, int] = {}
+        self._arrays: dict[str, tuple[int, float]] = {}  # the number of the tasks that come together, and until when
+        self._bases: dict[str, int] = {}
 
     def submitted(self, job: SlurmJob, now: float) -> None:
         """A job comes: it gets its first priority. The tasks of an array have the same one."""
-        value = self._arrays.get(job.array) if job.array is not None else None
-        if value is None:
-            value = self._numbers.take(job.nice)
-            if job.array is not None:
-                self._arrays[job.array] = value
-        job.priority = dict.fromkeys((each.name for each in job.partitions), value)
+        if job.is_held:
+            self.held(job)
+        else:
+            self._take(job, now)
+
+    def _take(self, job: SlurmJob, now: float) -> None:
+        known = self._arrays.get(job.array, (0, -math.inf)) if job.array is not None else (0, -math.inf)
+        number = known[0] if known[1] >= now else self._numbers.take()
+        if job.array is not None:
+            self._arrays[job.array] = number, now + _TOGETHER
+        self._bases[job.id] = number
+        self._set(job, number - job.nice)
+
+    def _set(self, job: SlurmJob, value: int) -> None:
+        job.priority = dict.fromkeys((each.name for each in job.partitions), max(value, 1))
+
+    def held(self, job: SlurmJob) -> None:
+        """A job that waits is held: its priority is 0."""
+        job.priority = dict.fromkeys((each.name for each in job.partitions), 0)
+
+    def released(self, job: SlurmJob, now: float) -> None:
+        """A job is held no longer: it comes behind all others."""
+        self._take(job, now)
+
+    def changed(self, job: SlurmJob, now: float) -> None:
+        """An operator has changed a job that waits and is not held."""
+        self._set(job, job.fixed if job.fixed is not None else max(self._bases[job.id] - job.nice, 2))
 
     def again(self, job: SlurmJob, now: float) -> None:
         """A job is to run again: it keeps its priority."""
@@ -83,19 +109,25 @@ class Factors:
 
     def _enter(self, key: int, job: SlurmJob, now: float) -> None:
         self._jobs[key] = job
-        facts = JobFacts(
-            number=key,
-            user=job.user,
-            account=job.account,
-            qos=job.qos,
-            partitions=tuple(each.name for each in job.partitions),
-            nodes=job.min_nodes,
-            cpus=job.cpus,
-            minutes=None if job.limit >= FOREVER else job.limit,
-            nice=job.nice,
-            submitted=job.submitted,
-        )
-        job.priority = dict(self.priorities.submitted(facts, now))
+        job.priority = dict(self.priorities.submitted(_facts(key, job), now))
+        if job.is_held:
+            self.held(job)
+
+    def held(self, job: SlurmJob) -> None:
+        """A job that waits is held: its priority is 0."""
+        key = self._keys[job.id]
+        self.priorities.held(key)
+        job.priority = dict(self.priorities.priorities(key))
+
+    def released(self, job: SlurmJob, now: float) -> None:
+        """A job is held no longer: its priority is computed anew."""
+        key = self._keys[job.id]
+        self.priorities.changed(_facts(key, job), now)
+        job.priority = dict(self.priorities.released(key, now))
+
+    def changed(self, job: SlurmJob, now: float) -> None:
+        """An operator has changed a job that waits and is not held."""
+        job.priority = dict(self.priorities.changed(_facts(self._keys[job.id], job), now))
 
     def again(self, job: SlurmJob, now: float) -> None:
         """A job is to run again: it is as new."""
@@ -131,3 +163,20 @@ class Factors:
             if job is not None:
                 job.priority = dict(self.priorities.priorities(key))
         return bool(changed)
+
+
+def _facts(key: int, job: SlurmJob) -> JobFacts:
+    """The facts of a job for its priority."""
+    return JobFacts(
+        number=key,
+        user=job.user,
+        account=job.account,
+        qos=job.qos,
+        partitions=tuple(each.name for each in job.partitions),
+        nodes=job.min_nodes,
+        cpus=job.cpus,
+        minutes=None if job.limit >= FOREVER else job.limit,
+        nice=job.nice,
+        submitted=job.submitted,
+        fixed=job.fixed,
+    )

@@ -75,9 +75,11 @@ class Reservations:
     def __init__(self, resolution: int, epoch: int) -> None:
         self._known: dict[str, Reservation] = {}
         self._resolution, self._epoch = resolution, epoch
+        self._seen: set[str] = set()
 
     def add(self, reservation: Reservation) -> None:
         """A reservation is made; one of the same name is replaced."""
+        self._seen.discard(reservation.name)
         self._known[reservation.name] = reservation
 
     def remove(self, name: str) -> Reservation | None:
@@ -95,6 +97,17 @@ class Reservations:
     def next_end(self) -> float:
         """When the next one ends; infinity: there is none."""
         return min((each.end for each in self._known.values()), default=math.inf)
+
+    def next_seen(self, now: float) -> float:
+        """When one that has begun, or begins, is seen next: at once, or when the next one begins."""
+        return min((max(each.begin, now) for each in self._known.values() if each.end > now), default=math.inf)
+
+    def see(self, second: int) -> bool:
+        """See those that have begun by a second; returns whether one of them was not seen before."""
+        begun = {each.name for each in self._known.values() if each.begin <= second < each.end}
+        is_new = not begun <= self._seen
+        self._seen |= begun
+        return is_new
 
     def over(self, now: float) -> list[Reservation]:
         """Those that have ended."""

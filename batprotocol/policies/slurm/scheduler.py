@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,6 +27,7 @@ from batprotocol.model import (
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent, Window, read_host_event
 from batprotocol.outages.events import HostChange
+from batprotocol.policies.reporting import Allocating
 from batprotocol.policies.slurm.accounts import keeper_of
 from batprotocol.policies.slurm.asking import job_of
 from batprotocol.policies.slurm.bits import bits_of, members
@@ -36,11 +38,12 @@ from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
 from batprotocol.policies.slurm.ordering import ordering_of
+from batprotocol.policies.slurm.reporting import allocated_by
 from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.policies.slurm.yielding import yielding_of
-from batprotocol.requests import read_request
+from batprotocol.requests import Allocated, read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting
 from batprotocol.slurm.configuration import Configuration
@@ -79,7 +82,7 @@ class _Life:
         self.current, self.job, self.count = job_id, job, 0
 
 
-class SlurmScheduler(Scheduler):
+class SlurmScheduler(Allocating, Scheduler):
     """Slurm's scheduler: what its slurm.conf says, a Slurm does with these jobs.
 
     Args:
@@ -111,6 +114,7 @@ class SlurmScheduler(Scheduler):
         self.phases, self._is_quick = phases, is_quick
         self.starts: list[Started] = []
         """The starts of jobs, in order."""
+        self._allocated: list[Allocated] = []
         self._controller: Controller | None = None
 
     @property
@@ -119,6 +123,11 @@ class SlurmScheduler(Scheduler):
         if self._controller is None:
             raise SchedulerError("the simulation has not begun: there is no controller yet")
         return self._controller
+
+    @property
+    def allocated(self) -> Sequence[Allocated]:
+        """The amounts that each started job took of its nodes, in the order of starts: the largest, if they differ."""
+        return self._allocated
 
     # Batsim's events
 
@@ -246,13 +255,16 @@ class SlurmScheduler(Scheduler):
         assert job.placement is not None
         assert job.partition is not None
         nodes = members(job.placement.nodes)
+        hosts = frozen_hosts(self._hosts[node] for node in nodes)
         try:
-            self.reply.add_execute_job(life.current, frozen_hosts(self._hosts[node] for node in nodes))
+            self.reply.add_execute_job(life.current, hosts)
         except RuleViolation as violation:  # Batsim would abort
             self._reject(life.current, str(violation))
             return False
         self._firsts[life.current] = job
         by = "backfill" if self.controller.is_backfilling else "main"
+        cluster = self.controller.cluster
+        self._allocated.append(allocated_by(job, life.current, hosts.text, self.controller.time, cluster))
         self.starts.append(Started(job.id, self.controller.time, job.partition.name, tuple(nodes), by))
         return True
 

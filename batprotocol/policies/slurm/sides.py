@@ -46,5 +46,14 @@ class Priorities(Protocol):
     def again(self, job: SlurmJob, now: float) -> None:
         """A job is to run again."""
 
+    def held(self, job: SlurmJob) -> None:
+        """A job that waits is held: its priority is 0."""
+
+    def released(self, job: SlurmJob, now: float) -> None:
+        """A job is held no longer: it gets a new priority."""
+
+    def changed(self, job: SlurmJob, now: float) -> None:
+        """An operator has changed a job that waits and is not held."""
+
     def renew(self, now: float) -> bool:
         """Compute the priorities of jobs; returns whether one has changed."""

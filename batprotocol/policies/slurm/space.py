@@ -5,9 +5,14 @@ This module must not know jobs.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import math
+from bisect import bisect_left, bisect_right
+from typing import TypeAlias
 
-__all__ = ["Space"]
+__all__ = ["Frees", "Space"]
+
+Frees: TypeAlias = tuple[list[float], list[int]]
+"""When running jobs end, in order, and the nodes that are free before the first end and after each one."""
 
 
 class Space:
@@ -40,8 +45,8 @@ class Space:
             end: the end of the last one.
             nodes: the nodes.
         """
-        start = max(start, self.begins[0])
         end = max(end, start + self._resolution)
+        start = max(start, self.begins[0])
         if start >= self.end:
             return
         first = self._split(start)
@@ -70,6 +75,15 @@ class Space:
         """The part at a time, or the first one after it."""
         return max(bisect_right(self.begins, time) - 1, 0)
 
+    def second_begin(self) -> float:
+        """When the second part begins; infinity: there is only one."""
+        return self.begins[1] if len(self.begins) > 1 else math.inf
+
+    def begin_after(self, time: int) -> float:
+        """When the first part after a time begins; infinity: there is none."""
+        place = bisect_right(self.begins, time)
+        return self.begins[place] if place < len(self.begins) else math.inf
+
     def overlaps(self, start: int, end: int, nodes: int) -> bool:
         """Whether some of the nodes are planned for others, between two times."""
         begins, parts, count = self.begins, self.nodes, len(self.begins)
@@ -79,6 +93,16 @@ class Space:
             if (begins[place + 1] if place + 1 < count else self.end) > start and nodes & ~parts[place]:
                 return True
         return False
+
+    def free_until(self, end: int, nodes: int, count: int) -> bool:
+        """Whether at least so many of the nodes are free from the begin on, until a time."""
+        for begin, part in zip(self.begins, self.nodes, strict=True):
+            if begin > end:
+                break
+            nodes &= part
+            if nodes.bit_count() < count:
+                return False
+        return nodes.bit_count() >= count
 
     def usable(self, start: int, end: int, nodes: int) -> tuple[int, int]:
         """The nodes that are free for a job all the time.
@@ -105,3 +129,34 @@ class Space:
                 break
             usable &= part
         return usable, later
+
+    def next_room(self, start: int, length: int, nodes: int, count: int, frees: Frees) -> int:
+        """The first time, from one on, at which a job may start before others are free for it.
+
+        This is a short cut. At the times that it passes over, `usable` has fewer nodes than the job needs, or they are
+        not free before the next time that `usable` names.
+
+        Args:
+            start: the first time.
+            length: the time for which the job needs its nodes.
+            nodes: the nodes that it can have otherwise.
+            count: how many it needs.
+            frees: when nodes are free of running jobs.
+        """
+        begins, parts, (ends, free) = self.begins, self.nodes, frees
+        last, first = len(begins) - 1, self.place_of(start)
+        while True:
+            room, place, end = nodes & parts[first], first, start + length
+            while place < last and begins[place] <= end and not nodes & parts[place + 1] & ~room:
+                place += 1
+                room &= parts[place]
+            if place == last or begins[place] > end:
+                return start
+            first = place + 1
+            later = begins[first]
+            room &= free[bisect_left(ends, later + 1)]
+            for part in parts[first : bisect_right(begins, end)]:
+                room &= part
+            if room.bit_count() >= count:
+                return start
+            start = later

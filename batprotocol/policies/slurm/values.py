@@ -68,12 +68,13 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         max_nodes: jobs that need more wait for ever.
         is_up: whether jobs start in it.
         is_exclusive: whether its jobs have whole nodes.
+        rows: how many jobs share a core (OverSubscribe=FORCE).
         memory_per_cpu: MiB for each CPU of jobs that ask for no memory; 0: see `memory_per_node`.
         memory_per_node: MiB on each node of jobs that ask for no memory; 0: all.
         preempt_mode: how its jobs give way.
         grace: seconds that they have then.
         overtime: minutes that jobs may run longer than their limit.
-        is_spread: whether the node with the fewest jobs is used first.
+        is_spread: whether the node with the largest share of idle CPUs is used first.
         qos: the quality of service whose limits hold in it; "" if none.
         factor: the factor of priorities.
         access: who may use it.
@@ -88,6 +89,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     max_nodes: float = math.inf
     is_up: bool = True
     is_exclusive: bool = False
+    rows: int = 1
     memory_per_cpu: int = 0
     memory_per_node: int = 0
     preempt_mode: str = PreemptMode.OFF
@@ -115,7 +117,7 @@ class Select(msgspec.Struct, frozen=True, gc=False):
         by_core: whether jobs have whole cores.
         by_socket: whether jobs have whole sockets.
         counts_memory: whether memory is given out.
-        least_loaded: whether the node with the most idle CPUs is used first.
+        least_loaded: whether the node with the largest share of idle CPUs is used first.
         serial_at_end: whether jobs of one CPU get the last nodes.
     """
 
@@ -141,12 +143,14 @@ class Cluster(msgspec.Struct, frozen=True):
         preempts: whether jobs of higher partitions make those of lower ones give way.
         preempt_youngest: whether the jobs that started last give way first.
         preempt_wait: seconds for which a job waits for those that give way to it, before others do.
+        kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
         requeues: whether jobs may run again by default.
         kills_invalid: whether jobs whose dependency can never hold are cancelled.
         overtime: minutes that jobs may run longer than their limit.
         switches: the switches, if jobs are placed by them (topology/tree).
         tree_is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
         returns_to_service: Slurm's ReturnToService.
+        min_age: the seconds for which a job that has ended can run again (MinJobAge).
     """
 
     nodes: tuple[Node, ...]
@@ -159,10 +163,12 @@ class Cluster(msgspec.Struct, frozen=True):
     preempts: bool = False
     preempt_youngest: bool = False
     preempt_wait: float = 40.0
+    kill_wait: float = 30.0
     requeues: bool = True
     kills_invalid: bool = False
     overtime: float = 0.0
     returns_to_service: int = 0
+    min_age: float = 300.0
     switches: tuple[Switch, ...] = ()
     tree_is_optional: bool = False
 

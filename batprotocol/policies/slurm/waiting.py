@@ -36,7 +36,7 @@ class Waiting:
 
     def submit(self, job: SlurmJob, request: Request, now: float) -> None:
         """A job is submitted."""
-        self.note(self._dependencies.submitted(job.id, request, now))
+        self.note(self._dependencies.submitted(job.id, request, job.submitted))  # in whole seconds, as jobs have it
         self.add(job)
 
     def add(self, job: SlurmJob) -> None:

@@ -100,7 +100,17 @@ def causes_of(one: Schedule, other: Schedule, *, tolerance: float) -> dict[str, 
     asked = {**other.asked, **one.asked}
     finder = _Finder(mine, theirs, tolerance, asked)
     found = {name: finder.cause(name) for name in mine.by_name if name in theirs.by_name}
-    return {name: cause for name, cause in found.items() if cause is not None}
+    return {name: _with_starters(cause, one, other, name) for name, cause in found.items() if cause is not None}
+
+
+def _with_starters(cause: Cause, one: Schedule, other: Schedule, name: str) -> Cause:
+    """A cause that also says which parts of the schedulers started the job, if they differ."""
+    first, second = one.by.get(name), other.by.get(name)
+    if first is None or second is None or first == second:
+        return cause
+    return cause._replace(
+        sentence=f"{cause.sentence}; {first} starts it in the first run, and {second} in the second one"
+    )
 
 
 class _Finder:

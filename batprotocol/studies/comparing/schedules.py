@@ -48,6 +48,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         is_reported: whether its times are those of messages, and not Batsim's own.
         is_logged: whether it is that of a log, and not of a simulation.
         asked: what jobs asked for, in the vocabulary of `batprotocol.requests`, by their full names, if it is known.
+        by: the part of the scheduler that started each job, such as a loop of Slurm, if it is known.
         remarks: remarks on it, as parts of sentences, such as missing jobs.
     """
 
@@ -63,6 +64,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     is_reported: bool = False
     is_logged: bool = False
     asked: Mapping[str, Mapping[str, Any]] = {}
+    by: Mapping[str, str] = {}
     remarks: tuple[str, ...] = ()
 
     def metrics(self, tau: float = TAU, own: Iterable[OwnMetric] = ()) -> Metrics:

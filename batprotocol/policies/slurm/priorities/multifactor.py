@@ -133,6 +133,21 @@ class Multifactor:
         self._set(job, int(now))
         return job.priorities
 
+    def changed(self, facts: JobFacts, now: float) -> Mapping[str, int]:
+        """An operator has changed a job. It keeps its age, and what it is charged.
+
+        Returns:
+            its new priority in each of its partitions.
+        """
+        before = self._jobs[facts.number]
+        share = self.shares.of(facts.user, facts.account, facts.partitions[0] if facts.partitions else "")
+        qos = facts.qos or (share.qos if share is not None else None) or "normal"
+        job = self._jobs[facts.number] = _Job(facts, share, qos, self._steady(facts, share, qos))
+        job.accrued, job.started, job.rate = before.accrued, before.started, before.rate
+        job.age, job.fairshare, job.held, job.priorities = before.age, before.fairshare, before.held, before.priorities
+        self._set(job, int(now))
+        return job.priorities
+
     def __contains__(self, number: object) -> bool:
         """Whether a job waits or runs."""
         return number in self._jobs

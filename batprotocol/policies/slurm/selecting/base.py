@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
+from batprotocol.policies.slurm.space import Frees
 from batprotocol.policies.slurm.values import Partition
 
 __all__ = ["Chance", "Selection"]
@@ -42,6 +43,9 @@ class Selection(Protocol):
 
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
+
+    def frees(self) -> Frees | None:
+        """When nodes are free of running jobs; None if jobs share nodes."""
 
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""

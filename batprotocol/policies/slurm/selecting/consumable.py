@@ -14,6 +14,7 @@ from batprotocol.policies.slurm.bits import members
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.selecting.base import Chance
 from batprotocol.policies.slurm.selecting.offers import Demand, Room, demand_of
+from batprotocol.policies.slurm.selecting.rows import Rows
 from batprotocol.policies.slurm.selecting.tree import tree_of
 from batprotocol.policies.slurm.values import Cluster, Partition
 
@@ -33,7 +34,9 @@ class Consumable:
 
     def __init__(self, cluster: Cluster, epoch: int = 0) -> None:
         self._cluster, self._epoch, self._tree = cluster, epoch, tree_of(cluster)
-        self._room = Room(cluster.nodes)
+        counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
+        rows = Rows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
+        self._room = Room(cluster.nodes, rows)
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = 0
@@ -51,9 +54,9 @@ class Consumable:
     @property
     def open(self) -> int:
         """The nodes that have something left for jobs."""
-        bits = 0
+        bits, rows = 0, self._room.rows
         for node, cpus in enumerate(self._room.cpus):
-            if cpus > 0:
+            if cpus > 0 or rows is not None:  # jobs may share cores
                 bits |= 1 << node
         return bits
 
@@ -83,6 +86,9 @@ class Consumable:
         """The share that a job gets of these nodes now; None if they are not enough."""
         return self._test(self._without(without), job, partition, nodes)
 
+    def frees(self) -> None:
+        """Nothing, as jobs share nodes."""
+
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
         return self._ends[0][0] if self._ends else math.inf
@@ -110,25 +116,49 @@ class Consumable:
             return Chance(now, found)
         room, window = self._without(gone).copy(), _WINDOW
         left = [(end, self._jobs[key]) for end, _, key in self._ends]
-        held = [(end, each.placement) for end, each in left if each.placement is not None and each not in gone]
-        held = [(end, placement) for end, placement in held if placement.nodes & nodes]
-        if not held:
-            return None
-        barrier = (int(held[0][0] + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
-        place = 0
+        held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
+        barrier, place = -math.inf, 0
         while place < len(held):
-            while place < len(held) and held[place][0] <= barrier + window:
-                room.take(held[place][1], -1)
+            last: SlurmJob | None = None
+            while place < len(held):
+                end, holder, placement = held[place]
                 place += 1
+                if not placement.nodes & nodes:
+                    continue
+                if barrier == -math.inf:
+                    barrier = (int(end + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
+                room.take(placement, -1)
+                last = holder
+                # Slurm looks at the next job only here, so one with other nodes leads to the one after it
+                if place < len(held) and held[place][0] > barrier + window:
+                    break
+            if last is None:
+                break
+            window *= 2
             while place < len(held) and held[place][0] > barrier + window:
                 window *= 2
             found = self._test(room, job, partition, nodes)
             if found is not None:
-                last = held[place - 1][0]
-                return Chance(now + 1 if last <= now else math.floor(last), found)
+                return Chance(self._free_at(last, now), found)
         return None
 
+    def _free_at(self, job: SlurmJob, now: int) -> int:
+        """The second in which the share of a running job is free; later than its limit once that is over."""
+        if job.end > now:
+            return math.floor(job.end)
+        partition = job.partition
+        overtime = self._cluster.overtime if partition is None else partition.overtime
+        return max(math.floor(job.end + self._cluster.kill_wait + 60 * overtime), now + 1)
+
     def _test(self, room: Room, job: SlurmJob, partition: Partition, nodes: int) -> Placement | None:
+        """The share that a job gets: idle cores, or else those of a row of its partition."""
+        found = self._fit(room, job, partition, nodes)
+        if found is None and room.rows is not None and room.rows.is_shared(partition.name):
+            tries = (self._fit(room.under(busy), job, partition, nodes) for busy in room.rows.of(partition.name))
+            found = next((each for each in tries if each is not None), None)
+        return found
+
+    def _fit(self, room: Room, job: SlurmJob, partition: Partition, nodes: int) -> Placement | None:
         """The share that a job gets, if what is free is enough."""
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
@@ -142,7 +172,7 @@ class Consumable:
         while True:
             chosen = self._choose(room, job, partition, offers, demand, count)
             if chosen is not None:
-                return room.placement(chosen, demand)
+                return room.placement(chosen, demand, partition.name)
             least = min(offers.values())  # the nodes that give least may be in the way of a job with few nodes
             offers = {node: cpus for node, cpus in offers.items() if cpus > least or job.required >> node & 1}
             if len(offers) < count or min(offers.values()) == least:
@@ -163,7 +193,7 @@ class Consumable:
         for node in members(job.required):
             pick.add(node)
         if select.least_loaded or partition.is_spread:
-            pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -room.cpus[node], node)))
+            pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -room.idle_share(node), node)))
         elif select.serial_at_end and demand.cpus == 1 and not job.required:
             pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -node)))
         else:
@@ -265,7 +295,7 @@ class _Pick:
             for node in run
             if self._offers[node] >= self.cpus and (not self.gpus or self._room.gpus(node) >= self.gpus)
         ]
-        return min(fitting, key=lambda node: (self._room.cpus[node], node)) if fitting else None
+        return min(fitting, key=lambda node: (self._offers[node], node)) if fitting else None
 
 
 def _bits(nodes: Iterable[int]) -> int:

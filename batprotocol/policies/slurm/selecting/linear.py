@@ -13,6 +13,7 @@ from batprotocol.policies.slurm.bits import best_fit, members, runs
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.selecting.base import Chance
 from batprotocol.policies.slurm.selecting.tree import tree_of
+from batprotocol.policies.slurm.space import Frees
 from batprotocol.policies.slurm.values import Cluster, Partition
 
 __all__ = ["Linear"]
@@ -34,6 +35,7 @@ class Linear:
         self._weights = weight_groups(cluster)
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
+        self._frees: Frees | None = None
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
 
     @property
@@ -55,14 +57,14 @@ class Linear:
         assert job.placement is not None
         self._busy |= job.placement.nodes
         insort(self._ends, (job.end, job.number, job.placement.nodes))
-        self._freed = None
+        self._freed = self._frees = None
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
         self._busy &= ~job.placement.nodes
         del self._ends[bisect_left(self._ends, (job.end, job.number, job.placement.nodes))]
-        self._freed = None
+        self._freed = self._frees = None
 
     def now(
         self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -110,6 +112,13 @@ class Linear:
                 end = self._ends[place][0]
                 return Chance(now + 1 if end <= now else math.floor(end), Placement(found, {}))
         return None
+
+    def frees(self) -> Frees:
+        """When running jobs end at their limits, and the nodes that are free before the first end and after each."""
+        freed, free = self._all_freed(), ~self._busy
+        if self._frees is None:
+            self._frees = [end for end, _, _ in self._ends], [free, *(free | each for each in freed)]
+        return self._frees
 
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""

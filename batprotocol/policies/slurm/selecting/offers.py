@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
+from batprotocol.policies.slurm.selecting.rows import Rows
 from batprotocol.policies.slurm.values import Cluster, Node, Partition
 
 __all__ = ["Demand", "Room", "demand_of"]
@@ -20,23 +21,23 @@ class Demand(NamedTuple):
         is_whole: whether its nodes are its own.
         cpus: the CPUs of all nodes together, at least.
         least: the CPUs on each node, at least.
-        most: the CPUs on each node, at most.
         step: CPUs come in this number.
         memory: MiB on each node; -1: all of a node.
         memory_per_cpu: MiB for each CPU.
         gres: generic resources on each node: name, type, number.
         gpus: GPUs of all nodes together.
+        gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
     """
 
     is_whole: bool
     cpus: int
     least: int
-    most: int
     step: int
     memory: int
     memory_per_cpu: int
     gres: tuple[tuple[str, str, int], ...]
     gpus: int
+    gpus_per_task: int
 
 
 def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
@@ -54,12 +55,12 @@ def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
         is_whole=job.is_exclusive or partition.is_exclusive,
         cpus=max(job.tasks * step, job.min_nodes),
         least=each or step,
-        most=each or job.tasks * step,
         step=step,
         memory=memory,
         memory_per_cpu=memory_per_cpu,
         gres=job.gres,
         gpus=job.gpus,
+        gpus_per_task=job.gpus_per_task,
     )
 
 
@@ -68,12 +69,14 @@ class Room:
 
     Args:
         nodes: the nodes.
+        rows: the rows of partitions, if jobs share cores.
     """
 
-    __slots__ = ("cpus", "gres", "jobs", "memory", "nodes")
+    __slots__ = ("_busy", "cpus", "gres", "jobs", "memory", "nodes", "rows")
 
-    def __init__(self, nodes: tuple[Node, ...]) -> None:
-        self.nodes = nodes
+    def __init__(self, nodes: tuple[Node, ...], rows: Rows | None = None) -> None:
+        self.nodes, self.rows = nodes, rows
+        self._busy = [0] * len(nodes) if rows is not None else []
         self.cpus = [node.cpus for node in nodes]
         self.memory = [node.memory for node in nodes]
         self.gres = [[count for _, _, count in node.gres] for node in nodes]
@@ -84,6 +87,16 @@ class Room:
         made = Room.__new__(Room)
         made.nodes, made.cpus, made.memory, made.jobs = self.nodes, self.cpus[:], self.memory[:], self.jobs[:]
         made.gres = [each[:] for each in self.gres]
+        made.rows, made._busy = None if self.rows is None else self.rows.copy(), self._busy
+        return made
+
+    def under(self, busy: list[int]) -> Room:
+        """The same, as if the jobs of a row were the only ones that have cores."""
+        assert self.rows is not None
+        made = Room.__new__(Room)
+        made.nodes, made.memory, made.jobs, made.gres = self.nodes, self.memory, self.jobs, self.gres
+        made.rows, made._busy = self.rows, busy
+        made.cpus = [self.rows.free(node, cores) for node, cores in enumerate(busy)]
         return made
 
     def take(self, placement: Placement, sign: int = 1) -> None:
@@ -94,11 +107,16 @@ class Room:
             self.memory[node] -= sign * placement.memory.get(node, 0)
             for place, count in enumerate(placement.gres.get(node, ())):
                 self.gres[node][place] -= sign * count
+        rows = self.rows
+        if rows is not None:
+            rows.add(placement) if sign > 0 else rows.remove(placement)
+            self._busy = rows.used()
+            self.cpus = [rows.free(node, cores) for node, cores in enumerate(self._busy)]
 
     def offer(self, number: int, demand: Demand) -> int:
         """The CPUs that a node gives to a job; 0 if it cannot be one of its nodes."""
         node, cpus, jobs = self.nodes[number], self.cpus[number], self.jobs[number]
-        if demand.is_whole and jobs:
+        if demand.is_whole and (jobs if self.rows is None else self._busy[number]):
             return 0
         if demand.memory_per_cpu:
             cpus = min(cpus, self.memory[number] // demand.memory_per_cpu)
@@ -106,10 +124,15 @@ class Room:
             return 0
         if cpus < demand.least or (demand.gres and self.gres_for(number, demand.gres) is None):
             return 0
-        if demand.gpus and not self.gpus(number):
+        if demand.gpus_per_task:
+            cpus = min(cpus, self.gpus(number) // demand.gpus_per_task * demand.step)
+        elif demand.gpus and not self.gpus(number):
             return 0
-        cpus = min(cpus, demand.most) if not demand.is_whole else cpus
         return cpus - cpus % demand.step
+
+    def idle_share(self, number: int) -> float:
+        """The share of the CPUs of a node that are free."""
+        return self.cpus[number] / self.nodes[number].cpus
 
     def gpus(self, number: int) -> int:
         """The free GPUs of a node."""
@@ -131,7 +154,7 @@ class Room:
                 return None
         return tuple(taken)
 
-    def placement(self, chosen: dict[int, int], demand: Demand) -> Placement | None:
+    def placement(self, chosen: dict[int, int], demand: Demand, partition: str) -> Placement | None:
         """The share of a job on nodes of which it has so many CPUs; None if there are too few GPUs."""
         nodes, memory = 0, {}
         cpus: dict[int, int] = {}
@@ -152,7 +175,13 @@ class Room:
                 wanted = (*wanted, ("gpu", "", part))
             if wanted:
                 gres[node] = self.gres_for(node, wanted) or ()
-        return None if gpus else Placement(nodes, cpus, gres, memory)
+        if gpus:
+            return None
+        made = Placement(nodes, cpus, gres, memory)
+        if self.rows is not None:
+            made.partition = partition
+            made.cores = {node: self.rows.pick(node, self._busy[node], count) for node, count in cpus.items()}
+        return made
 
 
 def _whole_cores(cpus: int, threads: int) -> int:

@@ -53,7 +53,6 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "partition": (
         *("alternate", "cpus_per_gpu"),
         *("exclusive_user", "max_cpus_per_node", "max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu"),
-        *("over_subscribe_jobs",),
     ),
 }
 MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)

@@ -1,0 +1,46 @@
+"""The amounts that a started job takes of its nodes, as the results keep them.
+
+Nodes may give a job different amounts; the report has the largest ones. This module must not know when jobs start.
+"""
+
+from __future__ import annotations
+
+from batprotocol.policies.slurm.jobs import SlurmJob
+from batprotocol.policies.slurm.values import Cluster
+from batprotocol.requests import Allocated
+from batprotocol.requests.amounts import Gres
+
+__all__ = ["allocated_by"]
+
+_MEBIBYTE = 2**20
+
+
+def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: Cluster) -> Allocated:
+    """The amounts that a started job takes of each of its nodes.
+
+    Args:
+        job: the job, with its partition and its placement.
+        job_id: its name in this life.
+        hosts: its host set.
+        time: when it starts, in seconds.
+        cluster: the cluster.
+    """
+    placement, partition = job.placement, job.partition
+    assert placement is not None
+    assert partition is not None
+    whole = cluster.select.is_linear or job.is_exclusive or partition.is_exclusive
+    gres: dict[tuple[str, str], int] = {}
+    for node, counts in placement.gres.items():
+        for (name, type, _), count in zip(cluster.nodes[node].gres, counts, strict=False):
+            gres[name, type] = max(gres.get((name, type), 0), count)
+    return Allocated(
+        job_id=job_id,
+        first_id=job.id,
+        starting_time=time,
+        partition=partition.name,
+        hosts=hosts,
+        cores=0 if whole else max(placement.cpus.values(), default=1),
+        memory=0 if whole else max(placement.memory.values(), default=0) * _MEBIBYTE,
+        gres=() if whole else tuple(Gres(name, type or None, count) for (name, type), count in gres.items() if count),
+        whole=whole,
+    )

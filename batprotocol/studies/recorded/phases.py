@@ -1,0 +1,249 @@
+"""The phases of a recorded Slurm: when its loops and checks ran, and when its nodes were clean, as its log says."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from batprotocol.policies.slurm import Phases
+
+__all__ = ["number_of", "phases_of", "submitted_of"]
+
+_EPILOG = 0.085
+"""The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
+
+
+def phases_of(run: Mapping[str, Any]) -> Phases:
+    """When the loops of a recorded Slurm ran."""
+    log = run["log"]
+    main = [time for time, text in log if "Running job scheduler" in text]
+    full = [time for time, text in log if "for full queue" in text]
+    cycles = [time for time, text in log if text.endswith("_attempt_backfill: beginning")]
+    over = [
+        time
+        for time, text in log
+        if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
+        or "JobId=Invalid" in text
+    ]
+    period = _period(main)
+    interval = int(_option(run, "sched_interval", 60))
+    limits = over[0] - 30 if over else -15.0
+    moments = Moments(run, period)
+    return Phases(
+        ticks=tuple(moments.ticks) or (0.5,),
+        period=period,
+        full=full[0] - interval if full else -30.0,
+        last=_last_before(run, main),
+        limits=limits,
+        seen=tuple(sorted(_seen(run, main))),
+        backfill=_first_cycle(run, cycles),
+        cycles=tuple(cycles),
+        priorities=_priorities(run, full[0] - interval if full else -30.0),
+        epilog=_EPILOG,  # these are times of real machines, on a clock that is ten or twenty times as fast
+        others=0.15,
+        cleaning=0.022 * run["speed"],
+        epoch=run["t0_epoch_mod_86400"],
+        cleaned=moments.cleaned(),
+        epilogs=moments.epilogs,
+        prompt=frozenset(moments.prompt),
+    )
+
+
+_END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
+_KILL = re.compile(
+    r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
+    r"|debug:  _job_requeue_op:) JobId=(\S+)"
+)
+_QUIET = re.compile(
+    r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete|Requeuing"
+)
+"""Lines of the log that ask for no run of the first loop, and those of ends, which do once the nodes are clean."""
+_SOON = 5.0
+"""Nodes are clean within so many seconds of a kill."""
+
+
+class Moments:
+    """The moments at which nodes were clean, as the runs of the first loop show.
+
+    The loop runs at ticks. The end that makes all nodes of a job clean asks for a run at the next tick. So nodes were
+    not clean before a tick without a run, and a run that nothing else asked for was asked for by the end before. If
+    all nodes of a job answer that they are clean already, as after most kills, the loop runs at once. Such a run is
+    not at a tick, or too early after the last one.
+
+    Args:
+        run: the recording.
+        period: the time between two ticks.
+
+    Attributes:
+        ticks: the runs at ticks.
+        epilogs: the times from ends of jobs to the moments when all their nodes were clean, for those that are known.
+        prompt: the jobs whose ends were followed by a run at once.
+    """
+
+    def __init__(self, run: Mapping[str, Any], period: float) -> None:
+        self._period, self._delay = period, _option(run, "batch_sched_delay", 3)
+        self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
+        self._ends = [(time, number_of(found[1])) for time, text in run["log"] if (found := _END.match(text))]
+        kills = [(time, number_of(found[1])) for time, text in run["log"] if (found := _KILL.match(text))]
+        self._kills = sorted(dict.fromkeys(kills))
+        known = (_QUIET, _END, _KILL)
+        self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
+        self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
+        self._requeued = [
+            (time, number_of(found[1]))
+            for time, text in run["log"]
+            if (found := re.match(r"Requeuing JobId=(\S+)", text))
+        ]
+        self.ticks: list[float] = []
+        self.epilogs: dict[str, float] = {}
+        self.prompt: set[str] = set()
+        self._killed: dict[str, tuple[float, ...]] = {}
+        self._sort_runs()
+        for before, now in pairwise(self.ticks):
+            self._look(before, now)
+        ends = [job for _, job in self._ends]
+        self.epilogs = {job: time for job, time in self.epilogs.items() if ends.count(job) == 1}
+
+    def _sort_runs(self) -> None:
+        """Tell the runs at ticks from those at once."""
+        sure = [time for time, is_full in self._main if is_full or not self._follows_kill(time)]
+        last = -60.0
+        for time, is_full in self._main:
+            is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
+            if is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period)):
+                self.ticks.append(time)
+                last = time
+            else:
+                self._at_once(time)
+
+    def _follows_kill(self, time: float) -> bool:
+        return any(0.1 < time - kill < 1 for kill, _ in self._kills) or any(
+            abs(time - clean) < 0.01 for clean, _ in self._requeued
+        )
+
+    def _at_once(self, time: float) -> None:
+        """The nodes of a job that was killed or has ended are clean when the loop runs at once."""
+        known = {job for clean, job in self._requeued if abs(clean - time) < 0.05}
+        if known:
+            return
+        killed = [job for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
+        if killed:
+            self._killed[killed[0]] = (*self._killed.get(killed[0], ()), time)
+            return
+        ended = [(end, job) for end, job in self._ends if 0 < time - end < 3 and job not in self.prompt]
+        if ended:
+            end, job = ended[-1]
+            self.epilogs[job] = time - end
+            self.prompt.add(job)
+
+    def _is_known(self, job: str, kill: float) -> bool:
+        clean = [time for time, other in self._requeued if other == job] + list(self._killed.get(job, ()))
+        return any(kill <= time < kill + _SOON for time in clean)
+
+    def _look(self, before: float, now: float) -> None:
+        """See what a run at a tick shows about the ends before it."""
+        if (now, True) in self._main or any(before < time < now for time in self._loud):
+            return
+        if any(before - _SOON < kill < now for kill, _ in self._kills):
+            return
+        tick = now - self._period
+        missed = tick if math.floor(tick) - math.floor(before) >= self._delay else before
+        inside = [(time, job) for time, job in self._ends if before < time < now and job not in self.prompt]
+        for time, job in inside:
+            if time + _EPILOG < missed + 0.1:
+                self.epilogs[job] = missed + 0.1 - time
+        if inside and inside[0][0] + _EPILOG > now - 0.01:
+            self.epilogs[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
+        earlier = [(time, job) for time, job in self._ends if before - 3 < time <= before and job not in self.prompt]
+        if earlier and not inside:
+            self.epilogs[earlier[-1][1]] = missed + 0.1 - earlier[-1][0]
+
+    def cleaned(self) -> dict[str, tuple[float, ...]]:
+        """The moments when the nodes of killed jobs were clean."""
+        found = dict(self._killed)
+        for time, job in self._requeued:
+            found[job] = tuple(sorted((*found.get(job, ()), time)))
+        return found
+
+
+def _fits(time: float, ticks: list[float], period: float) -> bool:
+    """Whether a time is a whole number of periods from the nearest tick."""
+    gap = min((abs(tick - time) for tick in ticks), default=math.inf)
+    return gap < 12 and abs(gap - round(gap / period) * period) < 0.05 + 0.01 * gap
+
+
+def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
+    """The checks of reservations: the first loop runs with the one that sees a reservation first."""
+    for _, text in run["log"]:
+        found = re.search(r"Created reservation=.* start=@(\d+)", text)
+        if found:
+            yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
+
+
+def _priorities(run: Mapping[str, Any], full: float) -> float:
+    """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
+    period = 60.0 * float(run["slurm_conf"].get("PriorityCalcPeriod", 5))
+    seen: dict[str, tuple[float, str]] = {}
+    changes: list[tuple[float, float]] = []
+    for time, text in run["log"]:
+        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
+        if found:
+            before, priority = seen.get(found[1], (time, found[2]))
+            if priority != found[2]:
+                changes.append((before, time))
+            seen[found[1]] = time, found[2]
+    usual: float = (
+        math.floor(full) + 0.045 * run["speed"]
+    )  # the thread wakes at a whole second, and takes a real moment
+    if not changes:
+        return usual
+
+    def fitting(phase: float) -> int:
+        return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
+
+    return max(
+        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - usual))
+    )
+
+
+def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
+    """The last run of the first loop before the first submission. If the log has none, it was earlier."""
+    first = min(submitted_of(run).values(), default=math.inf)
+    return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
+
+
+def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
+    """When the second loop looks for work first: some time after a run before the first submission."""
+    first = min(submitted_of(run).values(), default=math.inf)
+    before = [time for time in cycles if time < first]
+    return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
+
+
+def _option(run: Mapping[str, Any], name: str, default: float) -> float:
+    found = re.search(rf"{name}=(\d+)", run["slurm_conf"].get("SchedulerParameters", ""))
+    return float(found[1]) if found else default
+
+
+def _period(times: list[float]) -> float:
+    """The time between two ticks: a real controller takes a little longer than a second."""
+    steps = [later - earlier for earlier, later in pairwise(times) if later - earlier < 20]
+    return median(step / round(step) for step in steps if round(step)) if len(steps) > 5 else 1.0
+
+
+def number_of(job: str) -> str:
+    """`12`, or `3_7` for a task of an array."""
+    return job.partition("(")[0]
+
+
+def submitted_of(run: Mapping[str, Any]) -> dict[str, float]:
+    """When the jobs were submitted. The log has that at the end of the request, with its length."""
+    found = {}
+    for time, text in run["log"]:
+        match = re.match(r"_slurm_rpc_submit_batch_job: JobId=(\d+)(?:.* usec=(\d+))?", text)
+        if match:
+            found[match[1]] = time - int(match[2] or 0) * 1e-6
+    return found

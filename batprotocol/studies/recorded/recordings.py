@@ -1,0 +1,201 @@
+"""Recorded runs of a real Slurm, as `tools/real_slurm.py` writes them: a JSON object, or an archive of several.
+
+A recording is checked when it is read. This module must not know simulations.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypedDict
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+
+__all__ = ["SlurmRun", "is_recorded", "read_recording", "read_recordings", "readable"]
+
+_MAGIC: Final = b"\xfd7zXZ\x00"
+_HEAD: Final = 1 << 12
+_MOST: Final = 1 << 29
+"""The bytes that a recording may have."""
+_MOST_NODES: Final = 100_000
+_LATEST: Final = 1e6
+"""The latest second of a recording. It bounds the time that its replay takes."""
+_SEED: Final = "?seed="
+_BEGIN: Final = re.compile(rb'\s*(?:\[\s*)?\{\s*"config"\s*:')
+
+
+class _Nodes(TypedDict):
+    count: int
+    conf: str
+
+
+class _Needed(TypedDict):
+    id: int
+    t_returned: float
+    args: list[str]
+
+
+class _Submission(_Needed, total=False):
+    user: str
+    run: float
+    runs: list[float]
+    exit: int
+
+
+class _Event(TypedDict):
+    t_sent: float
+    cmd: list[str]
+    out: str
+
+
+class _Start(TypedDict):
+    t: float
+    by: str
+    job: str
+    nodes: str
+    partition: str
+
+
+class _Run(TypedDict):
+    config: str
+    seed: int
+    speed: float
+    t0_epoch_mod_86400: int
+    slurm_conf: dict[str, str]
+    dbd: bool
+    setup: list[tuple[str, str]]
+    nodes: list[_Nodes]
+    partitions: list[str]
+    submissions: list[_Submission]
+    events: list[_Event]
+    starts: list[_Start]
+    log: list[tuple[float, str]]
+
+
+class SlurmRun(_Run, total=False):
+    """A recorded run. Its times are seconds since it began; the handbook has the meaning of each key."""
+
+    result_jobs: list[dict[str, Any]]
+    jobcomp: list[dict[str, Any]]
+    samples: list[dict[str, Any]]
+    topology: str
+    assoc: list[str]
+    qos: list[str]
+    dump: list[str]
+
+
+def is_recorded(path: str) -> bool:
+    """Whether a file begins as recordings do. `path` may name one run of an archive: `FILE?seed=3`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    file = path if os.path.exists(path) else path.partition(_SEED)[0]
+    if not os.path.isfile(file):
+        return False
+    with open(file, "rb") as opened:
+        head = opened.read(_HEAD)
+    if head.startswith(_MAGIC):
+        try:
+            head = lzma.LZMADecompressor().decompress(head, _HEAD)
+        except lzma.LZMAError:
+            return False
+    return _BEGIN.match(head) is not None
+
+
+def read_recordings(path: str | os.PathLike[str]) -> list[SlurmRun]:
+    """The runs in a file: one, or those of an archive.
+
+    Raises:
+        InputError: the file is not a recording; `path` is the place in it.
+        OSError: the file cannot be read.
+    """
+    name = os.fspath(path)
+    with open(path, "rb") as file:
+        data = file.read(_MOST + 1)
+    if data.startswith(_MAGIC):
+        data = _unpacked(data, name)
+    if len(data) > _MOST:
+        raise InputError(f"expected a recording of at most {_MOST >> 20} MiB", file=name)
+    try:
+        if data.lstrip()[:1] == b"[":
+            runs = msgspec.json.decode(data, type=list[SlurmRun])
+        else:
+            runs = [msgspec.json.decode(data, type=SlurmRun)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"it is not a recording of a Slurm: {error}", file=name) from None
+    for run in runs:
+        _check(run, name)
+    return runs
+
+
+def read_recording(path: str) -> SlurmRun:
+    """The run in a file; of an archive, the one that the name selects by its seed: `FILE?seed=3`.
+
+    Raises:
+        InputError: the file is not a recording, has several runs, or none with this seed.
+        OSError: the file cannot be read.
+    """
+    file, _, seed = (path, "", "") if os.path.exists(path) else path.partition(_SEED)
+    runs = read_recordings(file)
+    found = [run for run in runs if str(run["seed"]) == seed] if seed else runs
+    if len(found) == 1:
+        return found[0]
+    seeds = ", ".join(str(run["seed"]) for run in runs[:20])
+    if not found:
+        which = f"no run with the seed {shown(seed)}: its seeds are {seeds}" if runs else "no run"
+        raise InputError(f"it has {which}", file=file)
+    raise InputError(
+        f"it has {len(found)} runs: name one, such as '{file}{_SEED}{found[0]['seed']}'; its seeds are {seeds}",
+        file=file,
+    )
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Report a text of a recording that cannot be read, such as an option of sbatch, as an `InputError`."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.reason, error.path, file=error.file or name, line=error.line) from None
+    except (ValueError, LookupError, ArithmeticError) as error:
+        what = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
+        raise InputError(f"a part of the recording cannot be read: {what}", file=name) from None
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    decompressor = lzma.LZMADecompressor(memlimit=_MOST)
+    try:
+        found = decompressor.decompress(data, _MOST + 1)
+    except lzma.LZMAError as error:
+        raise InputError(f"it cannot be unpacked: {error}", file=name) from None
+    if not decompressor.eof and len(found) <= _MOST:
+        raise InputError("it ends too early", file=name)
+    return found
+
+
+def _check(run: SlurmRun, name: str) -> None:
+    """Check the numbers on which time and memory depend."""
+    nodes = sum(max(group["count"], 0) for group in run["nodes"])
+    if not 0 < nodes <= _MOST_NODES or any(group["count"] < 1 for group in run["nodes"]):
+        raise InputError(f"expected 1 to {_MOST_NODES:,} nodes, got {nodes:,}", "nodes", file=name)
+    if not run["speed"] > 0:
+        raise InputError(f"expected a number > 0, got {run['speed']:g}", "speed", file=name)
+    for place, time in _times(run):
+        if not abs(time) <= _LATEST:
+            raise InputError(f"expected a time of at most {_LATEST:g} s, got {time:g}", place, file=name)
+
+
+def _times(run: SlurmRun) -> Iterator[tuple[str, float]]:
+    """The times in a recording, with their places."""
+    for place, job in enumerate(run["submissions"]):
+        for time in (job["t_returned"], job.get("run", 0.0), *job.get("runs", ())):
+            yield f"submissions[{place}]", time
+    yield from ((f"events[{place}]", each["t_sent"]) for place, each in enumerate(run["events"]))
+    yield from ((f"starts[{place}]", each["t"]) for place, each in enumerate(run["starts"]))
+    yield from ((f"log[{place}]", time) for place, (time, _) in enumerate(run["log"]))

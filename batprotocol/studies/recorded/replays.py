@@ -1,0 +1,340 @@
+"""Recorded runs of a real Slurm, once more under the policy `slurm`: the same submissions, run times and events.
+
+A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from batprotocol.errors import shown
+from batprotocol.model import DelayProfile
+from batprotocol.model.hosts import frozen_hosts
+from batprotocol.outages import HostEvent
+from batprotocol.outages.events import HostChange
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator.inputs.workload import WorkloadProfile
+from batprotocol.studies.recorded.phases import number_of, phases_of, submitted_of
+from batprotocol.studies.recorded.recordings import readable
+from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
+
+__all__ = ["Replay", "Start", "jobs_of", "replay", "replayed", "scheduler_of", "starts_of"]
+
+_RUN = 1.0
+"""The seconds that a run of a loop lasts at most."""
+_SILENCE = 5.0
+"""The seconds within which a node that is to be used again answers."""
+_REPLY = 0.01
+"""The seconds from the moment of a command to its end."""
+
+_MOST_TASKS: Final = 10_000
+
+
+class Start(NamedTuple):
+    """A start of a job."""
+
+    job: str
+    time: float
+    partition: str
+    nodes: str
+    by: str
+
+
+def starts_of(run: Mapping[str, Any]) -> list[Start]:
+    """The recorded starts."""
+    return [
+        Start(number_of(each["job"]), each["t"], each["partition"], each["nodes"], each["by"]) for each in run["starts"]
+    ]
+
+
+def _ends(run: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for time, text in run["log"]:
+        match = re.match(r"_job_complete: JobId=(\S+) (?:WEXITSTATUS|WTERMSIG)", text)
+        if match:
+            found[number_of(match[1])] = time
+    return found
+
+
+def _killed(run: Mapping[str, Any]) -> dict[str, float]:
+    """How long jobs ran before they were requeued, at the longest."""
+    began: dict[str, float] = {}
+    longest: dict[str, float] = {}
+    events = [(start.time, 0, start.job) for start in starts_of(run)]
+    for time, text in run["log"]:
+        match = re.match(
+            r"(?:requeue job|_job_requeue_op:|Requeuing) JobId=(\S+)|debug:  _job_requeue_op: JobId=(\S+)", text
+        )
+        if match:
+            events.append((time, 1, number_of(match[1] or match[2])))
+        match = re.match(r"_job_complete: JobId=(\S+) ", text)
+        if match:
+            events.append((time, 2, number_of(match[1])))
+    for time, kind, job in sorted(events):
+        if kind == 0:
+            began[job] = time
+        elif kind == 2:
+            began.pop(job, None)
+        elif job in began:
+            longest[job] = max(longest.get(job, 0.0), time - began.pop(job))
+    return longest
+
+
+def _loop_of(run: Mapping[str, Any], time: float) -> float:
+    """When the run of a loop began that starts a job at a time: in a simulation, it starts then."""
+    began = (each for each, text in run["log"] if "Running job scheduler" in text or "_backfill: beginning" in text)
+    return max((each for each in began if time - _RUN < each <= time), default=time)
+
+
+def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
+    """The jobs: number, submission time, what they ask for, run time, exit code."""
+    last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
+    ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
+    for each in run["submissions"]:
+        if each["id"] < 0:
+            continue
+        asked = _asked(each["args"])
+        time = submitted.get(str(each["id"]), each["t_returned"])
+        tasks = asked.pop("array", None)
+        asked["user"] = each.get("user", "root")
+        numbers = [str(each["id"])] if tasks is None else [f"{each['id']}_{task}" for task in tasks[0]]
+        runs = each.get("runs") or [each["run"]] * len(numbers)
+        for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
+            runtime = seconds + 0.9
+            if number in ends and number in last and ends[number] > last[number]:
+                runtime = ends[number] - last[number]
+            runtime = max(runtime, killed.get(number, 0.0) + 0.3)
+            data = dict(asked)
+            data["slurm"] = {**asked.get("slurm", {}), "number": each["id"]}
+            if tasks is not None:
+                data["array"] = f"{number}%{tasks[1]}" if tasks[1] else number
+            yield number, time + place * 1e-6, data, max(runtime, 0.01), each.get("exit", 0)
+
+
+def _seconds(text: str) -> float:
+    """A time limit of sbatch."""
+    days, dash, rest = text.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if dash:
+        parts += [0] * (3 - len(parts))
+        return int(days) * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2]
+    if len(parts) == 1:
+        return parts[0] * 60
+    return parts[0] * 60 + parts[1] if len(parts) == 2 else parts[0] * 3600 + parts[1] * 60 + parts[2]
+
+
+_LONG = {
+    "-N": "nodes",
+    "-t": "time",
+    "-p": "partition",
+    "-d": "dependency",
+    "-n": "ntasks",
+    "-c": "cpus-per-task",
+    "-J": "job-name",
+    "-C": "constraint",
+    "-w": "nodelist",
+    "-x": "exclude",
+    "-H": "hold",
+    "-A": "account",
+    "-L": "licenses",
+}
+
+
+def _options(args: list[str]) -> Iterator[tuple[str, str]]:
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            flags = ("exclusive", "no-requeue", "requeue", "hold", "contiguous", "overcommit")
+            yield name, value if equals or name in flags else words.pop(0)
+        else:
+            name, value = _LONG[word[:2]], word[2:]
+            yield name, value or ("" if name == "hold" else words.pop(0))
+
+
+def _asked(args: list[str]) -> dict[str, Any]:
+    """The request of a job, in the vocabulary of requests."""
+    data: dict[str, Any] = {}
+    slurm: dict[str, Any] = {"shares": True}
+    for name, value in _options(args):
+        if name == "nodes":
+            first, _, last = value.partition("-")
+            slurm["nodes"] = [int(first), int(last or first)]
+        elif name == "time":
+            slurm["time"] = _seconds(value)
+        elif name == "time-min":
+            slurm["time_min"] = _seconds(value)
+        elif name in ("partition", "dependency", "constraint", "account", "qos", "reservation"):
+            data[name] = value
+        elif name == "job-name":
+            data["name"] = value
+        elif name == "nice":
+            data["nice"] = int(value)
+        elif name == "begin":
+            data["begin"] = value
+        elif name in ("requeue", "no-requeue"):
+            data["requeue"] = name == "requeue"
+        elif name in ("exclusive", "contiguous"):
+            data[name] = True
+        elif name == "hold":
+            slurm["hold"] = True
+        elif name in ("nodelist", "exclude"):
+            slurm[name] = value
+        elif name in ("ntasks", "cpus-per-task", "ntasks-per-node", "gpus"):
+            key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
+            slurm[key] = int(value)
+        elif name in ("mem", "mem-per-cpu"):
+            mebibytes = int(value[:-1]) * 1024 if value.endswith("G") else int(value.rstrip("M"))
+            if name == "mem":
+                data["memory"] = f"{mebibytes}M"
+            else:
+                slurm["memory_per_cpu"] = mebibytes
+        elif name in ("gres", "licenses"):
+            data[name] = value
+        elif name == "gpus-per-node":
+            data["gres"] = f"gpu:{value}"
+        elif name == "gpus-per-task":
+            slurm["gpus_per_task"] = int(value)
+        elif name == "switches":
+            slurm["switches"] = value
+        elif name == "array":
+            ranges, _, most = value.partition("%")
+            data["array"] = _tasks(ranges), int(most or 0)
+    data["slurm"] = slurm
+    return data
+
+
+def _tasks(ranges: str) -> list[int]:
+    """The numbers of the tasks of an array."""
+    tasks: list[int] = []
+    for part in ranges.split(","):
+        low, _, high = part.partition("-")
+        first, last = int(low), int(high or low)
+        if not 0 <= last - first < _MOST_TASKS - len(tasks):
+            raise ValueError(f"expected an array of 1 to {_MOST_TASKS:,} tasks, got {shown(ranges)}")
+        tasks += range(first, last + 1)
+    return tasks
+
+
+def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+    """The external events: what happened to nodes, reservations, and what operators did."""
+    silent: dict[str, float] = {}  # nodes that are to be used again as soon as they answer
+    for time, text in run["log"]:
+        found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
+        if found:
+            state = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(found[2], "RESUME")
+            if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
+                silent[found[1]] = time
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
+            else:
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
+        found = re.match(r"node_did_resp: node (\S+) returned to|Node (\S+) now responding", text)
+        if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
+            yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
+        found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
+        if found:
+            yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
+    for each in run["events"]:
+        words = each["cmd"]
+        out = each["out"].lower()
+        is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
+        has_failed = "error" in out or "denied" in out or "invalid" in out
+        if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
+            if has_failed:  # it has the first loop run all the same
+                yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
+            continue
+        if is_window or has_failed:
+            continue
+        if words[0] in ("scancel", "scontrol"):
+            yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+def _answer(run: Mapping[str, Any], node: str, time: float) -> float:
+    """When a node answers for the first time after a time."""
+    text = f"Node {node} now responding"
+    return next((later for later, each in run["log"] if later >= time and each == text), math.inf)
+
+
+def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
+    """The command that made a reservation, with the nodes that it got."""
+    for each in run["events"]:
+        if f"ReservationName={name}" in each["cmd"] and "create" in each["cmd"]:
+            return " ".join([*(word for word in each["cmd"] if not word.startswith("Node")), f"Nodes={nodes}"])
+    raise ValueError(f"expected a command that makes the reservation {name}, got none")
+
+
+def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
+    """The policy for a recorded run."""
+    return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
+
+
+class Replay(NamedTuple):
+    """A recorded run, simulated.
+
+    Attributes:
+        starts: the starts, in the order of the decisions.
+        rows: the row of each job, also of its later lives, by its full id.
+        asked: what each job asked for, by its number.
+        nodes: the names of the nodes, in the order of their numbers.
+    """
+
+    starts: list[Start]
+    rows: dict[str, JobRow]
+    asked: dict[str, dict[str, Any]]
+    nodes: list[str]
+
+
+def replay(run: Mapping[str, Any], **options: Any) -> Replay:
+    """Simulate a recorded run: the same jobs and events, under the policy `slurm`.
+
+    Args:
+        run: the recording.
+        options: further arguments of `SlurmScheduler`.
+
+    Raises:
+        InputError: something in the recording cannot be read.
+    """
+    with readable(str(run.get("config", "recording"))):
+        scheduler = scheduler_of(run, **options)
+        nodes = scheduler.configuration.nodes
+        platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
+        profiles: dict[str, WorkloadProfile] = {}
+        jobs, asked = [], {}
+        for number, time, data, seconds, code in _jobs(run):
+            profiles[f"p{number}"] = WorkloadProfile(DelayProfile(seconds), return_code=code)
+            size = data["slurm"].get("nodes", [1])[0]
+            jobs.append(StaticJob(number, time, size, f"p{number}", extra_data=json.dumps(data)))
+            asked[number] = data
+        names = {node.name: place for place, node in enumerate(nodes)}
+        events = sorted(_events(run, names))
+    lists = [ExternalEventList.of(events, corrected=True)] if events else []
+    result = simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
+    starts = [
+        Start(
+            each.job_id.rpartition("!")[2],
+            each.time,
+            each.partition,
+            ",".join(nodes[node].name for node in each.nodes),
+            each.by,
+        )
+        for each in scheduler.starts
+    ]
+    rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
+    return Replay(starts, rows, asked, [node.name for node in nodes])
+
+
+def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:
+    """The starts of a recorded run, simulated; see `replay`."""
+    return replay(run, **options).starts
+
+
+def jobs_of(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any]]]:
+    """The jobs of a recorded run: number, submission time, and what they ask for."""
+    for number, time, data, _, _ in _jobs(run):
+        yield number, time, data

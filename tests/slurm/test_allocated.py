@@ -1,0 +1,85 @@
+"""The amounts that jobs took of their nodes under the policy `slurm`, in Python and in allocations.csv."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from batprotocol.cli.main import main
+from batprotocol.model import DelayProfile
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.requests import Allocated
+from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator.results.allocations import read_allocations
+from batprotocol.slurm.configuration import configuration_of
+
+WITHOUT_ENGINE = True
+
+CONF = """
+SelectType=select/{select}
+SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
+NodeName=n[0-3] CPUs=8 RealMemory=4096 Gres=gpu:2
+PartitionName=p Nodes=ALL Default=YES DefMemPerNode=100
+"""
+
+
+def job(name: str, size: int, **asked: object) -> StaticJob:
+    return StaticJob(name, 0.0, size, DelayProfile(10.0), walltime=60.0, extra_data=json.dumps(asked))
+
+
+def allocated(select: str, *jobs: StaticJob) -> dict[str, Allocated]:
+    scheduler = SlurmScheduler(configuration_of(CONF.format(select=select)))
+    result = simulate(described_platform("n[0-3] cores=8"), Workload(jobs), scheduler)
+    rows = {each.job_id: each for each in scheduler.allocated}
+    assert {f"w0!{row.job_id}": row.allocated_resources for row in result.jobs} == {
+        name: each.hosts for name, each in rows.items()
+    }
+    return rows
+
+
+def test_shares_of_nodes_have_their_amounts() -> None:
+    found = allocated(
+        "cons_tres",
+        job("a", 1, cores=3, memory="512M", gres={"gpu": 1}),
+        job("b", 2, slurm={"nodes": [2, 2], "tasks": 5}),
+        job("c", 1, exclusive=True),
+    )
+    a, b, c = (found[f"w0!{name}"] for name in "abc")
+    assert (a.cores, a.memory, [str(each) for each in a.gres], a.whole) == (3, 512 << 20, ["gpu:1"], False)
+    assert (b.cores, b.memory, b.whole) == (4, 100 << 20, False)  # four on one node, and one on the other one
+    assert (c.cores, c.memory, c.whole, c.partition) == (0, 0, True, "p")
+
+
+def test_whole_nodes_have_no_amounts() -> None:
+    found = allocated("linear", job("a", 2, cores=3))["w0!a"]
+    assert (found.cores, found.memory, found.gres, found.whole) == (0, 0, (), True)
+
+
+def test_a_simulation_writes_its_rows(tmp_path: Path) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(CONF.format(select="cons_tres"))
+    workload = {
+        "nb_res": 4,
+        "jobs": [{"id": "1", "subtime": 0, "res": 1, "profile": "d", "walltime": 60, "extra_data": '{"cores": 2}'}],
+        "profiles": {"d": {"type": "delay", "delay": 10}},
+    }
+    (tmp_path / "w.json").write_text(json.dumps(workload))
+    with pytest.raises(SystemExit) as left:
+        main(
+            [
+                "simulate",
+                f"slurm:{conf}",
+                "-w",
+                str(tmp_path / "w.json"),
+                "--hosts",
+                "n[0-3] cores=8",
+                "-o",
+                str(tmp_path / "out"),
+            ]
+        )
+    assert left.value.code in (0, None)
+    (row,) = read_allocations(tmp_path / "out" / "allocations.csv")
+    assert (row.job_id, row.partition, row.cores, row.whole) == ("w0!1", "p", 2, False)

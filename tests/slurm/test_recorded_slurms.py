@@ -1,0 +1,202 @@
+"""Recordings of a real Slurm are read, simulated again, and compared with their replays."""
+
+from __future__ import annotations
+
+import copy
+import json
+import lzma
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slurm_recordings import recording
+from support import DATA
+
+from batprotocol.cli.main import main
+from batprotocol.errors import InputError
+from batprotocol.model import FinalJobState
+from batprotocol.studies.comparing.causes import causes_of
+from batprotocol.studies.recorded import (
+    SlurmRun,
+    is_recorded,
+    read_recording,
+    read_recordings,
+    recorded_schedule,
+    replay,
+    replayed_schedule,
+)
+
+WITHOUT_ENGINE = True
+
+REPLAYS = DATA / "slurm" / "replays"
+BACKFILL = REPLAYS / "b_backfill_00.json.xz"
+
+
+def diff(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as left:
+        main(["diff", *map(str, arguments)])
+    return int(left.value.code or 0)
+
+
+def kept(path: Path, run: Any) -> Path:
+    path.write_text(json.dumps(run))
+    return path
+
+
+def changed(run: Any) -> dict[str, Any]:
+    """A deep copy, to be changed."""
+    return dict(copy.deepcopy(run))
+
+
+def test_a_recording_is_like_its_replay(capsys: pytest.CaptureFixture[str]) -> None:
+    assert diff(BACKFILL) == 0
+    assert "36 of 36 starts within 3 s, 35 of 35 pairs in the same order, 36 starts on the same nodes" in (
+        capsys.readouterr().out
+    )
+
+
+def test_each_changed_start_is_reported_with_its_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = changed(recording(BACKFILL))
+    late, moved = run["starts"][3], run["starts"][-1]
+    late["t"] += 200.0
+    moved["nodes"] = "n0" if moved["nodes"] != "n0" else "n1"
+    assert diff("--jobs", kept(tmp_path / "run.json", run)) == 1
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.partition(":")[0] for line in lines if line.startswith("w0!")]
+    assert {f"w0!{late['job']}", f"w0!{moved['job']}"} <= set(names)
+    causes = [line for line in lines if line.startswith("  ")]
+    assert len(causes) >= 2
+    assert lines[-1].startswith("Agreement: 35 of 36 starts within 3 s")
+
+
+def test_the_loop_that_starts_a_job_is_named_if_it_differs() -> None:
+    run = changed(recording(BACKFILL))
+    start = run["starts"][5]
+    start["t"] += 100.0
+    start["by"] = "main" if start["by"] == "backfill" else "backfill"
+    both = recorded_schedule(run, "recorded"), replayed_schedule(replay(run), "replay")
+    cause = causes_of(*both, tolerance=3.0)[f"w0!{start['job']}"]
+    other = both[1].by[f"w0!{start['job']}"]
+    assert f"{start['by']} starts it in the first run, and {other} in the second one" in cause.sentence
+
+
+@pytest.mark.parametrize("name", ["g_failures_04", "qospreempt_02", "e_depend_00"])
+def test_schedules_have_each_start_of_each_job(name: str) -> None:
+    run = read_recording(str(REPLAYS / f"{name}.json.xz"))
+    found = recorded_schedule(run, name)
+    assert [row.starting_time for row in found.jobs] == [start["t"] for start in run["starts"]]
+    names = {f"{row.workload_name}!{row.job_id}" for row in found.jobs}
+    assert len(names) == len(run["starts"])
+    ends = [row.finish_time for row in found.jobs]
+    last = max(time for time, _ in run["log"])
+    records = [job["EndTime"] for job in run.get("jobcomp", ()) if isinstance(job["EndTime"], float)]
+    assert all(end is not None and end <= max(last, *records, 0.0) for end in ends)
+
+
+def test_ends_are_those_of_the_records_of_jobs() -> None:
+    """The records of scontrol, which the schedule does not read, are the oracle for jobs that ran once."""
+    run = read_recording(str(REPLAYS / "e_depend_00.json.xz"))
+    records = {job["JobId"]: job for job in run["result_jobs"]}
+    states = {"COMPLETED": FinalJobState.COMPLETED_SUCCESSFULLY, "FAILED": FinalJobState.COMPLETED_FAILED}
+    compared = 0
+    for row in recorded_schedule(run, "run").jobs:
+        record = records.get(row.job_id)
+        if record is not None and record["Restarts"] == "0" and isinstance(record["EndTime"], float):
+            compared += 1
+            assert row.finish_time == pytest.approx(record["EndTime"], abs=1.0)
+            assert row.final_state == states.get(record["JobState"], row.final_state)
+    assert compared > 20
+
+
+def test_a_run_of_an_archive_is_named_by_its_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = changed(recording(BACKFILL))
+    archive = tmp_path / "two.json.xz"
+    archive.write_bytes(lzma.compress(json.dumps([one | {"seed": 4}, one | {"seed": 7}]).encode()))
+    assert [run["seed"] for run in read_recordings(archive)] == [4, 7]
+    assert read_recording(f"{archive}?seed=7")["seed"] == 7
+    assert diff(archive) == 2
+    assert f"name one, such as '{archive}?seed=4'; its seeds are 4, 7" in capsys.readouterr().err
+    assert diff(f"{archive}?seed=5") == 2
+    assert "no run with the seed '5': its seeds are 4, 7" in capsys.readouterr().err
+
+
+def test_a_recording_is_compared_with_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = changed(recording(BACKFILL))
+    run["starts"][0]["t"] += 50.0
+    assert diff(BACKFILL, kept(tmp_path / "other.json", run)) == 1
+    assert f"w0!{run['starts'][0]['job']}: " in capsys.readouterr().out
+
+
+def test_only_recordings_have_a_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "jobs.csv"
+    table.write_text("job_id,submission_time,starting_time,finish_time,allocated_resources\n1,0,0,1,0\n")
+    assert not is_recorded(str(table))
+    assert diff(table) == 2
+    assert "only a recording of a Slurm has a replay" in capsys.readouterr().err
+
+
+SMALL: dict[str, Any] = {
+    "config": "small",
+    "seed": 1,
+    "speed": 10,
+    "t0_epoch_mod_86400": 0,
+    "slurm_conf": {"SchedulerParameters": "bf_interval=10", "PriorityType": "priority/multifactor"},
+    "dbd": False,
+    "setup": [["sacctmgr -i add account a1 fairshare=2", ""]],
+    "nodes": [{"count": 4, "conf": "CPUs=1"}],
+    "partitions": ["PartitionName=all Nodes=ALL Default=YES"],
+    "submissions": [
+        {"id": 1, "t_returned": 2.0, "args": ["-N", "2", "-t", "1", "-d", "singleton"], "run": 20, "user": "u1"},
+        {"id": 2, "t_returned": 3.0, "args": ["--array=0-1%1", "-N1", "--begin=now+5"], "runs": [5, 6], "exit": 1},
+    ],
+    "events": [{"t_sent": 4.0, "cmd": ["scancel", "2"], "out": ""}],
+    "starts": [{"t": 2.5, "by": "main", "job": "1", "nodes": "n[0-1]", "partition": "all"}],
+    "log": [[1.0, "Running job scheduler"], [2.0, "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=1"]],
+}
+VALUES = st.one_of(
+    st.none(),
+    st.integers(-(10**12), 10**12),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "-N", "-t", "--array=0-999999999", "1-", "9" * 5000, "n[0-99999999]", "-d", "\ud800", "-Q"]),
+    st.text(max_size=6),
+    st.just([]),
+    st.just({}),
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all values in a JSON value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for key, each in inside for found in places(each, (*path, key)))]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_changed_recording_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    run = copy.deepcopy(SMALL)
+    for _ in range(data.draw(st.integers(1, 2))):
+        path = data.draw(st.sampled_from(places(run)[1:]))
+        inner: Any = run
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = data.draw(VALUES)
+    file = kept(tmp_path_factory.getbasetemp() / "changed.json", run)
+    with suppress(InputError):
+        found: SlurmRun = read_recording(str(file))
+        replayed_schedule(replay(found), "replay")
+        recorded_schedule(found, "recorded")
+
+
+RUBBISH = [b"", b"{", b"[1]", b'{"config": 3}', b"\xfd7zXZ\x00rubbish", lzma.compress(b"{}")[:-9]]
+
+
+@pytest.mark.parametrize("content", RUBBISH)
+def test_rubbish_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "rubbish.json"
+    path.write_bytes(content)
+    assert not is_recorded(str(path)) or content.startswith(b"{")
+    with pytest.raises(InputError):
+        read_recording(str(path))

@@ -1,0 +1,68 @@
+"""Nodes whose cores jobs share, under select/cons_tres with OverSubscribe=FORCE:2."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batprotocol.model import DelayProfile
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm.jobs import Placement
+from batprotocol.policies.slurm.selecting.rows import Rows
+from batprotocol.policies.slurm.values import Node
+from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
+from batprotocol.slurm.configuration import configuration_of
+
+WITHOUT_ENGINE = True
+
+CONF = """
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[0-1] CPUs=4
+PartitionName=p Nodes=ALL Default=YES OverSubscribe=FORCE:2
+"""
+
+
+def test_jobs_share_the_cores_of_nodes_as_a_real_slurm_has_them_do() -> None:
+    """Two jobs get idle cores of n0, the third one those of n1; the last two share cores with others."""
+    jobs = [
+        StaticJob(str(number), 1 + number * 4.0, 1, DelayProfile(300.0), 600.0, json.dumps({"slurm": {"tasks": tasks}}))
+        for number, tasks in enumerate([2, 2, 3, 4, 2])
+    ]
+    scheduler = SlurmScheduler(configuration_of(CONF))
+    simulate(described_platform("n[0-1] cores=4"), Workload(jobs), scheduler)
+    assert [start.nodes for start in scheduler.starts] == [(0,), (0,), (1,), (0,), (1,)]
+    assert all(start.time < 30 for start in scheduler.starts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 8), st.integers(0, 7)), max_size=30))
+def test_jobs_of_a_row_have_different_cores(steps: list[tuple[bool, int, int]]) -> None:
+    rows, running = Rows([Node("n0", cpus=8, sockets=2)], {"p": 2}), list[Placement]()
+    for ends, cpus, which in steps:
+        if ends and running:
+            rows.remove(running.pop(which % len(running)))
+            continue
+        tries = [[*rows.used()], *rows.of("p")]
+        busy = next((each[0] for each in tries if rows.free(0, each[0]) >= cpus), None)
+        if busy is None:
+            continue
+        made = Placement(1, {0: cpus})
+        made.partition, made.cores = "p", {0: rows.pick(0, busy, cpus)}
+        assert made.cores[0].bit_count() == cpus
+        assert not made.cores[0] & busy
+        rows.add(made)
+        running.append(made)
+        assert all(
+            not (one & other & third) for one, other, third in combinations([each.cores[0] for each in running], 3)
+        )
+    filled = rows.of("p")
+    assert len(filled) <= 2
+    assert sum(each[0].bit_count() for each in filled) == sum(each.cores[0].bit_count() for each in running)
+    union = 0
+    for each in running:
+        union |= each.cores[0]
+    assert rows.used() == [union]

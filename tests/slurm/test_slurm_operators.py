@@ -1,0 +1,139 @@
+"""The commands of operators under the policy `slurm`, as a real Slurm 22.05 follows them."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from batprotocol.model import DelayProfile
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
+from batprotocol.slurm.accounting import accounting_of
+from batprotocol.slurm.configuration import configuration_of
+
+WITHOUT_ENGINE = True
+
+CONF = """
+NodeName=n[0-1] CPUs=1
+PartitionName=p Nodes=ALL Default=YES
+PartitionName=q Nodes=ALL PriorityTier=5
+{more}
+"""
+QOS = "Name|Priority\nnormal|0\nhigh|100"
+DATABASE = "AccountingStorageType=accounting_storage/slurmdbd"
+FACTORS = f"PriorityType=priority/multifactor\nPriorityWeightQOS=1000\n{DATABASE}"
+
+
+def starts(*commands: tuple[float, str], hold: str = "", more: str = "", jobs: int = 4) -> list[tuple[str, float]]:
+    """The starts of jobs of both nodes for 20 s each, which come together. Job 0 starts first, then commands come."""
+    static = [
+        StaticJob(
+            str(number),
+            1 + number * 0.001,
+            2,
+            DelayProfile(20.0),
+            600.0,
+            json.dumps({"slurm": {"hold": True}} if str(number) == hold else {}),
+        )
+        for number in range(jobs)
+    ]
+    scheduler = SlurmScheduler(configuration_of(CONF.format(more=more)), accounting=accounting_of([("qos", QOS)]))
+    texts = [(time, json.dumps({"slurm": text})) for time, text in commands]
+    events = [ExternalEventList.of(texts, corrected=True)] if texts else []
+    simulate(described_platform("n[0-1] cores=1"), Workload(static), scheduler, external_events=events)
+    return [(start.job_id.rpartition("!")[2], start.time) for start in scheduler.starts]
+
+
+def order(*commands: tuple[float, str], hold: str = "", more: str = "") -> str:
+    return "".join(job for job, _ in starts(*commands, hold=hold, more=more))
+
+
+ORDERS = {
+    "a job that is released comes last": ([(5.0, "scontrol hold 1"), (6.0, "scontrol release 1")], "", "0231"),
+    "priority 0 holds": ([(5.0, "scontrol update JobId=1 Priority=0"), (6.0, "scontrol release 1")], "", "0231"),
+    "a held job has no priority to change": (
+        [(5.0, "scontrol hold 1"), (6, "scontrol update JobId=1 Priority=9"), (7, "scontrol release 1")],
+        "",
+        "0231",
+    ),
+    "an operator's priority": ([(5.0, "scontrol update JobId=1,2 Priority=7")], "", "0312"),
+    "a nice value": ([(5.0, "scontrol update JobId=1 Nice=1000000000")], "", "0231"),
+    "a nice value after a priority": (
+        [(5.0, "scontrol update JobId=3 Priority=4294967290"), (6.0, "scontrol update JobId=3 Nice=100")],
+        "",
+        "0312",
+    ),
+    "a higher tier": ([(5.0, "scontrol update JobId=3 Partition=q")], "", "0312"),
+    "an unknown partition": ([(5.0, "scontrol update JobId=3 Partition=r")], "", "0123"),
+    "a quality of service": ([(5.0, "scontrol update JobId=2 QOS=high")], FACTORS, "0213"),
+    "a priority instead of factors": ([(5.0, "scontrol update JobId=3 Priority=5")], FACTORS, "0312"),
+    "a nice value among factors": (
+        [(4.0, "scontrol update JobId=2,3 QOS=high"), (5.0, "scontrol update JobId=2 Nice=50")],
+        FACTORS,
+        "0321",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_order_of_jobs_after_a_command(name: str) -> None:
+    commands, more, expected = ORDERS[name]
+    assert order(*commands, more=more) == expected
+
+
+def test_a_job_that_is_submitted_held_takes_its_number_when_it_is_released() -> None:
+    assert order((5.0, "scontrol release 1"), hold="1") == "0231"
+
+
+def test_a_job_that_has_ended_runs_again_121_seconds_later() -> None:
+    found = starts((60.0, "scontrol requeue 0"))
+    assert [job for job, _ in found] == list("01230")
+    assert 181 <= found[-1][1] < 245  # in the next run of a loop for the whole queue
+
+
+def test_a_job_that_ended_long_ago_does_not_run_again() -> None:
+    assert order((60.0, "scontrol requeue 0"), more="MinJobAge=5") == "0123"
+
+
+def test_a_running_job_gets_another_limit() -> None:
+    """With a limit of one minute, the job is killed, and the small one would end after the start of the large one."""
+    conf = "SchedulerParameters=bf_interval=5,bf_resolution=1"
+    jobs = [
+        StaticJob("0", 1.0, 1, DelayProfile(300.0), 600.0),
+        StaticJob("1", 1.1, 2, DelayProfile(20.0), 60.0),
+        StaticJob("2", 20.0, 1, DelayProfile(20.0), 300.0),
+    ]
+
+    def start_of_the_small_job(*commands: str) -> float:
+        scheduler = SlurmScheduler(configuration_of(CONF.format(more=conf)))
+        texts = [(10.0, json.dumps({"slurm": text})) for text in commands]
+        events = [ExternalEventList.of(texts, corrected=True)] if texts else []
+        simulate(described_platform("n[0-1] cores=1"), Workload(jobs), scheduler, external_events=events)
+        return next(start.time for start in scheduler.starts if start.job_id.endswith("2"))
+
+    assert start_of_the_small_job() < 40
+    assert start_of_the_small_job("scontrol update JobId=0 TimeLimit=1") > 61
+    assert start_of_the_small_job("scontrol update JobId=0 TimeLimit=-9") > 61
+    assert start_of_the_small_job("scontrol update JobId=0 TimeLimit=1", "scontrol update JobId=0 TimeLimit=+9") < 40
+
+
+@pytest.mark.parametrize("state", ["DOWN", "DRAIN"])
+def test_operators_take_nodes_away_and_give_them_back(state: str) -> None:
+    found = dict(
+        starts(
+            (25.0, f"scontrol update NodeName=n0 State={state}"),
+            (90.0, "scontrol update NodeName=n0 State=RESUME"),
+            jobs=3,
+        )
+    )
+    assert found["0"] < 5
+    assert found["2"] >= 90
+
+
+@pytest.mark.parametrize("command", ["Nice=many", "Priority=1e9", "TimeLimit=soon", "Nice=" + "9" * 5000])
+def test_a_command_with_a_wrong_value_has_no_effect(command: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert order((5.0, f"scontrol update JobId=1 {command}")) == "0123"
+    assert "has no effect" in caplog.text
