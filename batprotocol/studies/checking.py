@@ -43,8 +43,8 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
                 workloads[key] = None
                 for note in _of_workload(run, inputs, files):
                     notes[note] = None
-            machine = task.platform_files, task.master, task.mmax, tuple(task.roles.items()), task.energy
-            if task.platform_files and machine not in platforms:
+            machine = task.platform_files, task.master, task.mmax, tuple(task.roles.items()), task.energy, task.watts
+            if (task.platform_files or task.watts) and machine not in platforms:
                 platforms[machine] = None
                 _expect(run, "platform", inputs, files)
             laws = tuple(each for each in task.drawn_failures.items() if each[0] != "seed")

@@ -23,6 +23,7 @@ from batprotocol.simulator import (
     EXAMPLE_WORKLOAD,
     METRICS,
     OF_FAILURES,
+    OF_POWER,
     JobRow,
     Metrics,
     Platform,
@@ -347,7 +348,9 @@ def test_a_queue_that_grows_to_the_end() -> None:
 
 def test_no_metric_is_forgotten() -> None:
     """Who adds one to `Metrics` is told where else it belongs."""
-    fields = {"tau", "classes", "own"} | {metric.path.partition(".")[0] for metric in (METRICS | OF_FAILURES).values()}
+    fields = {"tau", "classes", "own"} | {
+        metric.path.partition(".")[0] for metric in (METRICS | OF_FAILURES | OF_POWER).values()
+    }
     assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"
 
 

@@ -13,9 +13,9 @@ __all__ = ["compare"]
 
 
 def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.simulator import METRICS, OF_FAILURES
+    from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER
 
-    return completions((*METRICS, *OF_FAILURES), start)
+    return completions((*METRICS, *OF_FAILURES, *OF_POWER), start)
 
 
 @click.command()

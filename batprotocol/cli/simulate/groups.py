@@ -33,7 +33,7 @@ def groups_of(
     """The metrics of each group by their names, and of each workflow those of workflows."""
     groups = result.grouped(by, workloads, allocations, warm_up=warm_up, cool_down=cool_down)
     found = {name: metrics.flat() for name, metrics in groups.items()}
-    cores = sum(host.cores for host in platform.computation_hosts)
+    cores = platform.core_count
     for workload in workloads if by == "workflow" else ():
         for name, each in workflow_results(result.jobs, workload, cores=cores).items():
             if name in found:

@@ -16,9 +16,9 @@ __all__ = ["metrics", "plot", "table"]
 
 
 def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.simulator import METRICS, OF_FAILURES
+    from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER
 
-    return completions((*METRICS, *OF_FAILURES), start)
+    return completions((*METRICS, *OF_FAILURES, *OF_POWER), start)
 
 
 def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, list[str]]:

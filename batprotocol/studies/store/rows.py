@@ -101,6 +101,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return self.measure.settings.get("tau")
 
     @property
+    def currency(self) -> str:
+        """The currency of its costs; "" if it has no price."""
+        return self.measure.currency
+
+    @property
     def traceback(self) -> str:
         """The traceback of a failed run; "" if there is none."""
         path = os.path.join(self.folder, TRACEBACK)
