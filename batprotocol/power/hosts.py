@@ -65,7 +65,7 @@ class SleepPState(msgspec.Struct, frozen=True, gc=False):
 
 
 class HostWatts(msgspec.Struct, frozen=True):
-    """What a host draws, and how fast it computes, in each of its power states.
+    """The watts and the speed of a host in each of its power states.
 
     Args:
         states: the watts in each power state.
@@ -177,7 +177,7 @@ def read_sleep_pstates(properties: Mapping[str, str], count: int) -> tuple[Sleep
 
 
 def host_watts(host: Host) -> HostWatts | None:
-    """What a host of a simulation draws; None if its properties do not declare it.
+    """The watts of a host of a simulation; None if its properties do not declare them.
 
     Args:
         host: the host, as Batsim describes it.
