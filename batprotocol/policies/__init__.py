@@ -4,10 +4,10 @@
 for programs that load schedulers from files only. Each part is a class of a few lines in `orders`, `backfilling` (which
 makes reservations in a `profile`), `allocations`, `walltimes` or `failures`. The parts read the state in `jobs`
 and `queue`.
-`switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
-share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and
-`filling` divides their cores between hosts. `happening` reads events of hosts. `slurm` is another scheduler: Slurm's
-own.
+`whole` gives whole hosts to jobs, and `switching` knows which hosts sleep. `site` plans jobs that share hosts, with
+partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and `filling` divides their
+cores between hosts. `happening` reads events of hosts. `places` is the old name of `allocations`. `slurm` is another
+scheduler: Slurm's own.
 """
 
 from __future__ import annotations
