@@ -15,12 +15,13 @@ from batprotocol.power.events import PowerEvent, read_power_event
 from batprotocol.power.hosts import HostWatts, SleepPState, Watts, host_watts
 from batprotocol.power.tables import FORMATS, Table, read_table
 from batprotocol.power.trace import JOULES_PER_KWH, Step, Trace
-from batprotocol.power.units import CARBON, PRICE, Kind, Unit, parse_unit
+from batprotocol.power.units import CARBON, POWER, PRICE, Kind, Unit, parse_power, parse_unit
 
 __all__ = [
     "CARBON",
     "FORMATS",
     "JOULES_PER_KWH",
+    "POWER",
     "PRICE",
     "Consumption",
     "HostWatts",
@@ -35,6 +36,7 @@ __all__ = [
     "consumption_of",
     "daily_trace",
     "host_watts",
+    "parse_power",
     "parse_unit",
     "read_power_event",
     "read_table",
