@@ -6,6 +6,7 @@ kilowatt hour, such as `EUR/kWh`. Power is in `W`.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -36,9 +37,6 @@ _TEXT: Final = re.compile(
 
 _POWER: Final = re.compile(r"(?<![a-z0-9])(?:(|k|m|g)w|(|kilo|mega|giga)watts?)(?![a-z0-9/])")
 _POWERS: Final = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
-_AMOUNT: Final = re.compile(
-    r"([0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(?:[eE]([+-]?[0-9]{1,2}))? ?([kKmMgG]?[wW])?", re.ASCII
-)
 
 
 class Unit(NamedTuple):
@@ -110,8 +108,15 @@ def parse_power(text: str) -> float:
     >>> parse_power("4kW"), parse_power("250")
     (4000.0, 250.0)
     """
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None:
+    number, factor = text.strip().lower(), 1.0
+    if number.endswith("w"):
+        number = number[:-1]
+        if number.endswith(("k", "m", "g")):
+            number, factor = number[:-1], _POWERS[number[-1]]
+    try:
+        watts = float(number) * factor if number.isascii() and "_" not in number else math.nan
+    except ValueError:
+        watts = math.nan
+    if not 0 <= watts < math.inf:
         raise InputError(f"expected a number of watts such as 4000, 4kW or 1.5MW, got {shown(text)}")
-    number = float(f"{found[1]}e{found[2] or 0}")
-    return number * _POWERS[(found[3] or "w")[:-1].lower()]
+    return watts
