@@ -1,13 +1,13 @@
 """Built-in policies to use, derive from and compare with: a queue order, a kind of backfilling, an allocation.
 
-`Policy`, in `scheduler`, combines the parts. `named`, in `names`, makes a policy from its name, and `by_name` does so
-for programs that load schedulers from files only. Each part is a class of a few lines in `orders`, `backfilling` (which
-makes reservations in a `profile`), `allocations`, `walltimes` or `failures`. The parts read the state in `jobs`
-and `queue`.
-`switching` knows which hosts sleep. `places` is the old name of `allocations`. `site` plans jobs that
-share hosts, with partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and
-`filling` divides their cores between hosts. `happening` reads events of hosts. `slurm` is another scheduler: Slurm's
-own.
+`Policy`, in `scheduler`, combines the parts. `named`, in `names`, makes a policy from its name, whose parts have
+`options`, and `by_name` does so for programs that load schedulers from files only. Each part is a class of a few lines
+in `orders`, `backfilling` (which makes reservations in a `profile`), `allocations`, `walltimes` or `failures`. The
+parts read the state in `jobs` and `queue`.
+`whole` gives whole hosts to jobs, and `switching` knows which hosts sleep. `site` plans jobs that share hosts, with
+partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and `filling` divides their
+cores between hosts. `happening` reads events of hosts. `places` is the old name of `allocations`. `slurm` is another
+scheduler: Slurm's own.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A `Policy` hands its jobs to a `Site` (in `core`) from the first job on that uses the vocabulary of
 `batprotocol.requests`, or from the beginning if it has rules; `driver` connects the two through `actions`. The data
 take this way: `rules` reads the rules of a file with `tables`, and `membership` finds the hosts and jobs of partitions;
-by them, `admission` finds where a job can run, or why it never can. `away` has the hosts that have failed.
+by them, `admission` finds where a job can run, or why it never can, and `holding` keeps it until its time has come.
+`away` has the hosts that have failed.
 `jobs` has the jobs with their amounts, `pool` the free amounts of each host, `timeline` the future ones. `queue` has
 the jobs that wait, in order and by kind: `ranking` keeps the order, `sieve` finds the kinds for which an amount
 suffices, and `priorities` has the fair share of users.

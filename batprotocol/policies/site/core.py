@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
 
 import msgspec
 
@@ -24,6 +23,7 @@ from batprotocol.policies.site.admission import Admission, SiteHosts
 from batprotocol.policies.site.away import Away, Residents
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.fates import Fates
+from batprotocol.policies.site.holding import Holding
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
 from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.limits import Usage
@@ -39,7 +39,7 @@ from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Allocated, Attempt, Dependencies, read_request
+from batprotocol.requests import Allocated, Attempt, read_request
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
 
@@ -96,9 +96,6 @@ class Site:
         self._planner = self._new_planner(settings_of(backfilling))
         self._usage = Usage(rules)
         self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
-        self._dependencies = Dependencies()
-        self._held: dict[str, SiteJob] = {}  # jobs whose time or dependency has not come
-        self._times: list[tuple[float, int, str]] = []  # when to look at them again
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
         self._residents = Residents()
@@ -109,12 +106,15 @@ class Site:
             *(self._lanes, self._away),
             risk=risk,
         )
-        self._fates = Fates(
-            *(state, self._windows, self._planner, self.queue, self._held, self._running),
-            *(self._away, self._lanes, self._residents, self._look_at, actions.kill, self._give_up),
-        )
         slowest = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
         self._lives = Lives(failures, slowest, self._mean_time_between_failures)
+        self._holding = Holding(
+            *(state, self.queue, self._windows, self._planner, self._usage, self._lives.current, actions.reject)
+        )
+        self._fates = Fates(
+            *(state, self._windows, self._planner, self.queue, self._holding, self._running),
+            *(self._away, self._lanes, self._residents, actions.kill),
+        )
         self._registers = rules.can_preempt or failures is not None
         self._graces: list[tuple[float, list[str]]] = []
         self._starts = 0
@@ -130,7 +130,7 @@ class Site:
     @property
     def is_idle(self) -> bool:
         """Whether no job waits or runs."""
-        return not (self.queue.jobs or self._held or self._running)
+        return not (self.queue.jobs or self._holding.jobs or self._running)
 
     # Jobs come
 
@@ -147,27 +147,23 @@ class Site:
         try:
             request = read_request(job.extra_data)
         except InputError as error:
-            self._actions.reject(job_id, str(error))
-            self._unknown(job_id, time, str(error))
+            self._holding.unreadable(job_id, time, str(error))
             return False
         if self._contiguous:
             request = msgspec.structs.replace(request, contiguous=True)
         waiting = SiteJob(job_id, job, number, time, request)
         waiting.profile = profile
-        self._see(self._dependencies.submitted(job_id, request, time))
+        self._holding.submitted(job_id, request, time)
         refusal = self._admission.prepare(waiting) or self._usage.refusal(waiting)
         if refusal is not None:
-            self._reject(waiting, refusal)
+            self._holding.reject(waiting, refusal)
             return False
         run = self._lives.first(waiting)
         if run is not None:
             self._actions.withdraw(job_id)
             self._actions.register(run.id, run.job, run.profiles)
             self._admission.divided(waiting, run)
-        self._usage.waits(waiting, 1)
-        self._held[waiting.id] = waiting
-        self._windows.enter(waiting)
-        return self._look_at(waiting)
+        return self._holding.hold(waiting)
 
     def adopt(self, running: RunningJob) -> None:
         """A job runs that was started before the site was opened: it has its hosts for itself."""
@@ -179,8 +175,8 @@ class Site:
         kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), self._pool.hosts)
         entry = Entry(job, "", 1, kind, self._admission.next_number())
         job.entries.append(entry)
-        self._dependencies.submitted(job.id, NOTHING, job.submitted)
-        self._dependencies.started(job.id, running.started)
+        self._holding.submitted(job.id, NOTHING, job.submitted)
+        self._holding.started(job.id, running.started)
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
         self._occupy(adopted)
@@ -189,111 +185,34 @@ class Site:
         self._starts = max(self._starts, running.place + 1)
         self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
-    def _unknown(self, job_id: str, time: float, why: str) -> None:
-        self._dependencies.submitted(job_id, read_request(None), time)
-        self._see(self._dependencies.ended(job_id, FinalJobState.REJECTED, time, why))
-
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
         self._all_submitted = True
-        self._see(self._dependencies.no_more())
-
-    def _look_at(self, job: SiteJob) -> bool:
-        """Whether a held job joins the queue now. Otherwise, its time is noted, or it is rejected."""
-        state = self._state
-        verdict = self._dependencies.verdict(job.first_id)
-        begin = job.request.begin
-        since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
-        refusal = verdict.never or refusal_of_deadline(job, state.now) or self._windows.refusal(job)
-        if refusal is not None:
-            self._give_up(job, refusal)
-            return False
-        is_early = since > state.now + state.resolution / 2
-        if is_early and since < math.inf:
-            heappush(self._times, (since, job.number, job.id))
-        if is_early or not job.entries:  # until its reservation is known
-            return False
-        del self._held[job.id]
-        job.eligible = since
-        self._join(job)
-        return True
-
-    def _join(self, job: SiteJob) -> None:
-        """A job joins the queue, until its deadline at the latest."""
-        self.queue.add(job)
-        deadline = job.request.deadline
-        if deadline is not None:
-            latest = deadline.of(job.submitted) - (0.0 if math.isinf(job.walltime) else job.walltime)
-            heappush(self._times, (latest, job.number, job.id))
-
-    def _see(self, job_ids: Iterable[str]) -> None:
-        """The dependencies of these jobs may have changed."""
-        for first_id in job_ids:
-            job = self._held.get(self._lives.current(first_id))
-            if job is not None and self._look_at(job):
-                self._joined = True
-
-    def _drop(self, job: SiteJob) -> None:
-        """A job waits no longer."""
-        self._held.pop(job.id, None)
-        if job.id in self.queue.jobs:
-            for entry in job.entries:
-                self._planner.dropped(entry)
-            self.queue.remove(job)
-        self._usage.waits(job, -1)
-
-    def _reject(self, job: SiteJob, why: str) -> None:
-        self._actions.reject(job.id, why)
-        self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, self._state.now, why))
-
-    def _give_up(self, job: SiteJob, why: str) -> None:
-        if job.id in self._held or job.id in self.queue.jobs:
-            self._drop(job)
-            self._reject(job, why)
-
-    _joined = False
+        self._holding.no_more()
 
     # Time goes on, and jobs end
 
     def passed(self) -> bool:
         """Look at what was to happen until now; whether something may start."""
-        state, changed = self._state, False
-        while self._times and self._times[0][0] <= state.now + state.resolution / 2:
-            _, _, job_id = heappop(self._times)
-            if job_id in self._held:
-                changed |= self._look_at(self._held[job_id])
-            elif job_id in self.queue.jobs:
-                job = self.queue.jobs[job_id]
-                refusal = refusal_of_deadline(job, state.now + state.resolution)
-                if refusal is not None:
-                    self._give_up(job, refusal)
-                    changed = True
-            elif job_id in self._running:
-                self._end_at_limit(self._running[job_id])
+        state = self._state
+        changed = self._holding.passed(self._end_at_limit)
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
             self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
         changed |= self._fates.turn()
-        joined, self._joined = self._joined, False
+        joined = self._holding.has_joined()
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
 
-    def _end_at_limit(self, job: SiteRunning) -> None:
+    def _end_at_limit(self, job_id: str) -> None:
         """Kill a job without a walltime whose time in its partition is over. It does not run again."""
-        now = self._state.now + self._state.resolution / 2
-        if math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
+        job, now = self._running.get(job_id), self._state.now + self._state.resolution / 2
+        if job is not None and math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
             self._fates.kill([job], "walltime")
-
-    def _next_time(self) -> float:
-        """When a job is to be looked at again; infinity: never."""
-        times, there = self._times, (self._held, self.queue.jobs, self._running)
-        while times and not any(times[0][2] in jobs for jobs in there):
-            heappop(times)
-        return times[0][0] if times else math.inf
 
     def wakes_at(self) -> float:
         """When something happens without an event; infinity: never."""
-        times = self._next_time()
+        times = self._holding.next_time(self._running)
         graces = self._graces[0][0] if self._graces else math.inf
         if not self.is_idle:
             times = min(times, self._windows.wakes_at())
@@ -304,10 +223,10 @@ class Site:
         state = self._state
         job = self._running.pop(job_id, None)
         if job is None:
-            waiting = self.queue.jobs.get(job_id) or self._held.get(job_id)
+            waiting = self._holding.waits(job_id)
             if waiting is not None:  # somebody else started it
-                self._drop(waiting)
-                self._see(self._dependencies.ended(waiting.first_id, ended, state.now))
+                self._holding.drop(waiting)
+                self._holding.ended(waiting.first_id, ended, state.now)
             return None
         entry = job.entry
         everywhere = self._lanes.everywhere(job.members)
@@ -326,7 +245,7 @@ class Site:
         if record is not None:
             self.attempts.append(record)
         if outcome.next is None:
-            self._see(self._dependencies.ended(entry.job.first_id, ended, state.now))
+            self._holding.ended(entry.job.first_id, ended, state.now)
         return job
 
     def _next_run(self, job: SiteRunning, end: str, progress: KillProgress | None) -> Ended:
@@ -362,13 +281,7 @@ class Site:
         again.eligible = now
         again.lost = waited.lost + (0.0 if run.profiles else now - job.started)
         self._admission.again(again, waited, keeps_place=keeps_place)
-        self._usage.waits(again, 1)
-        self._windows.enter(again)
-        if again.entries:
-            self._join(again)
-        else:  # until its reservation goes on
-            self._held[again.id] = again
-            self._look_at(again)
+        self._holding.again(again)
         self._fates.give_up_hope((again,))
 
     def _extend_the_late(self) -> bool:
@@ -428,16 +341,16 @@ class Site:
             hosts = entry.lane.own(hosts)
             entry.limit = min(entry.limit, entry.lane.rest(state.now))  # it is killed there at the end of the window
         refusal = self._actions.execute(job.id, hosts, mapping_of(job, hosts))
-        self._drop(job)
+        self._holding.drop(job)
         if refusal is not None:
-            self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal))
+            self._holding.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal)
             return
         amount = entry.kind.amount
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
         running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, amount)
         if entry.limit < job.walltime:  # Batsim does not know it
-            heappush(self._times, (state.now + entry.limit, job.number, job.id))
+            self._holding.note(state.now + entry.limit, job)
         self._starts += 1
         self._occupy(running)
         self._residents.started(running)
@@ -446,7 +359,7 @@ class Site:
             self.priorities.started(running, state.now)
         self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
         started(running)
-        self._see(self._dependencies.started(job.first_id, state.now))
+        self._holding.started(job.first_id, state.now)
 
     def _occupy(self, job: SiteRunning) -> None:
         """A job has its hosts from now on."""

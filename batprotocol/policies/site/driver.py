@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from batprotocol.errors import RuleViolation, SchedulerError
-from batprotocol.model import FinalJobState, Host, Job, JobSubmittedEvent, KillProgress, Profile
+from batprotocol.model import FinalJobState, Host, HostsTurnedOnOffEvent, Job, JobSubmittedEvent, KillProgress, Profile
 from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.allocations import Allocation
 from batprotocol.policies.backfilling import Backfilling
@@ -111,6 +111,9 @@ class SiteDriver:
     def killed(self, job_id: str, progress: KillProgress) -> None:
         """A job was killed after some progress."""
         self._progresses[job_id] = progress
+
+    def switched(self, event: HostsTurnedOnOffEvent) -> None:
+        """Hosts were switched on or off, which does not matter."""
 
     def happened(self, event: HostEvent | Window) -> None:
         """Something has happened to hosts, or they are promised."""

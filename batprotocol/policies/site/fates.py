@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from batprotocol.outages import HostChange, HostEvent, Window
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.away import Away, Residents
+from batprotocol.policies.site.holding import Holding
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.lanes import Lane, Lanes
 from batprotocol.policies.site.planning import Planner
@@ -27,14 +28,12 @@ class Fates:
         windows: the windows that are known.
         planner: the plan.
         queue: the jobs that wait for hosts.
-        held: the jobs that wait for something else.
+        holding: all jobs that wait.
         running: the jobs that run.
         away: the hosts that have failed or are drained.
         lanes: the other numbers of hosts.
         residents: the jobs on each host.
-        look_at: whether a held job joins the queue now. It can also be rejected.
         kill: kills jobs, by their ids.
-        give_up: rejects a job with a reason, if it still waits.
     """
 
     def __init__(
@@ -43,19 +42,17 @@ class Fates:
         windows: Windows,
         planner: Planner,
         queue: SiteQueue,
-        held: dict[str, SiteJob],
+        holding: Holding,
         running: dict[str, SiteRunning],
         away: Away,
         lanes: Lanes,
         residents: Residents,
-        look_at: Callable[[SiteJob], bool],
         kill: Callable[[list[str]], None],
-        give_up: Callable[[SiteJob, str], None],
     ) -> None:
         self._state, self._windows, self._planner, self._queue = state, windows, planner, queue
-        self._held, self._running = held, running
+        self._holding, self._running = holding, running
         self._away, self._lanes, self._residents = away, lanes, residents
-        self._look_at, self._kill_these, self._give_up = look_at, kill, give_up
+        self._kill_these = kill
 
     def kill(self, jobs: Iterable[SiteRunning], cause: str) -> None:
         """Kill running jobs, each once.
@@ -85,7 +82,7 @@ class Fates:
             for job in self._queue.jobs.values():
                 for entry in self._windows.enter(job, [lane]):
                     self._queue.add_entry(entry)
-            for job in self._held.values():
+            for job in self._holding.jobs.values():
                 self._windows.enter(job, [lane])
         self._look_at_reservations()
 
@@ -114,20 +111,20 @@ class Fates:
 
     def _look_at_reservations(self) -> None:
         """Look at the jobs whose reservation was not known."""
-        for job in [job for job in self._held.values() if job.request.reservation is not None]:
-            if job.id in self._held:
-                self._look_at(job)
+        for job in [job for job in self._holding.jobs.values() if job.request.reservation is not None]:
+            if job.id in self._holding.jobs:
+                self._holding.look_at(job)
 
     def give_up_hope(self, jobs: Iterable[SiteJob]) -> None:
         """Some hosts will never be free again: no job waits for them. Jobs that can have no others are rejected."""
         for job, entries in self._windows.hopeless(jobs):
             if len(entries) == len(job.entries):
-                self._give_up(job, self._windows.why_hopeless(job))
+                self._holding.give_up(job, self._windows.why_hopeless(job))
             else:
                 self._leave(job, entries)
 
     def _give_up_hope(self) -> None:
-        self.give_up_hope([*self._held.values(), *self._queue.jobs.values()])
+        self.give_up_hope([*self._holding.jobs.values(), *self._queue.jobs.values()])
 
     def _leave(self, job: SiteJob, entries: list[Entry]) -> None:
         """A job cannot start any more where these entries are."""
@@ -144,9 +141,9 @@ class Fates:
 
     def _close(self, lane: Lane) -> None:
         """The windows of a reservation are over: no job waits for it any more."""
-        for job in [*self._queue.jobs.values(), *self._held.values()]:
+        for job in [*self._queue.jobs.values(), *self._holding.jobs.values()]:
             self._leave(job, [entry for entry in job.entries if entry.lane is lane])
             if not job.entries and job.id in self._queue.jobs:
                 self._queue.remove(job)
-                self._held[job.id] = job
+                self._holding.jobs[job.id] = job
         self._windows.close(lane)

@@ -83,14 +83,13 @@ class Steered(Site):
     @property
     def held(self) -> list[str]:
         """The jobs whose time or dependency has not come."""
-        return list(self._held)
+        return list(self._holding.jobs)
 
     # What happens
 
     def ended_before(self, job_id: str, request: Request) -> None:
         """A job had succeeded before the first one was submitted. Others can depend on it."""
-        self._dependencies.submitted(job_id, request, 0.0)
-        self._dependencies.ended(job_id, FinalJobState.COMPLETED_SUCCESSFULLY, 0.0)
+        self._holding.ended_before(job_id, request)
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
         job = super().ended(job_id, ended, progress)
@@ -104,7 +103,7 @@ class Steered(Site):
         return super().passed()
 
     def wakes_at(self) -> float:
-        return self._next_time()
+        return self._holding.next_time(self._running)
 
     # Which jobs can start
 

@@ -1,0 +1,158 @@
+"""How the parts of a policy read their options. This module must not know how the parts of a name are combined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from batprotocol.durations import parse_duration
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.policies import allocations, backfilling, failures, orders, walltimes
+from batprotocol.policies.site import SiteRules, read_site
+
+__all__ = ["OPTIONS", "ORDERS", "number_of", "only", "resolution", "seconds_of", "site_rules"]
+
+Maker = Callable[[Sequence[str]], tuple[str, Any]]
+"""A function of options. It returns the name and the value of an argument of `Policy`."""
+
+ORDERS: Final[Mapping[str, Callable[[], orders.Order]]] = {
+    each.name: each
+    for each in (
+        *(orders.FCFS, orders.LCFS, orders.SJF, orders.LJF, orders.SAF, orders.LAF, orders.Smallest, orders.Largest),
+        *(orders.F1, orders.F2, orders.F3, orders.F4, orders.WFP3, orders.Unicep, orders.ExpansionFactor),
+        *(orders.Multifactor, orders.HEFT),
+    )
+}
+"""The orders by their names."""
+
+
+def _order(name: str) -> orders.Order:
+    if name not in ORDERS:
+        raise ValueError(f"there is no order {shown(name)}{hint(name, ORDERS)}")
+    return ORDERS[name]()
+
+
+def number_of(text: str, least: float, whole: bool = False) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number < math.inf or (whole and number != int(number)):
+        raise ValueError(f"expected {'a whole number' if whole else 'a number'} >= {least:g}, got {shown(text)}")
+    return number
+
+
+def only(options: Sequence[str], default: str) -> str:
+    if len(options) > 1:
+        raise ValueError(f"expected one option, got {shown(','.join(options))}")
+    return options[0] if options else default
+
+
+def _easy(options: Sequence[str]) -> tuple[str, Any]:
+    words = set(options)
+    rest = [each for each in options if each not in ("no-spare", "strict", "once")]
+    order = _order(only(rest, "")) if rest else None
+    spare = "no-spare" not in words
+    return "backfilling", backfilling.EASY(order, spare=spare, strict="strict" in words, once="once" in words)
+
+
+def _greedy(options: Sequence[str]) -> tuple[str, Any]:
+    return "backfilling", backfilling.Greedy(_order(only(options, "")) if options else None)
+
+
+def _conservative(options: Sequence[str]) -> tuple[str, Any]:
+    depth = int(number_of(only(options, ""), 0, whole=True)) if options else None
+    return "backfilling", backfilling.Conservative(depth)
+
+
+def _reservations(options: Sequence[str]) -> tuple[str, Any]:
+    if len(options) > 2:
+        raise ValueError(f"expected a number and an order, got {shown(','.join(options))}")
+    count = int(number_of(options[0], 1, whole=True)) if options else 2
+    return "backfilling", backfilling.Reservations(count, _order(options[1]) if len(options) > 1 else None)
+
+
+def _predicted(options: Sequence[str]) -> tuple[str, Any]:
+    return "walltimes", walltimes.MeanOfLast(int(number_of(only(options, "2"), 1, whole=True)))
+
+
+def _shared(options: Sequence[str]) -> tuple[str, Any]:
+    return "allocation", allocations.Shared(int(number_of(only(options, "2"), 1, whole=True)))
+
+
+def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
+    if len(options) > 3:
+        raise ValueError("expected at most three weights: of age, size and share")
+    weights = [number_of(each, -1e300) for each in options] + [1000.0] * (3 - len(options))
+    return "order", orders.Multifactor(age=weights[0], size=weights[1], share=weights[2])
+
+
+def site_rules(options: Sequence[str]) -> SiteRules:
+    path = ",".join(options)
+    if not path:
+        raise ValueError("site needs a file, as in site=site.toml")
+    try:
+        return read_site(path)
+    except OSError as error:
+        raise ValueError(f"cannot read {shown(path)}: {error.strerror}") from None
+
+
+def _requeue(options: Sequence[str]) -> tuple[str, Any]:
+    times = [each for each in options if each != "last"]
+    if len(times) > 1 or len(options) > 2:
+        raise ValueError(f"expected a number of times and last, got {shown(','.join(options))}")
+    return "failures", failures.Requeue(_times(times[0]) if times else math.inf, last="last" in options)
+
+
+def _times(text: str) -> int:
+    return int(number_of(text, 0, whole=True))
+
+
+def seconds_of(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except InputError as error:
+        raise ValueError(error.reason) from None
+
+
+def _checkpoint(options: Sequence[str]) -> tuple[str, Any]:
+    named: dict[str, Any] = {}
+    given: list[str] = []  # by their places
+    for each in options:
+        key, equals, value = each.partition("=")
+        if each == "last":
+            named["last"] = True
+        elif not equals:
+            given.append(each)
+        elif key in ("restart", "times") and key not in named:
+            named[key] = seconds_of(value) if key == "restart" else _times(value)
+        else:
+            raise ValueError(f"expected restart=SECONDS or times=N once, got {shown(each)}")
+    is_formula = not given or given[0] in failures.FORMULAS
+    if len(given) > (3 if is_formula else 2) or (not is_formula and len(given) < 2):
+        known = ", ".join(failures.FORMULAS)
+        raise ValueError(
+            f"expected SECONDS,COST, or a formula ({known}) with COST and MTBF, got {shown(','.join(given))}"
+        )
+    interval = seconds_of(given[0]) if not is_formula else given[0] if given else "daly"
+    named |= {key: seconds_of(value) for key, value in zip(("cost", "mtbf"), given[1:], strict=False)}
+    return "failures", failures.Checkpoint(interval, **named)
+
+
+def resolution(options: Sequence[str]) -> tuple[str, Any]:
+    return "resolution", number_of(only(options, "1"), 0)
+
+
+OPTIONS: Final[Mapping[type, tuple[str, Maker]]] = {
+    backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),
+    backfilling.Conservative: ("DEPTH", _conservative),
+    backfilling.Reservations: ("COUNT,ORDER", _reservations),
+    backfilling.Greedy: ("ORDER", _greedy),
+    allocations.Shared: ("JOBS", _shared),
+    walltimes.MeanOfLast: ("N", _predicted),
+    orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
+    failures.Requeue: ("TIMES,last", _requeue),
+    failures.Checkpoint: ("SECONDS,COST,restart=SECONDS,times=N,last", _checkpoint),
+}
+"""The parts with options: these as `batproto policies` prints them, and the function that reads them."""
