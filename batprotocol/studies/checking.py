@@ -14,7 +14,8 @@ from batprotocol.simulator.inputs import advice_on
 from batprotocol.studies.failing import is_policy, made_events
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
-from batprotocol.studies.runs import Run
+from batprotocol.studies.powering import read_trace
+from batprotocol.studies.runs import Run, TraceFile
 
 __all__ = ["checked"]
 
@@ -47,6 +48,8 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
             if (task.platform_files or task.watts) and machine not in platforms:
                 platforms[machine] = None
                 _expect(run, "platform", inputs, files)
+            for trace in run.measure.traces:
+                _expect_trace(run, trace, inputs, files)
             laws = tuple(each for each in task.drawn_failures.items() if each[0] != "seed")
             failing = task.events_files, task.failures_files, laws, is_policy(task.scheduler), task.platform, *machine
             if any(failing[:3]) and failing not in events:
@@ -80,6 +83,27 @@ def _of_events(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterable
     for reason in left_out:
         what = "outages are left out" if reason.is_row else "values of outages are left out"
         yield f"{task.failures}: {reason.count:,} {what}: {reason.reason}"
+
+
+def _expect_trace(run: Run, trace: TraceFile, inputs: Inputs, files: Mapping[str, Files]) -> None:
+    """Check that a trace does not end before the last submission; whether it reaches to the end is known then.
+
+    Raises:
+        StudyError: it does, or it cannot be used.
+    """
+    workload = inputs.workload(run.task, files).workload
+    root = inputs.root(trace.files, files)
+    last = workload[len(workload) - 1].time if len(workload) else 0.0
+    try:
+        values = read_trace(trace.kind, trace.text, root)
+    except InputError as error:
+        raise StudyError(f"{run}: {error}", trace.kind) from None
+    if not values.repeats and values.end < last:
+        raise StudyError(
+            f"{run}: the {trace.kind} is known until {values.end:,.15g} s, and jobs are submitted until {last:,.15g} s"
+            ": use a longer trace, or repeat it with repeat=yes",
+            trace.kind,
+        )
 
 
 def _expect(run: Run, what: str, inputs: Inputs, files: Mapping[str, Files]) -> None:

@@ -35,7 +35,14 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.results.beside import ALLOCATIONS, KnownPower, PowerFile, power_beside, write_failures, write_power
+from batprotocol.simulator.results.beside import (
+    ALLOCATIONS,
+    KnownPower,
+    PowerFile,
+    power_beside,
+    write_failures,
+    write_power,
+)
 from batprotocol.simulator.results.grouping import with_allocations
 from batprotocol.studies.failing import file_of_events, made_events, until_of
 from batprotocol.studies.files import Files
@@ -185,7 +192,7 @@ def _run(
             power=KnownPower() if joules is None else power_beside(prefix),
         )
         roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
-        found = measures_of(what, measures, roots)
+        found = measures_of(what, measures, roots, lenient=True)
     groups = workload.groups
     if allocations:
         named = {name: str(user) for name, user in (workload.users or {}).items()}

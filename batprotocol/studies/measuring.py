@@ -24,6 +24,7 @@ from batprotocol.simulator import (
     measured,
 )
 from batprotocol.simulator.results.beside import KnownPower, power_beside
+from batprotocol.simulator.results.electricity import TraceTooShort
 from batprotocol.simulator.results.times import JobTimes, MeasuredTime
 from batprotocol.simulator.results.workflows import workflow_means
 from batprotocol.studies.files import Files
@@ -105,9 +106,28 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
         return workflow_means(each for each in self.workflows if time.has(each.arrival))
 
 
-def measures_of(what: Measurable, measures: Iterable[Measure], roots: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """The metrics of each measure, by its key."""
-    return {each.key: what.metrics(each, roots) for each in measures}
+def measures_of(
+    what: Measurable, measures: Iterable[Measure], roots: Mapping[str, str], *, lenient: bool = False
+) -> dict[str, dict[str, float]]:
+    """The metrics of each measure, by its key.
+
+    Args:
+        what: the data of a run.
+        measures: the measures.
+        roots: the folders of the files that they need, by their digests.
+        lenient: whether a measure whose trace is too short is left out. The run need not be simulated again then.
+
+    Raises:
+        InputError: a metric cannot be computed.
+    """
+    found = {}
+    for each in measures:
+        try:
+            found[each.key] = what.metrics(each, roots)
+        except TraceTooShort:
+            if not lenient:
+                raise
+    return found
 
 
 def measure_again(
@@ -166,8 +186,8 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
     """A row for each group of jobs of each run: `by` is one more axis. The metrics are those of the group.
 
     They are computed from the files of each run, with its own warm-up, cool-down and tau. Metrics that files of the
-    study define, and classes of jobs, are left out, and so are carbon and costs if a trace has changed since. A failed run has one row, without a group. `Row.jobs` still has all
-    jobs of the run.
+    study define, and classes of jobs, are left out, and so are carbon and costs if a trace has changed since. A failed
+    run has one row, without a group. `Row.jobs` still has all jobs of the run.
 
     Args:
         rows: the rows of a study or a store.

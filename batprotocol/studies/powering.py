@@ -1,4 +1,4 @@
-"""What is known about the electricity of a run: its carbon intensity, price and cap, as its measure names them.
+"""The electricity of a run: its carbon intensity, price and cap, as its measure names them.
 
 It must not know the study, nor what schedulers do about them.
 """
@@ -9,24 +9,20 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from batprotocol.power import Kind, Trace
+from batprotocol.power import CARBON, PRICE, Trace
 from batprotocol.simulator import Electricity
 from batprotocol.simulator.inputs.power_traces import cap_named, trace_file, trace_named
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Measure, TraceFile
 
-__all__ = ["CAP", "NONE", "TRACES", "electricity_of", "known_electricity", "read_trace"]
+__all__ = ["CAP", "electricity_of", "known_electricity", "read_trace"]
 
-TRACES: Final[tuple[Kind, ...]] = ("carbon", "price")
-"""The keys of traces."""
 CAP: Final = "cap"
-NONE: Final = "none"
-"""The value of the key `cap` without a cap."""
 _KEPT: Final = 16
 
 
 @lru_cache(_KEPT)
-def read_trace(kind: str, text: str, root: str) -> Trace | float:
+def read_trace(kind: str, text: str, root: str) -> Trace:
     """The values of a carbon intensity, a price or a cap.
 
     Args:
@@ -40,11 +36,11 @@ def read_trace(kind: str, text: str, root: str) -> Trace | float:
     """
     if kind == CAP:
         return cap_named(text, root)
-    return trace_named(text, TRACES[kind == TRACES[1]], root)
+    return trace_named(text, CARBON if kind == CARBON else PRICE, root)
 
 
 def electricity_of(measure: Measure, roots: Mapping[str, str]) -> Electricity:
-    """What is known about the electricity of runs that are measured so.
+    """The electricity of runs that are measured so.
 
     Args:
         measure: how they are measured.
@@ -58,7 +54,7 @@ def electricity_of(measure: Measure, roots: Mapping[str, str]) -> Electricity:
 
 
 def known_electricity(measure: Measure) -> Electricity:
-    """What is known about the electricity on this machine, later: traces whose files have changed are not known.
+    """The electricity of such runs on this machine, later: traces whose files have changed are not known.
 
     Raises:
         InputError: a trace cannot be used.
@@ -75,7 +71,4 @@ def known_electricity(measure: Measure) -> Electricity:
 
 def _electricity(places: Mapping[TraceFile, str]) -> Electricity:
     known = {each.kind: read_trace(each.kind, each.text, root) for each, root in places.items()}
-    carbon, price = (known.get(kind) for kind in TRACES)
-    assert carbon is None or isinstance(carbon, Trace)
-    assert price is None or isinstance(price, Trace)
-    return Electricity(carbon=carbon, price=price, cap=known.get(CAP))
+    return Electricity(carbon=known.get(CARBON), price=known.get(PRICE), cap=known.get(CAP))

@@ -12,7 +12,7 @@ from typing import Final
 from batprotocol.edc import run
 from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.scheduler import Scheduler
-from batprotocol.errors import PeerGone
+from batprotocol.errors import InputError, PeerGone
 from batprotocol.simulator.inputs import Platform, Workload, platform_xml, workload_json
 from batprotocol.studies.outcomes import FAILED, RECORDING, Outcome
 from batprotocol.studies.runs import Task

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import product
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -24,7 +24,7 @@ from batprotocol.policies.slurm.naming import is_slurm, slurm_files, with_slurm_
 from batprotocol.studies.files import Files
 from batprotocol.studies.sources import imported_from_beside
 
-__all__ = ["Chosen", "Shelf", "chosen"]
+__all__ = ["Chosen", "Shelf", "chosen", "filled"]
 
 _WORDS = {
     "scheduler": "a policy or FILE:CLASS",
@@ -33,6 +33,9 @@ _WORDS = {
     "files": "names of files",
     "only": "a table of axes and their values",
 }
+
+
+_EXAMPLES: Final = {"{seed}": "0", "{carbon}": "daily:300", "{price}": "daily:0.3"}
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -145,7 +148,7 @@ def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) 
     Raises:
         PolicyNameError: it is not a policy, or its file cannot be used.
     """
-    scheduler_named(target, folder)
+    scheduler_named(filled(target), folder)
     if is_slurm(target):
         return _slurm(name, target, folder)
     path = site_file(target)
@@ -153,6 +156,13 @@ def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) 
         return Chosen(name, target, parameters=parameters)
     beside, own = os.path.split(os.path.abspath(os.path.join(folder, path)))
     return Chosen(name, with_options(target, {"site": own}), files=Files.read(beside, [own]), parameters=parameters)
+
+
+def filled(target: str) -> str:
+    """The name of a policy with examples of the values that runs have in place of `{seed}`, `{carbon}`, `{price}`."""
+    for word, text in _EXAMPLES.items():
+        target = target.replace(word, text)
+    return target
 
 
 def _slurm(name: str, target: str, folder: str) -> Chosen:

@@ -357,7 +357,7 @@ def test_no_metric_is_forgotten() -> None:
 def test_unknown_metrics_are_refused() -> None:
     with pytest.raises(InputError, match="there is no metric 'mean_slow_down'; did you mean mean_slowdown"):
         metric_named("mean_slow_down")
-    with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules\?"):
+    with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules or idle_joules"):
         metric_named("energy")
     with pytest.raises(InputError, match=r"there is no metric 'x'; name a metric of your own .*: FILE.py:x$"):
         metric_named("x")

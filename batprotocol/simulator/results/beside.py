@@ -42,7 +42,7 @@ _MOST_BYTES: Final = 1 << 16
 
 
 class PowerFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a run keeps of its platform, in power.json, if its energy was measured.
+    """The values that a run keeps of its platform, in power.json, if its energy was measured.
 
     Args:
         cores: the number of cores of all computation hosts.
@@ -54,7 +54,7 @@ class PowerFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KnownPower(msgspec.Struct, frozen=True):
-    """What the files of a run have for the metrics of electricity.
+    """The values of the files of a run for the metrics of electricity.
 
     Args:
         energy: the joules of all hosts since time 0, over time; None if energy was not measured.
@@ -119,7 +119,7 @@ def write_power(prefix: str, power: PowerFile) -> None:
 
 
 def power_beside(prefix: str) -> KnownPower:
-    """What the files of a run have for the metrics of electricity. Files may be missing.
+    """The values of the files of a run for the metrics of electricity. Files may be missing.
 
     Args:
         prefix: the prefix of its result files, such as `out/`.

@@ -18,14 +18,26 @@ from batprotocol.power import JOULES_PER_KWH, Trace, consumption_of
 from batprotocol.requests import Allocated
 from batprotocol.simulator.results.times import JobTimes
 
-__all__ = ["CoreTimes", "Electricity", "PowerMetrics", "power_of_jobs", "power_of_machine", "share_hosts"]
+__all__ = [
+    "CoreTimes",
+    "Electricity",
+    "PowerMetrics",
+    "TraceTooShort",
+    "power_of_jobs",
+    "power_of_machine",
+    "share_hosts",
+]
 
 _ROUNDED: Final = 1e-5
 """jobs.csv has six decimals: a job may seem to start so many seconds before another one ends."""
 
 
+class TraceTooShort(InputError):
+    """A trace that does not reach over the measured time."""
+
+
 class Electricity(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about the electricity that a machine uses. Time 0 of each trace is the begin of the simulation.
+    """The electricity that a machine uses, as far as it is known. Time 0 of each trace is the begin of the simulation.
 
     Args:
         carbon: the carbon intensity, in g/kWh; None if it is unknown.
@@ -141,7 +153,7 @@ def power_of_machine(
         None if the readings of the energy do not reach to the end.
 
     Raises:
-        InputError: a trace does not reach over the whole time.
+        TraceTooShort: a trace does not reach over the whole time.
     """
     points = _from_zero(energy)
     if not end > begin or not points or points[-1][0] < end - _ROUNDED:
@@ -192,7 +204,7 @@ def power_of_jobs(
         is_shared: whether jobs share hosts; None: look.
 
     Raises:
-        InputError: a trace does not reach over the whole time.
+        TraceTooShort: a trace does not reach over the whole time.
     """
     shared = bool(times.shared) or (share_hosts(running) if is_shared is None else is_shared)
     if shared or any(job.joules is None for job in running):
@@ -276,16 +288,16 @@ def _reaches(value: Trace | float, name: str, begin: float, end: float) -> bool:
     """Whether a trace reaches over a time.
 
     Raises:
-        InputError: it does not.
+        TraceTooShort: it does not.
     """
     if not isinstance(value, Trace) or value.repeats or (value.begin <= begin and end <= value.end):
         return True
     if begin < value.begin:
-        raise InputError(
+        raise TraceTooShort(
             f"the {name} is known from {value.begin:,.15g} s on, and the measured time begins at {begin:,.15g} s: use "
             "a trace that begins earlier"
         )
-    raise InputError(
+    raise TraceTooShort(
         f"the {name} is known until {value.end:,.15g} s, and the measured time ends at {end:,.15g} s: use a longer "
         "trace, or repeat it with repeat=yes"
     )

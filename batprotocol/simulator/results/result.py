@@ -98,7 +98,7 @@ class Result:
 
         Without it, attempts are joined by the names of jobs, see `measured`."""
         self.allocations: Sequence[Allocated] = ()
-        """What jobs took of shared hosts: set it to `Policy.allocated` before you ask for metrics of electricity."""
+        """The amounts that jobs took of shared hosts: set it to `Policy.allocated` before you ask for core hours."""
         self.electricity = Electricity()
         """The carbon intensity and the price of the energy, and the cap: set it before you ask for metrics."""
         self.typical_watts = ""

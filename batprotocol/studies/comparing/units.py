@@ -16,8 +16,15 @@ from batprotocol.simulator import Metric
 __all__ = ["UNITS", "in_unit", "usual_unit"]
 
 _JOULES: Final = {
-    "J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "TJ": 1e12,
-    "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9, "GWh": 3.6e12,
+    "J": 1.0,
+    "kJ": 1e3,
+    "MJ": 1e6,
+    "GJ": 1e9,
+    "TJ": 1e12,
+    "Wh": 3.6e3,
+    "kWh": 3.6e6,
+    "MWh": 3.6e9,
+    "GWh": 3.6e12,
 }
 _GRAMS: Final = {"g": 1.0, "kg": 1e3, "t": 1e6}
 UNITS: Final = {
