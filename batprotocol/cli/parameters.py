@@ -15,6 +15,7 @@ __all__ = [
     "WithCommand",
     "advice_options",
     "any_rule_set",
+    "electricity_options",
     "expect_unicode",
     "file_with_ending",
     "message_files",
@@ -176,6 +177,24 @@ timeout_option = click.option(
     callback=seconds,
     help="How long to wait for each message; by default, without a limit.",
 )
+
+
+def electricity_options(command: _Command) -> _Command:
+    """The options of what is known about the electricity: `carbon`, `price` and `cap`."""
+    for option in (
+        click.option(
+            "--cap", metavar="WATTS|TABLE", help="Measure the time and the energy above this power: 4kW, or a table."
+        ),
+        click.option("--price", metavar="TRACE", help="Measure the cost by this price of the energy, as --carbon."),
+        click.option(
+            "--carbon",
+            metavar="TRACE",
+            help='Measure carbon by this intensity: a table of a publisher, or daily:MEAN. "batproto workload trace" '
+            "describes a TRACE.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def worker_options(doing: str, again: str) -> Callable[[_Command], _Command]:

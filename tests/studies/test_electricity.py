@@ -51,6 +51,7 @@ def run(folder: Path, **keys: Any) -> Rows:
     return rows
 
 
+@pytest.mark.slow
 def test_carbon_and_price_are_measured(folder: Path) -> None:
     carbon = ["a.csv", {"carbon": "daily:250?swing=0", "name": "flat"}]
     rows = run(folder, carbon=carbon, price="b.csv?repeat=yes")
@@ -69,6 +70,7 @@ def test_carbon_and_price_are_measured(folder: Path) -> None:
     assert [row.metrics for row in again] == [row.metrics for row in rows]
 
 
+@pytest.mark.slow
 def test_another_trace_runs_nothing_again(folder: Path) -> None:
     (first,) = run(folder, carbon="a.csv")
     (other,) = study(folder, carbon="daily:100?swing=0").rows(folder / "runs")

@@ -58,6 +58,21 @@ class Electricity(msgspec.Struct, frozen=True, kw_only=True):
         """The currency of the price; "" if it is unknown."""
         return "" if self.price is None else self.price.unit.partition("/")[0]
 
+    def expect_until(self, time: float) -> None:
+        """Refuse traces that end before a time, such as the last submission of a job.
+
+        Raises:
+            TraceTooShort: one does.
+        """
+        for name in ("carbon", "price", "cap"):
+            trace = getattr(self, name)
+            if isinstance(trace, Trace) and not trace.repeats and trace.end < time:
+                raise TraceTooShort(
+                    f"the {name} is known until {trace.end:,.15g} s, and jobs are submitted until {time:,.15g} s: use "
+                    "a longer trace, or repeat it with repeat=yes",
+                    name,
+                )
+
 
 class PowerMetrics(msgspec.Struct, frozen=True, kw_only=True):
     """The metrics of electricity, in the measured time. Each is None where it is not known.
@@ -298,8 +313,8 @@ def _reaches(value: Trace | float, name: str, begin: float, end: float) -> bool:
             "a trace that begins earlier"
         )
     raise TraceTooShort(
-        f"the {name} is known until {value.end:,.15g} s, and the measured time ends at {end:,.15g} s: use a longer "
-        "trace, or repeat it with repeat=yes"
+        f"the {name} is known until {value.end:,.15g} s, and the measured time ends at {round(end, 3):,.15g} s: use a "
+        "longer trace, or repeat it with repeat=yes"
     )
 
 

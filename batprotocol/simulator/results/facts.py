@@ -11,6 +11,9 @@ from batprotocol.simulator.results.words import duration, energy, grams, percent
 
 __all__ = ["facts_of_failures", "facts_of_power", "facts_of_times"]
 
+_SHOWN = 5e-4
+"""Smaller shares would be shown as 0.0%."""
+
 
 def facts_of_times(metrics: Metrics) -> list[tuple[str, str]]:
     """The times and slowdowns of jobs, as names and texts."""
@@ -47,7 +50,7 @@ def facts_of_power(metrics: Metrics) -> list[tuple[str, str]]:
     found = []
     if joules is not None:
         text = f"{energy(joules)} consumed"
-        if power is not None and power.idle_joules is not None and power.idle_joules > 0 and joules > 0:
+        if power is not None and power.idle_joules is not None and power.idle_joules >= _SHOWN * joules > 0:
             text += f", {percent(power.idle_joules / joules)} of it without jobs"
         found.append(("energy", text))
     if power is None:
