@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.edc import Scheduler
 from batprotocol.errors import SchedulerError, hint, shown
-from batprotocol.policies import allocations, backfilling, failures, walltimes
-from batprotocol.policies.options import OPTIONS, ORDERS, number_of, only, resolution, site_rules
+from batprotocol.policies import allocations, backfilling, capping, failures, walltimes
+from batprotocol.policies.options import OPTIONS, ORDERS, cap_file, number_of, only, resolution, site_rules
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.slurm.naming import SlurmNameError, is_slurm, slurm_named
 
@@ -37,6 +37,7 @@ KINDS: Final[Mapping[str, str]] = {
     "allocation": "Allocation",
     "walltimes": "Expected run times",
     "failures": "Hosts that fail",
+    "power": "Power",
     "settings": "Settings",
     "replay": "Replay",
 }
@@ -261,9 +262,9 @@ _ALLOCATIONS: Final = (
 )
 
 
-def _part(kind: str, made: Any) -> Part:
+def _part(kind: str, made: Any, split: Callable[[str, str], list[str]] | None = None) -> Part:
     options, make = OPTIONS.get(made, ("", _simple(kind, made)))
-    return Part(kind, made.name, options, made.sentence, made.source, make)
+    return Part(kind, made.name, options, made.sentence, made.source, make, split)
 
 
 _SETTINGS: Final = (
@@ -313,6 +314,7 @@ PARTS: Final[Mapping[str, Part]] = {
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *(_part("failures", each) for each in (failures.Requeue, failures.Checkpoint)),
+        _part("power", capping.Cap, cap_file),
         *_SETTINGS,
         _REPLAY,
     )

@@ -33,12 +33,14 @@ from batprotocol.model import (
 )
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
+from batprotocol.policies.capping import Cap
 from batprotocol.policies.failures import Checkpoint, Failures
 from batprotocol.policies.happening import Happening
 from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
+from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
@@ -72,6 +74,7 @@ class Policy(Scheduler):
         replays: whether jobs start when and where a log says, see `recorded` in their extra data. The other parts have
             no effect then, except for the resolution.
         failures: the fate of jobs whose hosts fail; by default, they are lost.
+        cap: the watts that the machine may draw at most; by default, any.
 
     Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
     and logs that as `batprotocol.policies`: jobs that request no hosts or more than there are, and jobs that Batsim
@@ -105,6 +108,7 @@ class Policy(Scheduler):
         risk: bool = False,
         replays: bool = False,
         failures: Failures | None = None,
+        cap: Cap | None = None,
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
@@ -116,6 +120,7 @@ class Policy(Scheduler):
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
         self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
+        self.cap = cap
         if failures is not None or (site is not None and site.can_preempt):  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
@@ -145,6 +150,7 @@ class Policy(Scheduler):
 
     def _prepare(self, state: State) -> None:
         self._computing: tuple[Host, ...] = ()
+        self._budget: Budget | None = None
         self.state = state
         self._numbers = itertools.count()
         self._whole = WholeHosts(
@@ -184,6 +190,11 @@ class Policy(Scheduler):
             self._driver = Replay(
                 self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at
             )
+            return
+        if self.cap is not None:
+            self._budget = self.cap.budget(event, self.state.rounded)
+        if self._budget is not None:
+            self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
         elif self.rules is not None or isinstance(self.failures, Checkpoint):
             self._open_site(self.rules or SiteRules())
 
@@ -294,6 +305,7 @@ class Policy(Scheduler):
             ranking=ranking,
             contiguous=self.allocation.contiguous,
             risk=self.risk,
+            budget=self._budget,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,

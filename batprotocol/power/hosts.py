@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -21,6 +21,7 @@ __all__ = [
     "SleepPState",
     "Watts",
     "computation_pstates",
+    "declared",
     "host_watts",
     "read_sleep_pstates",
     "read_watts",
@@ -126,6 +127,24 @@ def read_watts(properties: Mapping[str, str], count: int) -> tuple[Watts, ...] |
     if len(states) != count:
         raise InputError(f"it is for {len(states)} power states, but the host has {count}", "wattage_per_state")
     return tuple(states)
+
+
+def declared(states: Iterable[Watts] | None, sleeps: Iterable[SleepPState] = ()) -> dict[str, str]:
+    """The properties that declare these watts and sleep states, as `read_watts` and `read_sleep_pstates` read them.
+
+    >>> declared([Watts(95.0, 95.0, 250.0)])
+    {'wattage_per_state': '95:95:250'}
+    """
+    found: dict[str, str] = {}
+    if states is not None:
+        found["wattage_per_state"] = ",".join(":".join(map(_number, (w.idle, w.epsilon, w.max))) for w in states)
+    text = ",".join(f"{each.sleep}:{each.switching_off}:{each.switching_on}" for each in sleeps)
+    return found | ({"sleep_pstates": text} if text else {})
+
+
+def _number(value: float) -> str:
+    short = f"{value:.15g}"
+    return short if float(short) == value else repr(value)
 
 
 def read_watts_off(properties: Mapping[str, str]) -> float | None:
