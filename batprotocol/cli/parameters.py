@@ -183,7 +183,9 @@ def electricity_options(command: _Command) -> _Command:
     """The options of what is known about the electricity: `carbon`, `price` and `cap`."""
     for option in (
         click.option(
-            "--cap", metavar="WATTS|TABLE", help="Measure the time and the energy above this power: 4kW, or a table."
+            "--cap",
+            metavar="WATTS|TABLE",
+            help="Measure the time and the energy above this power: 4kW, or a table of watts.",
         ),
         click.option("--price", metavar="TRACE", help="Measure the cost by this price of the energy, as --carbon."),
         click.option(

@@ -63,6 +63,13 @@ def test_json_and_groups(jobs: Path, tmp_path: Path) -> None:
     assert "cost of jobs [EUR]" in text
 
 
+def test_the_cap_of_a_policy_is_measured(jobs: Path) -> None:
+    found = run_here("simulate", "easy+cap=2kW", "-w", jobs, "--watts", WATTS)
+    assert facts(found)["cap"] == "never above it"
+    found = run_here("simulate", "easy+cap=2kW", "-w", jobs, "--watts", WATTS, "--cap", "200")
+    assert facts(found)["cap"].startswith("above it for ")
+
+
 @pytest.mark.parametrize("machine", [["--hosts", "n[0-3]"], ["--mmax", "3"], []])
 def test_typical_watts_are_for_any_hosts(jobs: Path, machine: list[str]) -> None:
     found = simulate(jobs, *machine, "--watts", WATTS)

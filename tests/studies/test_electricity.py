@@ -103,6 +103,27 @@ def test_a_cap_of_other_schedulers_is_measured(folder: Path) -> None:
     assert low.metrics["seconds_above_cap"] > 0 == high.metrics["seconds_above_cap"]
 
 
+def test_policies_keep_the_cap(folder: Path) -> None:
+    (folder / "cap.csv").write_text("time,watts\n0,700\n1000,1200\n")
+    rows = run(folder, scheduler=["easy", "fcfs"], cap=["none", 700, "cap.csv"])
+    assert len({row.key for row in rows}) == 6
+    for row in rows:
+        above = row.metrics.get("seconds_above_cap")
+        assert above == (None if row.axes["cap"] == "none" else 0), str(row)
+    waits = {cap: rows.where(scheduler="easy", cap=cap)[0].metrics["makespan"] for cap in rows.axes["cap"]}
+    assert waits["none"] <= waits["cap.csv"] < waits[700]
+    assert waits["none"] < waits[700]
+
+
+def test_caps_of_policies_in_any_folder(folder: Path) -> None:
+    (folder / "more").mkdir()
+    (folder / "more" / "Night-cap.csv").write_text("time,watts\n0,700\n")
+    rows = run(folder, scheduler=["easy+cap=more/Night-cap.csv", "easy+cap=700"])
+    one, other = rows
+    assert one.metrics == other.metrics
+    assert one.key != other.key
+
+
 def test_typical_watts_decide_the_result(folder: Path) -> None:
     rows = run(folder, watts=[WATTS, "idle=10,busy=20"])
     one, other = rows
@@ -120,6 +141,8 @@ def test_typical_watts_decide_the_result(folder: Path) -> None:
         ({"carbon": "daily:-1"}, "expected a number >= 0"),
         ({"cap": "4 litres"}, "expected a number of watts"),
         ({"watts": "idle=95"}, "expected watts such as"),
+        ({"cap": "400W", "scheduler": "easy+cap=500"}, "easy\\+cap=500 has a cap of its own"),
+        ({"scheduler": "easy+cap=none.csv"}, "none.csv"),
         ({"carbon": "a.csv", "energy": False}, "carbon, price and cap are measured with the energy"),
         ({"carbon": ["a.csv", "a.csv"]}, "is named twice; give one of them a name"),
         ({"watts": [WATTS, WATTS]}, "is named twice; remove one of them"),

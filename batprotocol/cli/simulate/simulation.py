@@ -15,11 +15,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.inputs.electricity import read_electricity
 from batprotocol.cli.new.scheduler import example_scheduler
-from batprotocol.cli.run.scheduler import allocations_of, attempts_of, is_policy, load, telling_whose_fault
+from batprotocol.cli.run.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
 from batprotocol.cli.simulate.groups import groups_of, print_groups
 from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output, ProgressBar
@@ -208,6 +210,8 @@ def run(
     if result is None:  # it is the scheduler's own fault, and has been reported
         return 1
     result.attempts, result.allocations = attempts_of(scheduler) or (), allocations_of(scheduler) or ()
+    if electricity.cap is None:
+        electricity = replace(electricity, cap=cap_of(scheduler))
     result.electricity, result.typical_watts = electricity, "" if typical is None else typical.text
     if prefix is not None:
         _write_reports(prefix, scheduler, result)
