@@ -13,9 +13,10 @@ from typing import Any, Final, NamedTuple
 from batprotocol.edc import Scheduler
 from batprotocol.errors import SchedulerError, hint, shown
 from batprotocol.policies import allocations, backfilling, failures, walltimes
-from batprotocol.policies.options import OPTIONS, ORDERS, number_of, only, resolution, site_rules
+from batprotocol.policies.options import OPTIONS, ORDERS, number_of, only, resolution, site_rules, trace_and_words
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.slurm.naming import SlurmNameError, is_slurm, slurm_named
+from batprotocol.policies.starts import Wait
 
 __all__ = [
     "KINDS",
@@ -37,6 +38,7 @@ KINDS: Final[Mapping[str, str]] = {
     "allocation": "Allocation",
     "walltimes": "Expected run times",
     "failures": "Hosts that fail",
+    "starts": "Better times",
     "settings": "Settings",
     "replay": "Replay",
 }
@@ -261,9 +263,12 @@ _ALLOCATIONS: Final = (
 )
 
 
+_SPLIT: Final[Mapping[type, Callable[[str, str], list[str]]]] = {Wait: trace_and_words}
+
+
 def _part(kind: str, made: Any) -> Part:
     options, make = OPTIONS.get(made, ("", _simple(kind, made)))
-    return Part(kind, made.name, options, made.sentence, made.source, make)
+    return Part(kind, made.name, options, made.sentence, made.source, make, _SPLIT.get(made))
 
 
 _SETTINGS: Final = (
@@ -313,6 +318,7 @@ PARTS: Final[Mapping[str, Part]] = {
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *(_part("failures", each) for each in (failures.Requeue, failures.Checkpoint)),
+        _part("starts", Wait),
         *_SETTINGS,
         _REPLAY,
     )
