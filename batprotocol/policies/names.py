@@ -12,8 +12,17 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.edc import Scheduler
 from batprotocol.errors import SchedulerError, hint, shown
-from batprotocol.policies import allocations, backfilling, failures, walltimes
-from batprotocol.policies.options import OPTIONS, ORDERS, number_of, only, resolution, site_rules, trace_and_words
+from batprotocol.policies import allocations, backfilling, capping, failures, walltimes
+from batprotocol.policies.options import (
+    OPTIONS,
+    ORDERS,
+    cap_file,
+    number_of,
+    only,
+    resolution,
+    site_rules,
+    trace_and_words,
+)
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.slurm.naming import SlurmNameError, is_slurm, slurm_named
 from batprotocol.policies.starts import Wait
@@ -39,6 +48,7 @@ KINDS: Final[Mapping[str, str]] = {
     "walltimes": "Expected run times",
     "failures": "Hosts that fail",
     "starts": "Better times",
+    "power": "Power",
     "settings": "Settings",
     "replay": "Replay",
 }
@@ -263,12 +273,9 @@ _ALLOCATIONS: Final = (
 )
 
 
-_SPLIT: Final[Mapping[type, Callable[[str, str], list[str]]]] = {Wait: trace_and_words}
-
-
-def _part(kind: str, made: Any) -> Part:
+def _part(kind: str, made: Any, split: Callable[[str, str], list[str]] | None = None) -> Part:
     options, make = OPTIONS.get(made, ("", _simple(kind, made)))
-    return Part(kind, made.name, options, made.sentence, made.source, make, _SPLIT.get(made))
+    return Part(kind, made.name, options, made.sentence, made.source, make, split)
 
 
 _SETTINGS: Final = (
@@ -318,7 +325,8 @@ PARTS: Final[Mapping[str, Part]] = {
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *(_part("failures", each) for each in (failures.Requeue, failures.Checkpoint)),
-        _part("starts", Wait),
+        _part("starts", Wait, trace_and_words),
+        _part("power", capping.Cap, cap_file),
         *_SETTINGS,
         _REPLAY,
     )

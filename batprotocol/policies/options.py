@@ -9,12 +9,22 @@ from typing import Any, Final
 
 from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.policies import allocations, backfilling, failures, orders, walltimes
+from batprotocol.policies import allocations, backfilling, capping, failures, orders, walltimes
 from batprotocol.policies.site import SiteRules, read_site
 from batprotocol.policies.starts import Wait
 from batprotocol.power import CARBON, PRICE
 
-__all__ = ["OPTIONS", "ORDERS", "number_of", "only", "resolution", "seconds_of", "site_rules", "trace_and_words"]
+__all__ = [
+    "OPTIONS",
+    "ORDERS",
+    "cap_file",
+    "number_of",
+    "only",
+    "resolution",
+    "seconds_of",
+    "site_rules",
+    "trace_and_words",
+]
 
 Maker = Callable[[Sequence[str]], tuple[str, Any]]
 """A function of options. It returns the name and the value of an argument of `Policy`."""
@@ -207,6 +217,28 @@ _WORDS_OF_WAIT: Final[Mapping[str, Callable[[str], Any]]] = {
 }
 
 
+def cap_file(text: str, folder: str) -> list[str]:
+    """The options of a cap, of which the first one can be a file of that folder."""
+    options = text.split(",")
+    is_number = options[0][:1].isdigit() or options[0].startswith(".")
+    return options if is_number or not options[0] else [os.path.join(folder, options[0]), *options[1:]]
+
+
+def _cap(options: Sequence[str]) -> tuple[str, Any]:
+    from batprotocol.simulator.inputs.power_traces import cap_named  # it reads tables, which most policies do not need
+
+    if not options or not options[0]:
+        raise ValueError("cap needs a number of watts or a table, as in cap=4kW or cap=caps.csv")
+    if len(options) > 1:
+        raise ValueError(f"expected one option, got {shown(','.join(options))}")
+    try:
+        return "cap", capping.Cap(cap_named(options[0]))
+    except OSError as error:
+        raise ValueError(f"cannot read {shown(error.filename)}: {error.strerror}") from None
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
 def resolution(options: Sequence[str]) -> tuple[str, Any]:
     return "resolution", number_of(only(options, "1"), 0)
 
@@ -219,6 +251,7 @@ OPTIONS: Final[Mapping[type, tuple[str, Maker]]] = {
     allocations.Shared: ("JOBS", _shared),
     walltimes.MeanOfLast: ("N", _predicted),
     orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
+    capping.Cap: ("WATTS or FILE", _cap),
     failures.Requeue: ("TIMES,last", _requeue),
     Wait: ("TRACE,slack=TIME,deadline,interruptible,queue=PART,error=PART,seed=N,price", _wait),
     failures.Checkpoint: ("SECONDS,COST,restart=SECONDS,times=N,last", _checkpoint),

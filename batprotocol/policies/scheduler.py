@@ -33,12 +33,14 @@ from batprotocol.model import (
 )
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
+from batprotocol.policies.capping import Cap
 from batprotocol.policies.failures import Checkpoint, Failures
 from batprotocol.policies.happening import Happening
 from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
+from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
@@ -75,6 +77,7 @@ class Policy(Scheduler):
         failures: the fate of jobs whose hosts fail; by default, they are lost.
         starts: which jobs wait for a better time; by default, jobs start as soon as they can. If no time is better than
             another one, it has no effect.
+        cap: the watts that the machine may draw at most; by default, any.
 
     Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
     and logs that as `batprotocol.policies`: jobs that request no hosts or more than there are, and jobs that Batsim
@@ -109,6 +112,7 @@ class Policy(Scheduler):
         replays: bool = False,
         failures: Failures | None = None,
         starts: Wait | None = None,
+        cap: Cap | None = None,
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
@@ -122,6 +126,7 @@ class Policy(Scheduler):
         self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
         self.starts = starts if starts is not None and starts.has_effect else None
         self._interrupts = self.starts is not None and self.starts.interruptible
+        self.cap = cap
         if failures is not None or (site is not None and site.can_preempt) or self._interrupts:  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
@@ -151,6 +156,7 @@ class Policy(Scheduler):
 
     def _prepare(self, state: State) -> None:
         self._computing: tuple[Host, ...] = ()
+        self._budget: Budget | None = None
         self.state = state
         self._numbers = itertools.count()
         self._whole = WholeHosts(
@@ -191,6 +197,11 @@ class Policy(Scheduler):
             self._driver = Replay(
                 self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at
             )
+            return
+        if self.cap is not None:
+            self._budget = self.cap.budget(event, self.state.rounded)
+        if self._budget is not None:
+            self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
         elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._interrupts:
             self._open_site(self.rules or SiteRules())
 
@@ -302,6 +313,7 @@ class Policy(Scheduler):
             ranking=ranking,
             contiguous=self.allocation.contiguous,
             risk=self.risk,
+            budget=self._budget,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,

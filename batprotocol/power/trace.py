@@ -84,6 +84,22 @@ class Trace:
         again = self.repeats if repeats is None else repeats
         return Trace((time + seconds for time in self.times), self.values, self.end + seconds, self.unit, repeats=again)
 
+    def repeated(self, seconds: float) -> Trace:
+        """The same values, which begin anew after some time, and again, without end.
+
+        Args:
+            seconds: the time from one begin to the next, longer than that from the first value to the last one.
+
+        Raises:
+            InputError: the last value begins later.
+        """
+        if not seconds > self.times[-1] - self.begin:
+            raise InputError(
+                f"expected a time of more than {self.times[-1] - self.begin:.15g} s from the first value to the first "
+                f"one again, got {seconds:.15g} s"
+            )
+        return Trace(self.times, self.values, self.begin + seconds, self.unit, repeats=True)
+
     def sampled(self, seconds: float) -> Trace:
         """The trace of the values at all multiples of a time; the values in between are dropped.
 

@@ -21,6 +21,8 @@ from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
 from batprotocol.policies.site.away import Away, Residents
+from batprotocol.policies.site.budget import Budget
+from batprotocol.policies.site.capped import CappedPlanner
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.fates import Fates
 from batprotocol.policies.site.holding import Holding
@@ -63,6 +65,7 @@ class Site:
         actions: how jobs are executed, rejected and killed.
         failures: the fate of jobs whose hosts fail; None: they are lost.
         starts: which jobs wait for a better time; None: they start as soon as they can.
+        budget: the watts that jobs may draw; None: any.
 
     Raises:
         InputError: a property of a host, or a name in the rules, cannot be used.
@@ -83,6 +86,7 @@ class Site:
         failures: Failures | None = None,
         starts: Wait | None = None,
         risk: bool = False,
+        budget: Budget | None = None,
     ) -> None:
         hosts = tuple(hosts)
         self.rules, self._state, self._actions, self._contiguous = rules, state, actions, contiguous
@@ -96,13 +100,13 @@ class Site:
         self.queue = SiteQueue(order, state, self._pool, self.priorities)
         self._timeline = Timeline(self._pool.capacity, state.now)
         self._chooser = Chooser(ranking, offers)
-        self._planner = self._new_planner(settings_of(backfilling))
+        self._lanes = Lanes(self._pool.hosts)
+        self._planner = self._new_planner(settings_of(backfilling), budget)
         self._usage = Usage(rules)
         self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
         self._residents = Residents()
-        self._lanes = Lanes(self._pool.hosts)
         self._away = Away(self._pool, self._timeline, self.queue, self._lanes)
         self._windows = Windows(
             *(self._hosts, state, self.queue, self._timeline, self._chooser, self._planner, self._admission),
@@ -128,8 +132,9 @@ class Site:
         self.attempts: list[Attempt] = []
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
 
-    def _new_planner(self, settings: Settings) -> Planner:
-        return Planner(settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
+    def _new_planner(self, settings: Settings, budget: Budget | None) -> Planner:
+        planned = settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of
+        return Planner(*planned) if budget is None else CappedPlanner(budget, self._lanes.own, *planned)
 
     @property
     def is_idle(self) -> bool:
@@ -158,7 +163,7 @@ class Site:
         waiting = SiteJob(job_id, job, number, time, request)
         waiting.profile = profile
         self._holding.submitted(job_id, request, time)
-        refusal = self._admission.prepare(waiting) or self._usage.refusal(waiting)
+        refusal = self._admission.prepare(waiting) or self._usage.refusal(waiting) or self._fates.refusal(waiting)
         if refusal is not None:
             self._holding.reject(waiting, refusal)
             return False
@@ -204,6 +209,7 @@ class Site:
             _, job_ids = self._graces.pop(0)
             self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
         changed |= self._fates.turn()
+        changed |= self._fates.give_up_power()
         joined = self._holding.has_joined()
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
@@ -240,6 +246,7 @@ class Site:
         self.queue.changed(everywhere)
         if job.end > state.now:
             self._timeline.give_back(everywhere, state.now, job.end, entry.kind.amount)
+        self._planner.over(job, state.now)
         self._planner.freed(everywhere)
         self._usage.runs(job, -1)
         if self.priorities is not None:
@@ -379,6 +386,7 @@ class Site:
         self._pool.take(everywhere, amount)
         self.queue.changed(everywhere)
         self._timeline.take(everywhere, self._state.now, job.end, amount)
+        self._planner.began(job)
 
     def _claim(self, entry: Entry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""
@@ -388,15 +396,17 @@ class Site:
             *(entry, self._running.values(), state.now, planner.heads.values()),
             lambda host: planner.is_clear(entry, (host,), state),
         )
-        if found is None:
+        victims = None if found is None else planner.victims(entry, *found, state.now)
+        if found is None or not victims:
             return False
-        latest = max(map(self._preempting.grace_of, found.victims))
+        latest = max(map(self._preempting.grace_of, victims))
         if latest and not planner.is_clear(entry, found.hosts, state, latest):
             return False
         now = state.now
         by_grace: dict[float, list[str]] = {}
-        for victim in found.victims:
+        for victim in victims:
             victim.is_giving_way = True
+            planner.gives_way(victim, now)
             grace = self._preempting.grace_of(victim)
             by_grace.setdefault(grace, []).append(victim.waited.id)
             if victim.end > now:

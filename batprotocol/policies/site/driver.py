@@ -17,6 +17,7 @@ from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
+from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.rules import SiteRules
@@ -62,6 +63,7 @@ class SiteDriver:
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
         risk: whether jobs start although a window that is known would meet them.
+        budget: the watts that jobs may draw; None: any.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -81,6 +83,7 @@ class SiteDriver:
         ranking: str,
         contiguous: bool,
         risk: bool,
+        budget: Budget | None,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],
@@ -94,6 +97,7 @@ class SiteDriver:
             ranking=ranking,
             contiguous=contiguous,
             risk=risk,
+            budget=budget,
         )
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}

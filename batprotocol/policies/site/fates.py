@@ -5,7 +5,7 @@ This module must not know how plans avoid windows, nor which jobs run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from batprotocol.outages import HostChange, HostEvent, Window
 from batprotocol.policies.jobs import State
@@ -115,13 +115,38 @@ class Fates:
             if job.id in self._holding.jobs:
                 self._holding.look_at(job)
 
-    def give_up_hope(self, jobs: Iterable[SiteJob]) -> None:
-        """Some hosts will never be free again: no job waits for them. Jobs that can have no others are rejected."""
+    def give_up_power(self) -> bool:
+        """Where less may be drawn from now on than before: reject the jobs that need more; whether there were some."""
+        if not self._planner.is_less_allowed(self._state.now):
+            return False
+        self._give_up_hope()
+        return True
+
+    def give_up_hope(self, jobs: Sequence[SiteJob]) -> None:
+        """Some hosts, or watts, will never be free again: no job waits for them. Jobs that need them are rejected."""
         for job, entries in self._windows.hopeless(jobs):
             if len(entries) == len(job.entries):
                 self._holding.give_up(job, self._windows.why_hopeless(job))
             else:
                 self._leave(job, entries)
+        for job in jobs:
+            if job.entries:
+                entries, why = self._planner.hopeless(job, self._state.now)
+                if entries and len(entries) == len(job.entries):
+                    self._holding.give_up(job, why)
+                elif entries:
+                    self._leave(job, entries)
+
+    def refusal(self, job: SiteJob) -> str | None:
+        """Why a job that does not wait yet can never start for other reasons than hosts; None if it may.
+
+        It keeps no entry with which it never can.
+        """
+        entries, why = self._planner.hopeless(job, self._state.now)
+        if entries and len(entries) == len(job.entries):
+            return why
+        job.entries = [entry for entry in job.entries if entry not in entries]
+        return None
 
     def _give_up_hope(self) -> None:
         self.give_up_hope([*self._holding.jobs.values(), *self._queue.jobs.values()])

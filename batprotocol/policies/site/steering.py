@@ -12,6 +12,7 @@ from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
 from batprotocol.policies.backfilling import NoBackfilling
 from batprotocol.policies.jobs import State
 from batprotocol.policies.orders import Order
+from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.planning import Planner
@@ -67,7 +68,7 @@ class Steered(Site):
 
     _planner: _Plan
 
-    def _new_planner(self, settings: Settings) -> Planner:
+    def _new_planner(self, settings: Settings, budget: Budget | None) -> Planner:
         return _Plan(_NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
 
     @property
@@ -247,7 +248,7 @@ class _Plan(Planner):
         job, kind = entry.job, entry.kind
         free, request = self._pool.capacity, job.request
 
-        def choose(hosts: Sequence[int]) -> list[int] | None:
+        def choose(hosts: Sequence[int], time: float) -> list[int] | None:
             return self._chooser.choose(hosts, job.size, request, free)
 
         return self._timeline.earliest(kind.hosts, job.size, kind.amount, entry.expected, now, choose)[0]

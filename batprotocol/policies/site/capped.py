@@ -1,0 +1,339 @@
+"""A plan whose jobs start only where and when a cap of watts allows it: watts are planned as hosts are.
+
+A job draws its watts until it ends, or is killed: what counts is its limit, and not how long it is expected to run.
+This module must not know the watts of hosts, and how a plan goes through the jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, Final
+
+from batprotocol.policies.jobs import State
+from batprotocol.policies.site.budget import Budget
+from batprotocol.policies.site.choosing import runs
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.planning import Asked, Planner
+from batprotocol.policies.site.pool import Amount
+from batprotocol.policies.site.reserving import FIRST, NEVER, Start
+from batprotocol.policies.site.timeline import Found
+from batprotocol.requests.features import matches
+
+__all__ = ["CappedPlanner"]
+
+_MOST_TRIES: Final = 10_000
+_MOST_TIMES: Final = 100_000
+_MOST_KNOWN: Final = 4096
+
+
+class CappedPlanner(Planner):
+    """Chooses what starts, under a cap.
+
+    Args:
+        budget: what jobs draw, and what is allowed.
+        own: gives the own number of a host: in the lane of a reservation, it has another one.
+        planned: the arguments of `Planner`.
+    """
+
+    def __init__(self, budget: Budget, own: Callable[[int], int], *planned: Any) -> None:
+        super().__init__(*planned)
+        self._budget, self._own = budget, own
+        self._held: dict[int, tuple[list[int], float, float]] = {}  # the hosts and the time of each reservation
+        self._run: dict[str, tuple[list[int], float]] = {}  # the hosts of each running job, and its latest end
+        self._kept: list[tuple[int, float]] = []  # for entries that wait without a reservation
+        self._gained = False  # whether watts are free earlier than was known
+        self._needs: dict[tuple[object, ...], int] = {}
+        self._next_less = budget.allowance.next_step(-math.inf)
+
+    # When to plan
+
+    def is_due(self, state: State) -> bool:
+        now = state.now + state.resolution / 2
+        return super().is_due(state) or self._budget.allowance.next_step(self._planned) <= now
+
+    def wakes_at(self, state: State) -> float:
+        wakes_at = super().wakes_at(state)
+        if not self._queue.jobs:
+            return wakes_at
+        return min(wakes_at, self._budget.allowance.next_step(state.now + state.resolution / 2))
+
+    def starting(self, state: State, allowed: Asked, claim: Asked | None = None) -> Iterator[Start]:
+        self._budget.advance(state.now)
+        yield from super().starting(state, allowed, claim)
+        self._forget_kept()
+        self._gained = bool(self._late)
+
+    def _in_turn(self, state: State, allowed: Asked, claim: Asked | None) -> Iterator[Start]:
+        self._forget_kept()
+        yield from super()._in_turn(state, allowed, claim)
+
+    # Choices
+
+    def _lasts(self, entry: Entry, now: float) -> float:
+        """For how long an entry draws watts at most, if it starts now or later."""
+        lane = entry.lane
+        return entry.limit if lane is None or not lane.windows else min(entry.limit, lane.rest(now))
+
+    def _need(self, entry: Entry) -> int:
+        """The least that an entry draws, wherever it runs."""
+        return self._budget.smallest(entry.job.size) if entry.kind.amount == self._pool.whole else 0
+
+    def _chosen_now(
+        self, entry: Entry, hosts: list[int], state: State, first: Callable[[int], int] | None = None
+    ) -> list[int] | None:
+        now, budget = state.now, self._budget
+        if len(hosts) < entry.job.size or ((need := self._need(entry)) > budget.rest(now) and need):
+            return None
+        end = now + self._lasts(entry, now)
+
+        def cost(host: int) -> tuple[int, int]:
+            return budget.cost(self._own(host), now, end), first(host) if first is not None else 0
+
+        for chosen in self._choices(entry, hosts, self._pool.free, cost, first):
+            own = [self._own(host) for host in chosen]
+            if budget.fits_now(own, now) and budget.fits(own, now, end):
+                return chosen
+        return None
+
+    def _chosen_at(
+        self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
+    ) -> list[int] | None:
+        budget = self._budget
+        if self._need(entry) > budget.allowance.at(time):
+            return None
+        end = time + self._lasts(entry, time)
+        for chosen in self._choices(
+            entry, hosts, free, lambda host: (budget.cost(self._own(host), time, end), 0), None
+        ):
+            if budget.fits([self._own(host) for host in chosen], time, end):
+                return chosen
+        return None
+
+    def _choices(
+        self,
+        entry: Entry,
+        hosts: Sequence[int],
+        free: Mapping[int, Amount],
+        cost: Callable[[int], Any],
+        first: Callable[[int], Any] | None,
+    ) -> Iterator[list[int]]:
+        """The choices of hosts for an entry that are tried: the one without a cap, and then those that draw less.
+
+        Args:
+            entry: the entry.
+            hosts: the hosts with room.
+            free: what is free on each.
+            cost: how much more each would draw, as a key by which the best hosts come first.
+            first: the key without a cap.
+        """
+        size, request = entry.job.size, entry.job.request
+        choose = partial(self._chooser.choose, count=size, request=request, free=free)
+        chosen = choose(hosts, first=first)
+        if chosen is None:
+            return
+        yield chosen
+        if self._budget.is_uniform and entry.kind.amount == self._pool.whole:
+            return  # others draw as much
+        among: Sequence[Sequence[int]] = [hosts]
+        constraint = request.constraint
+        if constraint is not None and constraint.same:
+            offers = self._chooser.offers
+            among = [[host for host in hosts if matches(each, offers[host].features)] for each in constraint.same]
+        for these in among:
+            tried = [these] if not request.contiguous else _rows(these, size)
+            for each in islice(tried, _MOST_TRIES):
+                chosen = choose(each, first=cost)
+                if chosen is not None:
+                    yield chosen
+
+    def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
+        increments, allowance = self._budget.increments, self._budget.allowance
+        seconds = self._lasts(entry, time)
+        for chosen in self._choices(entry, hosts, self._pool.capacity, lambda host: increments[self._own(host)], None):
+            if allowance.lasts(self._budget.sum(map(self._own, chosen)), seconds, time):
+                return chosen
+        return None
+
+    def hopeless(self, job: SiteJob, now: float) -> tuple[list[Entry], str]:
+        allowance = self._budget.allowance
+        found = [
+            entry
+            for entry in job.entries
+            if entry.lane is None and not allowance.lasts(self._least(entry), entry.limit, now)
+        ]
+        if not found:
+            return [], ""
+        least = min(map(self._least, found))
+        asked, left = f"it adds {least / 1e6:.10g} W to the watts of idle hosts", allowance.most(now)
+        if least > left:
+            return found, f"{asked}, and the cap leaves {max(left, 0) / 1e6:.10g} W"
+        limit = min(entry.limit for entry in found)
+        runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s"
+        return found, f"{asked} and {runs_for}, and the cap leaves that for {allowance.longest(least, now):g} s"
+
+    def is_less_allowed(self, now: float) -> bool:
+        allowance = self._budget.allowance
+        if allowance.repeats or not self._next_less <= now:
+            return False
+        self._next_less = allowance.next_step(now)
+        return True
+
+    def _least(self, entry: Entry) -> int:
+        """The least that an entry draws on hosts that it could have, if no other job ran."""
+        request = entry.job.request
+        key = entry.kind, entry.job.size, request.contiguous, request.constraint
+        found = self._needs.get(key)
+        if found is None:
+            if len(self._needs) >= _MOST_KNOWN:
+                self._needs.clear()
+            increments = self._budget.increments
+            choices = self._choices(
+                entry, sorted(entry.kind.hosts), self._pool.capacity, lambda host: increments[self._own(host)], None
+            )
+            found = self._needs[key] = min(
+                (self._budget.sum(map(self._own, chosen)) for chosen in choices), default=1 << 62
+            )
+        return found
+
+    # Reservations
+
+    def _first_time(
+        self,
+        entry: Entry,
+        seconds: float,
+        now: float,
+        choose: Callable[[Sequence[int], float], list[int] | None] | None,
+        before: float,
+    ) -> Found:
+        kind, free = entry.kind, self._pool.capacity
+        if choose is None:
+
+            def choose(hosts: Sequence[int], time: float) -> list[int] | None:
+                return self._chosen_at(entry, hosts, free, time)
+
+        return self._timeline.earliest(
+            *(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before), self._times(entry, now, before)
+        )
+
+    def _times(self, entry: Entry, now: float, before: float) -> list[float]:
+        """The times at which watts may begin to suffice for an entry."""
+        budget = self._budget
+        last = max(now, budget.last_change(), *(end for end in self.ends[-1:] if end < NEVER))
+        period = budget.allowance.period if budget.allowance.repeats else 0.0
+        openings = budget.allowance.openings(
+            max(self._need(entry), 1), now, min(before, last + 2 * period if period else before)
+        )
+        return [*budget.changes(now, before), *islice(openings, _MOST_TIMES)]
+
+    def _may_move_forward(self, entry: Entry, state: State) -> bool:
+        return self._gained or super()._may_move_forward(entry, state)
+
+    def _stays(self, entry: Entry, state: State) -> bool:
+        return False
+
+    def _step_back(self, entry: Entry) -> tuple[float, float]:
+        precedes = self._queue.precedence(entry)
+        for head in list(self.heads.values()):
+            if self._queue.precedence(head) > precedes and head.number not in self._fixed:
+                self._release(head)
+        return max(map(self._queue.precedence, self.heads.values()), default=FIRST)
+
+    def _is_short(self, head: Entry, hosts: set[int]) -> bool:
+        if super()._is_short(head, hosts):
+            return True
+        held = self._held.get(head.number)
+        return held is not None and self._budget.is_over(held[1], held[2])
+
+    def victims(
+        self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
+    ) -> list[SiteRunning] | None:
+        budget, own, end = self._budget, [self._own(host) for host in hosts], now + self._lasts(entry, now)
+        given = [held for number, held in self._held.items() if number not in self._fixed]
+        given += [(self._run[job.waited.id][0], now, self._run[job.waited.id][1]) for job in victims]
+        found = list(victims)
+        for held in given:
+            budget.give_back(*held)
+        more: list[tuple[SiteRunning, tuple[list[int], float, float]]] = []
+        for job in others:
+            if budget.fits(own, now, end):
+                break
+            hosts_of, until = self._run[job.waited.id]
+            if until > now:
+                more.append((job, (hosts_of, now, until)))
+                budget.give_back(*more[-1][1])
+        may = budget.fits(own, now, end)
+        for job, held in reversed(more):
+            if may:
+                budget.take(*held)
+                if budget.fits(own, now, end):
+                    continue  # it need not give way after all
+                budget.give_back(*held)
+                found.append(job)
+            given.append(held)
+        for held in given:
+            budget.take(*held)
+        return found if may else None
+
+    def _may_start(self, entry: Entry, hosts: list[int], state: State) -> bool:
+        if not super()._may_start(entry, hosts, state):
+            return False
+        budget, now, own = self._budget, state.now, [self._own(host) for host in hosts]
+        others = list(self._held.values())
+        for held in others:
+            budget.give_back(*held)
+        may = budget.fits_now(own, now) and budget.fits(own, now, now + self._lasts(entry, now))
+        for held in others:
+            budget.take(*held)
+        return may
+
+    def _wait_for(self, entry: Entry, state: State) -> None:
+        if not self.settings.backfills:  # no later job takes the watts that it waits for
+            need = self._least(entry)
+            self._kept.append((need, state.now))
+            self._budget.keep(need, state.now)
+
+    def _forget_kept(self) -> None:
+        for need, since in self._kept:
+            self._budget.keep(-need, since)
+        self._kept.clear()
+
+    # What is taken
+
+    def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+        super()._take(entry, hosts, begin)
+        held = [self._own(host) for host in hosts], begin, begin + self._lasts(entry, begin)
+        self._held[entry.number] = held
+        self._budget.take(*held)
+
+    def _give_back(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+        super()._give_back(entry, hosts, begin)
+        self._budget.give_back(*self._held.pop(entry.number))
+        self._gained = True
+
+    def began(self, job: SiteRunning) -> None:
+        own, end = job.members, job.started + job.entry.limit
+        self._run[job.waited.id] = own, end
+        self._budget.began(own)
+        self._budget.take(own, job.started, end)
+
+    def gives_way(self, job: SiteRunning, now: float) -> None:
+        own, end = self._run[job.waited.id]
+        self._run[job.waited.id] = own, now
+        if end > now:
+            self._budget.give_back(own, now, end)
+            self._gained = True
+
+    def over(self, job: SiteRunning, now: float) -> None:
+        self.gives_way(job, now)
+        own, _ = self._run.pop(job.waited.id)
+        self._budget.ended(own)
+
+
+def _rows(hosts: Sequence[int], size: int) -> Iterator[list[int]]:
+    """All rows of hosts with consecutive numbers of this size."""
+    for row in runs(hosts):
+        for place in range(len(row) - size + 1):
+            yield row[place : place + size]
