@@ -40,6 +40,7 @@ from batprotocol.policies.site.runs import Run
 from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.site.windows import Windows
+from batprotocol.policies.starts import Wait
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.requests import Allocated, Attempt, read_request
 from batprotocol.requests.fitting import needs_of
@@ -63,6 +64,7 @@ class Site:
         risk: whether jobs start although a window that is known would meet them.
         actions: how jobs are executed, rejected and killed.
         failures: the fate of jobs whose hosts fail; None: they are lost.
+        starts: which jobs wait for a better time; None: they start as soon as they can.
         budget: the watts that jobs may draw; None: any.
 
     Raises:
@@ -82,6 +84,7 @@ class Site:
         ranking: str = "numbers",
         contiguous: bool = False,
         failures: Failures | None = None,
+        starts: Wait | None = None,
         risk: bool = False,
         budget: Budget | None = None,
     ) -> None:
@@ -113,13 +116,14 @@ class Site:
         slowest = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
         self._lives = Lives(failures, slowest, self._mean_time_between_failures)
         self._holding = Holding(
-            *(state, self.queue, self._windows, self._planner, self._usage, self._lives.current, actions.reject)
+            *(state, self.queue, self._windows, self._planner, self._usage, self._lives, starts, actions.reject)
         )
         self._fates = Fates(
             *(state, self._windows, self._planner, self.queue, self._holding, self._running),
             *(self._away, self._lanes, self._residents, actions.kill),
         )
-        self._registers = rules.can_preempt or failures is not None
+        self._interrupts = starts is not None and starts.interruptible
+        self._registers = rules.can_preempt or failures is not None or self._interrupts
         self._graces: list[tuple[float, list[str]]] = []
         self._starts = 0
         self._all_submitted = self._is_finished = False
@@ -200,7 +204,7 @@ class Site:
     def passed(self) -> bool:
         """Look at what was to happen until now; whether something may start."""
         state = self._state
-        changed = self._holding.passed(self._end_at_limit)
+        changed = self._holding.passed(self._time_is_over)
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
             self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
@@ -210,10 +214,12 @@ class Site:
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
 
-    def _end_at_limit(self, job_id: str) -> None:
-        """Kill a job without a walltime whose time in its partition is over. It does not run again."""
+    def _time_is_over(self, job_id: str) -> None:
+        """Kill a job that waits for a better time now. Or it has no walltime, and its time in its partition is over."""
         job, now = self._running.get(job_id), self._state.now + self._state.resolution / 2
-        if job is not None and math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
+        if job is not None and self._interrupts and job.entry.job.until <= now:
+            self._fates.kill([job], "interrupted")
+        elif job is not None and math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
             self._fates.kill([job], "walltime")
 
     def wakes_at(self) -> float:
@@ -269,17 +275,19 @@ class Site:
             if (waited.life.failures if waited.life else 0) >= part.times:
                 return Ended(progress)
             keeps_place = not part.last
+        elif end == "interrupted":
+            keeps_place = is_saved = True
         else:
             return Ended(progress)
         run = self._lives.next(waited, progress, is_saved=is_saved)
         assert waited.life is not None
-        waited.life.failures += end != "preempted"
+        waited.life.failures += end in ("failure", "window")
         self._actions.register(run.id, run.job, run.profiles)
-        self._wait_again(job, run, keeps_place)
+        self._wait_again(job, run, keeps_place, end == "interrupted")
         return Ended(progress, run, is_saved)
 
-    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool) -> None:
-        """The next run of a job joins the queue."""
+    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool, was_interrupted: bool) -> None:
+        """The next run of a job joins the queue, or waits for a better time if it was interrupted."""
         waited, now = job.entry.job, self._state.now
         again = SiteJob(run.id, run.job, waited.number, waited.submitted, waited.request)
         if not keeps_place:  # as if it was submitted now
@@ -287,8 +295,12 @@ class Site:
         again.first_id, again.life, again.run, again.profile = waited.first_id, waited.life, run, run.profile
         again.eligible = now
         again.lost = waited.lost + (0.0 if run.profiles else now - job.started)
+        again.ran = waited.ran + (now - job.started if was_interrupted and (run.profiles or run.pieces) else 0.0)
         self._admission.again(again, waited, keeps_place=keeps_place)
-        self._holding.again(again)
+        if was_interrupted:
+            self._holding.hold(again)
+        else:
+            self._holding.again(again)
         self._fates.give_up_hope((again,))
 
     def _extend_the_late(self) -> bool:

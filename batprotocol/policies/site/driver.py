@@ -21,6 +21,7 @@ from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.starts import Wait
 from batprotocol.policies.walltimes import Walltimes
 
 __all__ = ["SiteDriver", "ranking_of"]
@@ -58,6 +59,7 @@ class SiteDriver:
         backfilling: the kind of backfilling.
         walltimes: how long jobs are expected to run.
         failures: the fate of jobs whose hosts fail; None: they are lost.
+        starts: which jobs wait for a better time; None: they start as soon as they can.
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
         risk: whether jobs start although a window that is known would meet them.
@@ -77,6 +79,7 @@ class SiteDriver:
         walltimes: Walltimes,
         failures: Failures | None,
         *,
+        starts: Wait | None,
         ranking: str,
         contiguous: bool,
         risk: bool,
@@ -90,6 +93,7 @@ class SiteDriver:
         self.site = Site(
             *(hosts, rules, state, order, backfilling, walltimes, self),
             failures=failures,
+            starts=starts,
             ranking=ranking,
             contiguous=contiguous,
             risk=risk,

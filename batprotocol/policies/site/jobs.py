@@ -34,12 +34,15 @@ class SiteJob(WaitingJob):
         run: its current run; None: that which was submitted.
         profile: its profile, if Batsim forwards profiles.
         lost: seconds of work that were lost when it gave way before.
-        eligible: when it could have started first: after its submission, its begin and its dependencies.
+        eligible: when it could have started first: after its submission, its begin, its dependencies and its wait for
+            a better time.
+        until: the time at which it waits for a better time again; infinity: it does not.
+        ran: the seconds that it ran before it was interrupted to wait for a better time.
     """
 
     __slots__ = (
         *("amount", "cores", "eligible", "entries", "first_id", "gpus", "is_whole", "life", "lost", "profile"),
-        *("request", "run"),
+        *("ran", "request", "run", "until"),
     )
 
     def __init__(self, id: str, job: Job, number: int, submitted: float, request: Request) -> None:
@@ -55,6 +58,8 @@ class SiteJob(WaitingJob):
         self.profile: Profile | None = None
         self.lost = 0.0
         self.eligible = submitted
+        self.until = math.inf
+        self.ran = 0.0
 
     @property
     def array(self) -> str:
