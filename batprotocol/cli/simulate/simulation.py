@@ -163,7 +163,9 @@ def run(
     else:
         declared = energy and typical is None
         hosts = _platform(platform, given, bool(workloads), declared, roles, master, most, host_limit)
+    given_watts = ""
     if typical is not None:
+        given_watts = typical.text if any(host.watts is None for host in hosts.hosts) else ""
         hosts = with_watts(hosts, typical)
     lists: Sequence[str | ExternalEventList] = events
     if events and (skip_bad or (target is not None and is_policy(target))):  # other schedulers may read other keys
@@ -212,7 +214,7 @@ def run(
     result.attempts, result.allocations = attempts_of(scheduler) or (), allocations_of(scheduler) or ()
     if electricity.cap is None:
         electricity = replace(electricity, cap=cap_of(scheduler))
-    result.electricity, result.typical_watts = electricity, "" if typical is None else typical.text
+    result.electricity, result.typical_watts = electricity, given_watts
     if prefix is not None:
         _write_reports(prefix, scheduler, result)
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
