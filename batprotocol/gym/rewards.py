@@ -14,11 +14,14 @@ from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.worlds.world import World
+from batprotocol.power import CARBON, PRICE
 from batprotocol.simulator import TAU, JobRow, OwnMetric, load_metric, measured
 
 __all__ = [
     "REWARDS",
     "BoundedSlowdown",
+    "Carbon",
+    "Cost",
     "Energy",
     "OfMetric",
     "OfRows",
@@ -137,6 +140,24 @@ class Energy(Reward):
         return -world.joules() / 3.6e6
 
 
+class Carbon(Reward):
+    """Minus the carbon of all hosts since the first submission, in kg CO2eq. It needs an `electricity` with carbon."""
+
+    name = "carbon"
+
+    def value(self, world: World) -> float:
+        return -world.weighted(CARBON) / 1000
+
+
+class Cost(Reward):
+    """Minus the cost of the energy of all hosts since the first submission. It needs an `electricity` with a price."""
+
+    name = "cost"
+
+    def value(self, world: World) -> float:
+        return -world.weighted(PRICE)
+
+
 class OfRows(Reward):
     """A function of the rows of all jobs that have ended, in the order of their ends; 0 before the first end.
 
@@ -191,7 +212,7 @@ def _on_hosts(row: JobRow) -> JobRow:
     return replace(row, allocated_resources=f"0-{row.requested_number_of_resources - 1}")
 
 
-REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisation, Energy)}
+REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisation, Energy, Carbon, Cost)}
 """The rewards by name."""
 
 
