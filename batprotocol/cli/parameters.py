@@ -185,14 +185,13 @@ def electricity_options(command: _Command) -> _Command:
         click.option(
             "--cap",
             metavar="WATTS|TABLE",
-            help="Measure the time and the energy above this power: 4kW, or a table of watts.",
+            help="The power that is allowed: 4kW, or a table of watts.",
         ),
-        click.option("--price", metavar="TRACE", help="Measure the cost by this price of the energy, as --carbon."),
+        click.option("--price", metavar="TRACE", help="The price of the energy, as --carbon."),
         click.option(
             "--carbon",
             metavar="TRACE",
-            help='Measure carbon by this intensity: a table of a publisher, or daily:MEAN. "batproto workload trace" '
-            "describes a TRACE.",
+            help="The carbon intensity: a table of a publisher, or daily:MEAN, as for batproto workload trace.",
         ),
     ):
         command = option(command)
