@@ -71,6 +71,7 @@ def test_results_have_their_power_and_traces() -> None:
     assert given(other)["carbon"][1] == [1.0]
 
 
+@pytest.mark.slow
 def test_figures_draw_the_cap_with_the_power() -> None:
     run = data()
     run.given.append(power_series([(150.0, 15000.0)]))

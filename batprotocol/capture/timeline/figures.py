@@ -188,7 +188,8 @@ def _draw_values(axis: Any, series: Series, end: float, factor: float, colour: s
     if series.is_step:
         axis.fill_between(times, values, step="post", color=colour, alpha=0.2, linewidth=0, rasterized=are_many)
     known = [value for value in values if isfinite(value)]
-    axis.set_ylim(min([*known, 0.0]) * 1.05, (series.most or max(known, default=0) or 1) * 1.05)
+    least, most = min([*known, 0.0]), series.most or max([*known, 0.0])
+    axis.set_ylim(least * 1.05, (most if most > least else 1.0) * 1.05)
     name = _plain(series.name).replace(" ", "\n", 1)
     gap = "\n" if len(name) + len(series.unit) > _LONG_NAME else " "
     axis.set_ylabel(f"{name}{gap}({series.unit})" if series.unit else name)
