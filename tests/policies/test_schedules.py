@@ -49,7 +49,9 @@ WITHOUT_ENGINE = True
 KNOWN = DATA / "policies" / "schedules.txt"
 ORDERS = [name for name, part in PARTS.items() if part.kind == "order"]
 HOSTS = [
-    name for name, part in PARTS.items() if part.kind not in ("order", "backfilling", "walltimes", "settings", "replay")
+    name
+    for name, part in PARTS.items()
+    if part.kind not in ("order", "backfilling", "walltimes", "power", "settings", "replay")
 ]
 NAMES = [
     *(f"{order}+easy" for order in ORDERS),
@@ -113,7 +115,9 @@ def test_each_part_has_a_schedule() -> None:
     assert list(known()) == NAMES
     words = {word.partition("=")[0] for name in NAMES for word in name.split("+")}
     assert [
-        part for part in PARTS if part not in words and part not in ("fcfs", "first", "requested", "site", "risk")
+        part
+        for part in PARTS
+        if part not in words and part not in ("fcfs", "first", "requested", "site", "risk", "cap")
     ] == []
 
 
