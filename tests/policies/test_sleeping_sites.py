@@ -107,7 +107,7 @@ def test_a_policy_opens_a_site_while_hosts_sleep_or_are_switched() -> None:
     jobs = [job("0", 200.0, 20, 100.0), job("1", 220.0, 1, 50.0, extra_data='{"cores": 2}'), job("2", 800.0, 32, 50.0)]
     for offset in (0.0, 0.5, 30.0, 100.0, 150.0, 190.0):
         moved = [*jobs[:1], job("1", 200.0 + offset, 1, 50.0, extra_data='{"cores": 2}'), *jobs[2:]]
-        result, log = simulated(Policy(off_after=50.0), Workload(moved))
+        result, _ = simulated(Policy(off_after=50.0), Workload(moved))
         assert abs(starts(result)["0"] - 300.0) < LATE
         assert starts(result)["1"] < 300.0 + offset + LATE
         assert abs(starts(result)["2"] - 900.0) < LATE
@@ -147,5 +147,5 @@ def test_random_jobs_run_on_hosts_that_sleep(
         site=RULES if at_once else None,
         starts=None if starts is None else Wait(trace, 500.0, **starts),
     )
-    result, log = simulated(policy, Workload(jobs))
+    result, _ = simulated(policy, Workload(jobs))
     assert sum(row.final_state.name == "COMPLETED_SUCCESSFULLY" for row in result.jobs) == len(jobs)

@@ -74,7 +74,7 @@ class Allowance:
     def least(self, begin: float, end: float) -> int:
         """What is allowed throughout an interval, also one without an end."""
         length = end - begin
-        if length >= self._period or (end == math.inf and self.repeats):
+        if self.repeats and length >= self._period:
             return int(self._rest[0])
         first = self._folded(begin)
         place = self._place(first)

@@ -135,12 +135,12 @@ class Fates:
             else:
                 self._leave(job, entries)
         for job in jobs:
-            if job.entries:
-                entries, why = self._planner.hopeless(job, self._state.now)
-                if entries and len(entries) == len(job.entries):
-                    self._holding.give_up(job, why)
-                elif entries:
-                    self._leave(job, entries)
+            entries, why = self._planner.hopeless(job, self._state.now)
+            rest = [entry for entry in job.entries if entry not in entries]
+            if entries and not rest:
+                self._holding.give_up(job, why)
+            elif entries and any(entry.lane is None for entry in rest):  # a reservation may be over before it starts
+                self._leave(job, entries)
 
     def refusal(self, job: SiteJob) -> str | None:
         """Why a job that does not wait yet can never start for other reasons than hosts; None if it may.
