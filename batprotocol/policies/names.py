@@ -13,9 +13,19 @@ from typing import Any, Final, NamedTuple
 from batprotocol.edc import Scheduler
 from batprotocol.errors import SchedulerError, hint, shown
 from batprotocol.policies import allocations, backfilling, capping, failures, walltimes
-from batprotocol.policies.options import OPTIONS, ORDERS, cap_file, number_of, only, resolution, site_rules
+from batprotocol.policies.options import (
+    OPTIONS,
+    ORDERS,
+    cap_file,
+    number_of,
+    only,
+    resolution,
+    site_rules,
+    trace_and_words,
+)
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.slurm.naming import SlurmNameError, is_slurm, slurm_named
+from batprotocol.policies.starts import Wait
 
 __all__ = [
     "KINDS",
@@ -37,6 +47,7 @@ KINDS: Final[Mapping[str, str]] = {
     "allocation": "Allocation",
     "walltimes": "Expected run times",
     "failures": "Hosts that fail",
+    "starts": "Better times",
     "power": "Power",
     "settings": "Settings",
     "replay": "Replay",
@@ -314,6 +325,7 @@ PARTS: Final[Mapping[str, Part]] = {
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *(_part("failures", each) for each in (failures.Requeue, failures.Checkpoint)),
+        _part("starts", Wait, trace_and_words),
         _part("power", capping.Cap, cap_file),
         *_SETTINGS,
         _REPLAY,

@@ -11,8 +11,20 @@ from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies import allocations, backfilling, capping, failures, orders, walltimes
 from batprotocol.policies.site import SiteRules, read_site
+from batprotocol.policies.starts import Wait
+from batprotocol.power import CARBON, PRICE
 
-__all__ = ["OPTIONS", "ORDERS", "cap_file", "number_of", "only", "resolution", "seconds_of", "site_rules"]
+__all__ = [
+    "OPTIONS",
+    "ORDERS",
+    "cap_file",
+    "number_of",
+    "only",
+    "resolution",
+    "seconds_of",
+    "site_rules",
+    "trace_and_words",
+]
 
 Maker = Callable[[Sequence[str]], tuple[str, Any]]
 """A function of options. It returns the name and the value of an argument of `Policy`."""
@@ -141,6 +153,70 @@ def _checkpoint(options: Sequence[str]) -> tuple[str, Any]:
     return "failures", failures.Checkpoint(interval, **named)
 
 
+def trace_and_words(text: str, folder: str) -> list[str]:
+    """The options of a part whose first one is the name of a trace, with its file in a folder."""
+    from batprotocol.simulator.inputs.power_traces import trace_file
+
+    first, *rest = text.split(",")
+    return [first if trace_file(first) is None else os.path.join(folder, first), *rest]
+
+
+def _wait(options: Sequence[str]) -> tuple[str, Any]:
+    from batprotocol.simulator.inputs.power_traces import trace_named
+
+    if not options or not options[0]:
+        raise ValueError("wait needs a trace, as in wait=intensity.csv or wait=daily:300")
+    given: dict[str, Any] = {}
+    for each in options[1:]:
+        word, equals, value = each.partition("=")
+        known = _WORDS_OF_WAIT.get(word)
+        needs_value = known is not _flag and word != "queue"
+        if known is None or word in given or (equals and known is _flag) or (needs_value and not equals):
+            near = hint(word, _WORDS_OF_WAIT) if known is None else ""
+            raise ValueError(f"expected {', '.join(_WORDS_OF_WAIT)}, each once, got {shown(each)}{near}")
+        given[word] = known(value or "50%")
+    try:
+        trace = trace_named(options[0], PRICE if given.pop("price", False) else CARBON)
+    except OSError as error:
+        raise ValueError(f"cannot read {shown(options[0])}: {error.strerror}") from None
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    slack, share = given.pop("slack", (None, None))
+    quantile = given.pop("queue", None)
+    if slack is None:  # a deadline is enough
+        slack = 0.0 if given.get("deadline") or share is not None else 8 * 3600.0
+    return "starts", Wait(trace, slack, share=share, quantile=quantile, **given)
+
+
+def _slack(text: str) -> tuple[float | None, float | None]:
+    """A slack in seconds, or as a part of the run time."""
+    return (None, _part(text)) if text.endswith("%") else (seconds_of(text), None)
+
+
+def _part(text: str) -> float:
+    """A part, from a percentage or a number."""
+    return number_of(text.removesuffix("%"), 0) / (100 if text.endswith("%") else 1)
+
+
+def _flag(text: str) -> bool:
+    return True
+
+
+def _seed(text: str) -> int:
+    return int(number_of(text, 0, whole=True))
+
+
+_WORDS_OF_WAIT: Final[Mapping[str, Callable[[str], Any]]] = {
+    "slack": _slack,
+    "deadline": _flag,
+    "interruptible": _flag,
+    "queue": _part,
+    "error": _part,
+    "seed": _seed,
+    "price": _flag,
+}
+
+
 def cap_file(text: str, folder: str) -> list[str]:
     """The options of a cap, of which the first one can be a file of that folder."""
     options = text.split(",")
@@ -177,6 +253,7 @@ OPTIONS: Final[Mapping[type, tuple[str, Maker]]] = {
     orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
     capping.Cap: ("WATTS or FILE", _cap),
     failures.Requeue: ("TIMES,last", _requeue),
+    Wait: ("TRACE,slack=TIME,deadline,interruptible,queue=PART,error=PART,seed=N,price", _wait),
     failures.Checkpoint: ("SECONDS,COST,restart=SECONDS,times=N,last", _checkpoint),
 }
 """The parts with options: these as `batproto policies` prints them, and the function that reads them."""

@@ -42,6 +42,7 @@ from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
+from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
 from batprotocol.policies.whole import WholeHosts
@@ -74,6 +75,8 @@ class Policy(Scheduler):
         replays: whether jobs start when and where a log says, see `recorded` in their extra data. The other parts have
             no effect then, except for the resolution.
         failures: the fate of jobs whose hosts fail; by default, they are lost.
+        starts: which jobs wait for a better time; by default, jobs start as soon as they can. If no time is better than
+            another one, it has no effect.
         cap: the watts that the machine may draw at most; by default, any.
 
     Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
@@ -108,6 +111,7 @@ class Policy(Scheduler):
         risk: bool = False,
         replays: bool = False,
         failures: Failures | None = None,
+        starts: Wait | None = None,
         cap: Cap | None = None,
     ) -> None:
         if not 0 <= resolution < float("inf"):
@@ -120,8 +124,11 @@ class Policy(Scheduler):
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
         self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
+        self.starts = starts if starts is not None and starts.has_effect else None
+        self._interrupts = self.starts is not None and self.starts.interruptible
+        self._needs_plan = self.starts is not None and (self._interrupts or off_after < math.inf)
         self.cap = cap
-        if failures is not None or (site is not None and site.can_preempt):  # jobs run again
+        if failures is not None or (site is not None and site.can_preempt) or self._interrupts:  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
 
@@ -157,7 +164,8 @@ class Policy(Scheduler):
             *(state, self.order, self.backfilling, self.allocation, self.walltimes, self.switching, self._numbers),
             each=self.each,
             keeps=self.keeps,
-            finishes=self.failures is not None,
+            starts=self.starts,
+            finishes=self.failures is not None or self._interrupts,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,
@@ -195,7 +203,7 @@ class Policy(Scheduler):
             self._budget = self.cap.budget(event, self.state.rounded)
         if self._budget is not None:
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
-        elif self.rules is not None or isinstance(self.failures, Checkpoint):
+        elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan:
             self._open_site(self.rules or SiteRules())
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
@@ -296,12 +304,14 @@ class Policy(Scheduler):
         ranking = ranking_of(
             self.allocation,
             f"{what}: use another part, or {instead}",
-            off=self.switching.after < math.inf,
             keep=self.keeps,
             each=self.each,
         )
         driver = self._driver = SiteDriver(
             *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes, self.failures),
+            starts=self.starts,
+            switching=self.switching,
+            awake_first=self.allocation.awake_first,
             ranking=ranking,
             contiguous=self.allocation.contiguous,
             risk=self.risk,
@@ -315,10 +325,11 @@ class Policy(Scheduler):
     def _move_to_site(self, what: str, instead: str) -> SiteDriver:
         """Open a site in the course of a simulation. It adopts the jobs that run and wait."""
         self._whole.take_ends()
+        self._whole.take_switched()
         driver = self._open_site(SiteRules(), what, instead)
         for running in self.state.running.values():
-            driver.site.adopt(running)
-        for waiting in list(self.queue.jobs.values()):
+            driver.site.adopt(running, self._whole.missing_of(running))
+        for waiting in [*self.queue.jobs.values(), *self._whole.held.values()]:
             driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
         return driver
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from typing import Any
 
 from procset import ProcSet
@@ -19,6 +20,7 @@ from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.policies.orders import Order
 from batprotocol.policies.queue import Queue
+from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
 from batprotocol.requests import Allocated, Attempt
@@ -39,6 +41,7 @@ class WholeHosts:
         numbers: numbers in ascending order for jobs, and for hosts that fall asleep.
         each: whether a decision follows each event.
         keeps: whether the first job of the queue stays the first one until it starts.
+        starts: which jobs wait for a better time; None: they start as soon as they can.
         finishes: whether jobs may be registered, so that the end of that is reported.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
@@ -57,6 +60,7 @@ class WholeHosts:
         *,
         each: bool,
         keeps: bool,
+        starts: Wait | None,
         finishes: bool,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
@@ -64,7 +68,7 @@ class WholeHosts:
     ) -> None:
         self.state, self.order, self.backfilling, self.walltimes = state, order, backfilling, walltimes
         self.allocation, self.switching, self._numbers = allocation, switching, numbers
-        self.each, self.keeps = each, keeps
+        self.each, self.keeps, self._part = each, keeps, starts
         self._finishes, self._reply, self._reject, self._call_at = finishes, reply, reject, call_at
         self._look_around()
         self._most, state.size = state.room, state.vacant
@@ -73,6 +77,10 @@ class WholeHosts:
         """Whether something has happened since the last choice."""
         self.is_finished = False
         """Whether all jobs have ended, and that was reported."""
+        self.held: dict[str, WaitingJob] = {}
+        """The jobs that wait for a better time."""
+        self._turns: list[tuple[float, int, WaitingJob, float]] = []  # of those: begins, and when they wait again
+        self._until = math.inf  # when jobs of the queue wait again
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
         self._ends: list[str] = []
         self._switched: list[HostsTurnedOnOffEvent] = []
@@ -115,8 +123,12 @@ class WholeHosts:
     def decide(self) -> None:
         """Start what can start now."""
         self.take_ends()
-        self._take_switched()
+        self.take_switched()
+        if self._part is not None:
+            self._take_turns()
         self._start_jobs()
+        if self._part is not None:
+            self._call_at(min(self._turns[0][0] if self._turns else math.inf, self._until))
         self._switch_off()
         self._finish()
 
@@ -139,8 +151,12 @@ class WholeHosts:
         expected = self.walltimes.expected(waiting, state)
         # What is not less, which NaN is neither, is no prediction.
         waiting.expected = max(expected, 0.0) if expected < waiting.walltime else waiting.walltime
-        self.queue.add(waiting)
-        self.backfilling.submitted(waiting, self.queue, state)
+        if self._part is None or not self._hold(waiting):
+            self._join(waiting)
+
+    def _join(self, job: WaitingJob) -> None:
+        self.queue.add(job)
+        self.backfilling.submitted(job, self.queue, self.state)
         self.changed = True
 
     def take_ends(self) -> None:
@@ -155,6 +171,8 @@ class WholeHosts:
                 self._ended(job)
             elif job_id in queue.jobs:  # something else has started it, and it does not wait any more
                 self._drop(queue.jobs[job_id])
+            else:
+                self.held.pop(job_id, None)
             if self.each:
                 self._start_jobs()
         ends.clear()
@@ -239,13 +257,49 @@ class WholeHosts:
 
     def _finish(self) -> None:
         """Where jobs run again if hosts fail, and none has failed: when all jobs have ended, none will run again."""
-        if self._finishes and self._is_last and not (self.is_finished or self.queue or self.state.running):
+        if self._finishes and self._is_last and not (self.is_finished or self._has_jobs()):
             self.is_finished = True
             self._reply().add_finish_registration()
 
+    def _has_jobs(self) -> bool:
+        return bool(self.state.running or self.queue or self.held)
+
+    # Jobs that wait for a better time
+
+    def _hold(self, job: WaitingJob) -> bool:
+        """Hold a job that waits for a better time than now; whether it does."""
+        assert self._part is not None
+        now = self.state.now
+        turn = self._part.turn(now, job.submitted, job.expected, walltime=job.walltime)
+        if turn.begin <= now + self.state.resolution / 2:
+            self._until = min(self._until, turn.until)
+            return False
+        self.held[job.id] = job
+        heappush(self._turns, (turn.begin, job.number, job, turn.until))
+        return True
+
+    def _take_turns(self) -> None:
+        """The jobs whose time has come join the queue. When its time is over, those that can wait again do so."""
+        now = self.state.now + self.state.resolution / 2
+        if self._until <= now:
+            self._until = math.inf
+            for job in list(self.queue.jobs.values()):
+                if self._hold(job):
+                    self._drop(job)
+        while self._turns and self._turns[0][0] <= now:
+            _, _, job, until = heappop(self._turns)
+            if self.held.pop(job.id, None) is not None:
+                self._until = min(self._until, until)
+                self._join(job)
+
     # Hosts that sleep
 
-    def _take_switched(self) -> None:
+    def missing_of(self, job: RunningJob) -> Hosts:
+        """The hosts of a job that are not on yet."""
+        return self._waking[job.waited.id][1] if job.waited.id in self._waking else Hosts()
+
+    def take_switched(self) -> None:
+        """Free the hosts that sleep now, and start the jobs whose hosts are on."""
         for event in self._switched:
             hosts = parse_hosts(event.host_ids)
             if self.switching.fell_asleep(hosts, self.state, self.allocation.share):
@@ -284,5 +338,5 @@ class WholeHosts:
             hosts = state.free.take_these(idle)
             self._look_around()
             switching.falls_asleep(hosts, next(self._numbers), state, self.allocation.share)
-        if state.running or self.queue or not self._is_last:
+        if self._has_jobs() or not self._is_last:
             self._call_at(switching.next())

@@ -13,10 +13,13 @@ from batprotocol.model import FinalJobState
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.jobs import SiteJob
 from batprotocol.policies.site.limits import Usage
+from batprotocol.policies.site.lives import Lives
 from batprotocol.policies.site.membership import refusal_of_deadline
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.windows import Windows
+from batprotocol.policies.starts import Turn, Wait
 from batprotocol.requests import Dependencies, Request, read_request
 
 __all__ = ["Holding"]
@@ -31,7 +34,8 @@ class Holding:
         windows: the windows that are known.
         planner: the plan.
         usage: what users and accounts have.
-        current: gives the id that a job has now, by the one under which it was submitted.
+        lives: the jobs that run again.
+        starts: which jobs wait for a better time; None: they start as soon as they can.
         reject: rejects a job, with a reason.
 
     Attributes:
@@ -45,15 +49,18 @@ class Holding:
         windows: Windows,
         planner: Planner,
         usage: Usage,
-        current: Callable[[str], str],
+        lives: Lives,
+        starts: Wait | None,
         reject: Callable[[str, str], None],
     ) -> None:
         self._state, self._queue, self._windows, self._planner, self._usage = state, queue, windows, planner, usage
-        self._current, self._reject_job = current, reject
+        self._lives, self._part, self._reject_job = lives, starts, reject
         self.jobs: dict[str, SiteJob] = {}
         self._dependencies = Dependencies()
         self._times: list[tuple[float, int, str]] = []  # when to look at jobs again
         self._joined = False
+        self.sleeping: Sleeping | None = None
+        """The hosts that sleep; None: none do."""
 
     # Jobs come
 
@@ -88,15 +95,40 @@ class Holding:
         if refusal is not None:
             self.give_up(job, refusal)
             return False
+        turn = Turn(since) if self._part is None or not job.entries else self._turn(job, since, self._part)
+        since = turn.begin
         is_early = since > state.now + state.resolution / 2
         if is_early and since < math.inf:
             self.note(since, job)
+            if self.sleeping is not None and job.entries:
+                self._wake_for(job, since, self.sleeping)
         if is_early or not job.entries:  # until its reservation is known
             return False
         del self.jobs[job.id]
-        job.eligible = since
+        job.eligible, job.until = since, turn.until
         self._join(job)
         return True
+
+    def _wake_for(self, job: SiteJob, begin: float, sleeping: Sleeping) -> None:
+        """Hosts are on when a job may start, as far as they are idle."""
+        ahead = begin - sleeping.longest
+        if ahead > self._state.now + self._state.resolution / 2:
+            self.note(ahead, job)
+        else:
+            sleeping.prepare(job.entries[0].kind.hosts, job.size, begin)
+
+    def _turn(self, job: SiteJob, since: float, part: Wait) -> Turn:
+        """When a job may run that could have started at a time. Jobs with a reservation do not wait longer."""
+        if since == math.inf or job.request.reservation is not None:
+            return Turn(since)
+        deadline = job.request.deadline
+        return part.turn(
+            *(self._state.now, since, job.entries[0].expected),
+            walltime=job.walltime,
+            deadline=None if deadline is None else deadline.of(job.submitted),
+            divisible=part.interruptible and self._lives.is_divisible(job),
+            ran=job.ran,
+        )
 
     def again(self, job: SiteJob) -> None:
         """A job has run, and waits for its next run: in the queue, or until its reservation goes on."""
@@ -108,12 +140,19 @@ class Holding:
             self.jobs[job.id] = job
             self.look_at(job)
 
+    def back(self, job: SiteJob) -> None:
+        """A job has its hosts no more before it has started, and waits in the queue again."""
+        self._usage.waits(job, 1)
+        self._join(job)
+
     def _join(self, job: SiteJob) -> None:
         """A job joins the queue, until its deadline at the latest."""
         self._queue.add(job)
         deadline = job.request.deadline
         if deadline is not None:
             self.note(deadline.of(job.submitted) - (0.0 if math.isinf(job.walltime) else job.walltime), job)
+        if job.until < math.inf:
+            self.note(job.until, job)
 
     # Jobs that others depend on start and end
 
@@ -140,7 +179,7 @@ class Holding:
     def _see(self, job_ids: Iterable[str]) -> None:
         """The dependencies of these jobs may have changed."""
         for first_id in job_ids:
-            job = self.jobs.get(self._current(first_id))
+            job = self.jobs.get(self._lives.current(first_id))
             if job is not None and self.look_at(job):
                 self._joined = True
 
@@ -158,6 +197,14 @@ class Holding:
                 self._planner.dropped(entry)
             self._queue.remove(job)
         self._usage.waits(job, -1)
+
+    def _wait_again(self, job: SiteJob) -> bool:
+        """A job of the queue whose time is over waits for a better time; whether it joins the queue again at once."""
+        for entry in job.entries:
+            self._planner.dropped(entry)
+        self._queue.remove(job)
+        self.jobs[job.id] = job
+        return self.look_at(job)
 
     def reject(self, job: SiteJob, why: str) -> None:
         """Reject a job that does not wait."""
@@ -189,6 +236,9 @@ class Holding:
                 changed |= self.look_at(self.jobs[job_id])
             elif job_id in self._queue.jobs:
                 job = self._queue.jobs[job_id]
+                if job.until <= state.now + state.resolution / 2:
+                    changed |= self._wait_again(job)
+                    continue
                 refusal = refusal_of_deadline(job, state.now + state.resolution)
                 if refusal is not None:
                     self.give_up(job, refusal)
