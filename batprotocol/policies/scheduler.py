@@ -126,6 +126,7 @@ class Policy(Scheduler):
         self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
         self.starts = starts if starts is not None and starts.has_effect else None
         self._interrupts = self.starts is not None and self.starts.interruptible
+        self._needs_plan = self.starts is not None and (self._interrupts or off_after < math.inf)
         self.cap = cap
         if failures is not None or (site is not None and site.can_preempt) or self._interrupts:  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
@@ -202,7 +203,7 @@ class Policy(Scheduler):
             self._budget = self.cap.budget(event, self.state.rounded)
         if self._budget is not None:
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
-        elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._interrupts:
+        elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan:
             self._open_site(self.rules or SiteRules())
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
@@ -303,13 +304,14 @@ class Policy(Scheduler):
         ranking = ranking_of(
             self.allocation,
             f"{what}: use another part, or {instead}",
-            off=self.switching.after < math.inf,
             keep=self.keeps,
             each=self.each,
         )
         driver = self._driver = SiteDriver(
             *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes, self.failures),
             starts=self.starts,
+            switching=self.switching,
+            awake_first=self.allocation.awake_first,
             ranking=ranking,
             contiguous=self.allocation.contiguous,
             risk=self.risk,
@@ -323,9 +325,10 @@ class Policy(Scheduler):
     def _move_to_site(self, what: str, instead: str) -> SiteDriver:
         """Open a site in the course of a simulation. It adopts the jobs that run and wait."""
         self._whole.take_ends()
+        self._whole.take_switched()
         driver = self._open_site(SiteRules(), what, instead)
         for running in self.state.running.values():
-            driver.site.adopt(running)
+            driver.site.adopt(running, self._whole.missing_of(running))
         for waiting in [*self.queue.jobs.values(), *self._whole.held.values()]:
             driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
         return driver

@@ -123,7 +123,7 @@ class WholeHosts:
     def decide(self) -> None:
         """Start what can start now."""
         self.take_ends()
-        self._take_switched()
+        self.take_switched()
         if self._part is not None:
             self._take_turns()
         self._start_jobs()
@@ -294,7 +294,12 @@ class WholeHosts:
 
     # Hosts that sleep
 
-    def _take_switched(self) -> None:
+    def missing_of(self, job: RunningJob) -> Hosts:
+        """The hosts of a job that are not on yet."""
+        return self._waking[job.waited.id][1] if job.waited.id in self._waking else Hosts()
+
+    def take_switched(self) -> None:
+        """Free the hosts that sleep now, and start the jobs whose hosts are on."""
         for event in self._switched:
             hosts = parse_hosts(event.host_ids)
             if self.switching.fell_asleep(hosts, self.state, self.allocation.share):

@@ -51,7 +51,7 @@ ORDERS = [name for name, part in PARTS.items() if part.kind == "order"]
 HOSTS = [
     name
     for name, part in PARTS.items()
-    if part.kind not in ("order", "backfilling", "walltimes", "settings", "replay", "starts")
+    if part.kind not in ("order", "backfilling", "walltimes", "starts", "power", "settings", "replay")
 ]
 NAMES = [
     *(f"{order}+easy" for order in ORDERS),
@@ -116,7 +116,9 @@ def test_each_part_has_a_schedule() -> None:
     assert list(known()) == NAMES
     words = {word.partition("=")[0] for name in NAMES for word in name.split("+")}
     assert [
-        part for part in PARTS if part not in words and part not in ("fcfs", "first", "requested", "site", "risk")
+        part
+        for part in PARTS
+        if part not in words and part not in ("fcfs", "first", "requested", "site", "risk", "cap")
     ] == []
 
 

@@ -13,6 +13,7 @@ backfilling and along `lines` of jobs that are alike, with the `gaps` that there
 hosts; `reserving` makes the reservations of single jobs, and `keeping` finds those that need not be made anew.
 `windows` closes hosts for a time, and promises them to jobs: a reservation is one of the `lanes`, with hosts of its
 own. `fates` does what that means for jobs, and what failures do.
+`occupancy` has the hosts of running jobs, and `sleeping` the hosts that sleep.
 `preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `lives` makes their next `runs`,
 and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the jobs.
 """

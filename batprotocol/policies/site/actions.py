@@ -28,5 +28,8 @@ class Actions(Protocol):
     def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
         """Register new profiles, and a job."""
 
+    def switch(self, hosts: Iterable[int], on: bool) -> None:
+        """Switch hosts on or off."""
+
     def finish(self) -> None:
         """No more jobs are registered."""

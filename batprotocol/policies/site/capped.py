@@ -219,14 +219,11 @@ class CappedPlanner(Planner):
         )
 
     def _times(self, entry: Entry, now: float, before: float) -> list[float]:
-        """The times at which watts may begin to suffice for an entry."""
-        budget = self._budget
-        last = max(now, budget.last_change(), *(end for end in self.ends[-1:] if end < NEVER))
-        period = budget.allowance.period if budget.allowance.repeats else 0.0
-        openings = budget.allowance.openings(
-            max(self._need(entry), 1), now, min(before, last + 2 * period if period else before)
-        )
-        return [*budget.changes(now, before), *islice(openings, _MOST_TIMES)]
+        """The times at which watts may begin to suffice for an entry: as others end, or as more is allowed."""
+        budget, allowance = self._budget, self._budget.allowance
+        last = max([now, budget.last_change(), *(end for end in self.ends[-1:] if end < NEVER)])
+        rises = allowance.rises(now, min(before, last + 2 * allowance.period))  # then, all is as a period before
+        return [*budget.changes(now, before), *islice(rises, _MOST_TIMES)]
 
     def _may_move_forward(self, entry: Entry, state: State) -> bool:
         return self._gained or super()._may_move_forward(entry, state)

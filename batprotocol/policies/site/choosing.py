@@ -42,12 +42,14 @@ class Chooser:
             raise ValueError(f"there is no allocation {ranking!r}; there are best-fit, {', '.join(RANKINGS)}")
         self.ranking = ranking
         self.offers = dict(offers)
+        self.is_late: Callable[[int], bool] | None = None
+        """Whether a host is not on, as others are preferred; None: that does not matter."""
 
     def is_by_number(self, request: Request) -> bool:
         """Whether a job gets the hosts with the smallest numbers, whatever is free on them."""
         constraint = request.constraint
         is_plain = constraint is None or not (constraint.same or constraint.counts)
-        return self.ranking == "numbers" and not request.contiguous and is_plain
+        return self.ranking == "numbers" and not request.contiguous and is_plain and self.is_late is None
 
     def choose(
         self,
@@ -126,9 +128,11 @@ class Chooser:
         counts = () if request.constraint is None else request.constraint.counts
         if request.contiguous:
             return self._contiguous(hosts, count, request)
-        if first is None and not counts and self.ranking == "numbers":
+        if first is None and not counts and self.ranking == "numbers" and self.is_late is None:
             return [min(hosts)] if count == 1 else sorted(nsmallest(count, hosts))
         ranked = self._ranked(hosts, count, free)
+        if self.is_late is not None:
+            ranked.sort(key=self.is_late)
         if first is not None:
             ranked.sort(key=first)
         if not counts:

@@ -20,7 +20,7 @@ from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
-from batprotocol.policies.site.away import Away, Residents
+from batprotocol.policies.site.away import Away
 from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.capped import CappedPlanner
 from batprotocol.policies.site.choosing import Chooser
@@ -31,6 +31,7 @@ from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Ended, Lives, end_of
 from batprotocol.policies.site.membership import fixed, mapping_of, refusal_of_deadline
+from batprotocol.policies.site.occupancy import Occupancy
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
@@ -38,9 +39,11 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.runs import Run
 from batprotocol.policies.site.settings import Settings, settings_of
+from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.starts import Wait
+from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.requests import Allocated, Attempt, read_request
 from batprotocol.requests.fitting import needs_of
@@ -106,7 +109,9 @@ class Site:
         self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
-        self._residents = Residents()
+        self._occupancy = Occupancy(
+            *(state, self._pool, self._timeline, self.queue, self._planner, self._lanes, self._usage, self.priorities)
+        )
         self._away = Away(self._pool, self._timeline, self.queue, self._lanes)
         self._windows = Windows(
             *(self._hosts, state, self.queue, self._timeline, self._chooser, self._planner, self._admission),
@@ -120,8 +125,12 @@ class Site:
         )
         self._fates = Fates(
             *(state, self._windows, self._planner, self.queue, self._holding, self._running),
-            *(self._away, self._lanes, self._residents, actions.kill),
+            *(self._away, self._lanes, self._occupancy.residents, actions.kill, self._take_back),
         )
+        self.sleeping: Sleeping | None = None
+        """The hosts that sleep; None: none do."""
+        self._waking: dict[str, SiteRunning] = {}  # the jobs whose hosts are not all on yet
+        self._ahead = math.inf  # when hosts are to be switched on for reservations
         self._interrupts = starts is not None and starts.interruptible
         self._registers = rules.can_preempt or failures is not None or self._interrupts
         self._graces: list[tuple[float, list[str]]] = []
@@ -174,8 +183,27 @@ class Site:
             self._admission.divided(waiting, run)
         return self._holding.hold(waiting)
 
-    def adopt(self, running: RunningJob) -> None:
-        """A job runs that was started before the site was opened: it has its hosts for itself."""
+    def sleeps(self, switching: Switching, *, awake_first: bool) -> None:
+        """From now on, idle hosts are switched off, and on when the plan needs them. No job runs here yet.
+
+        Args:
+            switching: the hosts that can sleep, and those that do.
+            awake_first: whether hosts that are on come before those that sleep.
+        """
+        state = self._state
+        sleeping = Sleeping(switching, state, self._away, self._lanes, self._actions.switch)
+        self.sleeping = self._planner.sleeping = self._holding.sleeping = self._occupancy.sleeping = sleeping
+        sleeping.left(switching.hand_over(state))
+        if awake_first:
+            self._chooser.is_late = sleeping.is_late
+
+    def adopt(self, running: RunningJob, missing: Iterable[int] = ()) -> None:
+        """A job runs that was started before the site was opened: it has its hosts for itself.
+
+        Args:
+            running: the job.
+            missing: the hosts that it waits for, as they are being switched on.
+        """
         waited = running.waited
         request = read_request(waited.job.extra_data)  # it asks for whole hosts, or the site would have been open
         job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, request)
@@ -188,11 +216,15 @@ class Site:
         self._holding.started(job.id, running.started)
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
-        self._occupy(adopted)
-        self._usage.runs(adopted, 1)
-        self._residents.started(adopted)
+        if self.sleeping is not None:
+            self.sleeping.take(members)
+            adopted.missing = set(missing)
+            if adopted.missing:
+                self._waking[job.id] = adopted
+        self._occupancy.take(adopted)
         self._starts = max(self._starts, running.place + 1)
-        self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
+        if not adopted.missing:
+            self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
@@ -228,6 +260,8 @@ class Site:
         graces = self._graces[0][0] if self._graces else math.inf
         if not self.is_idle:
             times = min(times, self._windows.wakes_at())
+        if self.sleeping is not None and not (self.is_idle and self._all_submitted):
+            times = min(times, self._ahead, self.sleeping.next_time())
         return min(times, graces, self._planner.wakes_at(self._state))
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
@@ -241,17 +275,7 @@ class Site:
                 self._holding.ended(waiting.first_id, ended, state.now)
             return None
         entry = job.entry
-        everywhere = self._lanes.everywhere(job.members)
-        self._pool.give_back(everywhere, entry.kind.amount)
-        self.queue.changed(everywhere)
-        if job.end > state.now:
-            self._timeline.give_back(everywhere, state.now, job.end, entry.kind.amount)
-        self._planner.over(job, state.now)
-        self._planner.freed(everywhere)
-        self._usage.runs(job, -1)
-        if self.priorities is not None:
-            self.priorities.ended(job, state.now)
-        self._residents.ended(job)
+        self._occupancy.give_back(job)
         end = end_of(job, ended)
         outcome = self._next_run(job, end, progress)
         record = self._lives.record(job, end, outcome, state.now)
@@ -359,34 +383,83 @@ class Site:
         if entry.lane is not None:
             hosts = entry.lane.own(hosts)
             entry.limit = min(entry.limit, entry.lane.rest(state.now))  # it is killed there at the end of the window
-        refusal = self._actions.execute(job.id, hosts, mapping_of(job, hosts))
+        delay = 0.0 if self.sleeping is None else self.sleeping.delay(hosts)
+        missing = set[int]() if self.sleeping is None else self.sleeping.take(hosts)
+        refusal = None if missing else self._actions.execute(job.id, hosts, mapping_of(job, hosts))
         self._holding.drop(job)
         if refusal is not None:
+            if self.sleeping is not None:
+                self.sleeping.give_back(hosts)
             self._holding.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal)
             return
         amount = entry.kind.amount
         frozen = Hosts(hosts).take(len(hosts))
-        running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
+        running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now + delay, self._starts)
+        running.missing = missing
         running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, amount)
-        if entry.limit < job.walltime:  # Batsim does not know it
-            self._holding.note(state.now + entry.limit, job)
         self._starts += 1
-        self._occupy(running)
-        self._residents.started(running)
-        self._usage.runs(running, 1)
+        self._occupancy.take(running)
         if self.priorities is not None:
             self.priorities.started(running, state.now)
-        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
         started(running)
-        self._holding.started(job.first_id, state.now)
+        if missing:
+            self._waking[job.id] = running
+        else:
+            self._has_started(running)
 
-    def _occupy(self, job: SiteRunning) -> None:
-        """A job has its hosts from now on."""
-        everywhere, amount = self._lanes.everywhere(job.members), job.entry.kind.amount
-        self._pool.take(everywhere, amount)
-        self.queue.changed(everywhere)
-        self._timeline.take(everywhere, self._state.now, job.end, amount)
-        self._planner.began(job)
+    def _has_started(self, running: SiteRunning) -> None:
+        """A job was executed."""
+        entry, job, now = running.entry, running.entry.job, self._state.now
+        if entry.limit < job.walltime:  # Batsim does not know it
+            self._holding.note(now + entry.limit, job)
+        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
+        self._holding.started(job.first_id, now)
+
+    # Hosts that sleep
+
+    def switched(self, hosts: Iterable[int]) -> None:
+        """Hosts were switched on or off."""
+        if self.sleeping is None:
+            return
+        self._planner.freed(self._lanes.everywhere(self.sleeping.switched(hosts)))
+        for job in list(self._waking.values()):
+            job.missing.difference_update(hosts)
+            if not job.missing:
+                del self._waking[job.waited.id]
+                self._execute(job)
+
+    def _execute(self, job: SiteRunning) -> None:
+        """Execute a job whose hosts are all on now."""
+        waited, state = job.entry.job, self._state
+        refusal = self._actions.execute(waited.id, job.members, mapping_of(waited, job.members))
+        if refusal is not None:
+            self._forget(job)
+            self._holding.ended(waited.first_id, FinalJobState.REJECTED, state.now, refusal)
+            return
+        job.started = state.now
+        self._occupancy.lasts(job, state.now + job.entry.expected)
+        self._has_started(job)
+
+    def _forget(self, job: SiteRunning) -> None:
+        """A job has its hosts no longer, and was never executed."""
+        waited = job.waited
+        self._occupancy.give_back(job)
+        self._waking.pop(waited.id, None)
+        del self._running[waited.id], self._state.running[waited.id]
+        self._state.endings.remove(job.ending)
+
+    def _take_back(self, job: SiteRunning) -> None:
+        """A job that waits for its hosts goes back to the queue."""
+        self._forget(job)
+        self._holding.back(job.entry.job)
+        self._fates.give_up_hope((job.entry.job,))
+
+    def settle(self) -> None:
+        """Switch hosts on ahead of reservations, and off if they have been idle for long."""
+        if self.sleeping is not None:
+            heads = self._planner.heads.values()
+            self._ahead = self.sleeping.ahead(heads)
+            self.sleeping.switch_off(heads)
 
     def _claim(self, entry: Entry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""
@@ -409,11 +482,7 @@ class Site:
             planner.gives_way(victim, now)
             grace = self._preempting.grace_of(victim)
             by_grace.setdefault(grace, []).append(victim.waited.id)
-            if victim.end > now:
-                self._timeline.give_back(
-                    self._lanes.everywhere(victim.members), now, victim.end, victim.entry.kind.amount
-                )
-                self._state.move(victim, now)
+            self._occupancy.lasts(victim, now)
         for grace, job_ids in sorted(by_grace.items()):
             if grace:
                 self._graces.append((now + grace, job_ids))

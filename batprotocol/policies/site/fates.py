@@ -48,20 +48,25 @@ class Fates:
         lanes: Lanes,
         residents: Residents,
         kill: Callable[[list[str]], None],
+        take_back: Callable[[SiteRunning], None],
     ) -> None:
         self._state, self._windows, self._planner, self._queue = state, windows, planner, queue
         self._holding, self._running = holding, running
         self._away, self._lanes, self._residents = away, lanes, residents
-        self._kill_these = kill
+        self._kill_these, self._take_back = kill, take_back
 
     def kill(self, jobs: Iterable[SiteRunning], cause: str) -> None:
-        """Kill running jobs, each once.
+        """Kill running jobs, each once. Those that wait for hosts to be on go back to the queue.
 
         Args:
             jobs: the jobs.
             cause: why: a key of `batprotocol.requests.attempts.ENDS`.
         """
-        killed = [job for job in jobs if not job.is_killed]
+        jobs = [job for job in jobs if not job.is_killed]
+        for job in jobs:
+            if job.missing:
+                self._take_back(job)
+        killed = [job for job in jobs if not job.missing]
         for job in killed:
             job.is_killed, job.cause = True, cause
         self._kill_these([job.waited.id for job in killed])
@@ -130,12 +135,12 @@ class Fates:
             else:
                 self._leave(job, entries)
         for job in jobs:
-            if job.entries:
-                entries, why = self._planner.hopeless(job, self._state.now)
-                if entries and len(entries) == len(job.entries):
-                    self._holding.give_up(job, why)
-                elif entries:
-                    self._leave(job, entries)
+            entries, why = self._planner.hopeless(job, self._state.now)
+            rest = [entry for entry in job.entries if entry not in entries]
+            if entries and not rest:
+                self._holding.give_up(job, why)
+            elif entries and any(entry.lane is None for entry in rest):  # a reservation may be over before it starts
+                self._leave(job, entries)
 
     def refusal(self, job: SiteJob) -> str | None:
         """Why a job that does not wait yet can never start for other reasons than hosts; None if it may.

@@ -17,6 +17,7 @@ from batprotocol.policies.site.lives import Lives
 from batprotocol.policies.site.membership import refusal_of_deadline
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.starts import Turn, Wait
 from batprotocol.requests import Dependencies, Request, read_request
@@ -58,6 +59,8 @@ class Holding:
         self._dependencies = Dependencies()
         self._times: list[tuple[float, int, str]] = []  # when to look at jobs again
         self._joined = False
+        self.sleeping: Sleeping | None = None
+        """The hosts that sleep; None: none do."""
 
     # Jobs come
 
@@ -97,12 +100,22 @@ class Holding:
         is_early = since > state.now + state.resolution / 2
         if is_early and since < math.inf:
             self.note(since, job)
+            if self.sleeping is not None and job.entries:
+                self._wake_for(job, since, self.sleeping)
         if is_early or not job.entries:  # until its reservation is known
             return False
         del self.jobs[job.id]
         job.eligible, job.until = since, turn.until
         self._join(job)
         return True
+
+    def _wake_for(self, job: SiteJob, begin: float, sleeping: Sleeping) -> None:
+        """Hosts are on when a job may start, as far as they are idle."""
+        ahead = begin - sleeping.longest
+        if ahead > self._state.now + self._state.resolution / 2:
+            self.note(ahead, job)
+        else:
+            sleeping.prepare(job.entries[0].kind.hosts, job.size, begin)
 
     def _turn(self, job: SiteJob, since: float, part: Wait) -> Turn:
         """When a job may run that could have started at a time. Jobs with a reservation do not wait longer."""
@@ -126,6 +139,11 @@ class Holding:
         else:
             self.jobs[job.id] = job
             self.look_at(job)
+
+    def back(self, job: SiteJob) -> None:
+        """A job has its hosts no more before it has started, and waits in the queue again."""
+        self._usage.waits(job, 1)
+        self._join(job)
 
     def _join(self, job: SiteJob) -> None:
         """A job joins the queue, until its deadline at the latest."""

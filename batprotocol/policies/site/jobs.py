@@ -176,11 +176,12 @@ class SiteRunning(RunningJob):
         cores: the cores that it takes of all hosts together.
         is_giving_way: whether it is being preempted.
         is_killed: whether it was killed, and has not ended yet.
+        missing: the hosts that are not on yet: it runs when all are.
         cause: why it is being killed: a key of `batprotocol.requests.attempts.ENDS`; "": it is not.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 
-    __slots__ = ("cause", "cores", "entry", "is_giving_way", "is_killed", "members", "priority")
+    __slots__ = ("cause", "cores", "entry", "is_giving_way", "is_killed", "members", "missing", "priority")
 
     def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
         super().__init__(entry.job, hosts, started, place)
@@ -189,6 +190,7 @@ class SiteRunning(RunningJob):
         self.cores = entry.cores
         self.is_giving_way = self.is_killed = False
         self.cause = ""
+        self.missing: set[int] = set()
         self.priority: float = entry.job.request.priority or 0
         self.end = started + entry.expected
 

@@ -64,7 +64,7 @@ class Preempting:
         return self._rules.partitions.get(job.entry.partition)
 
     def _can_give_way(self, job: SiteRunning, entry: Entry) -> bool:
-        if job.is_giving_way or job.is_killed or self.mode_of(job) == "off":
+        if job.is_giving_way or job.is_killed or job.missing or self.mode_of(job) == "off":
             return False
         partition, tier = self._rules.partitions.get(job.entry.partition), job.entry.tier
         if partition is not None and partition.preempt != "off" and tier < entry.tier:

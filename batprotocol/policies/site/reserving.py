@@ -21,6 +21,7 @@ from batprotocol.policies.site.keeping import is_possible, is_short, look_around
 from batprotocol.policies.site.pool import Amount, Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.settings import Settings
+from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found, Timeline
 
 __all__ = ["FIRST", "NEVER", "Reserving", "Start"]
@@ -49,6 +50,7 @@ class Reserving:
         heads: the entries that have a reservation.
         bare: what windows leave of each host, if no job ran; None: no window is known.
         ends: the ends of the windows that are or were known, in order.
+        sleeping: the hosts that sleep; None: none do.
     """
 
     def __init__(self, settings: Settings, queue: SiteQueue, pool: Pool, timeline: Timeline, chooser: Chooser) -> None:
@@ -57,6 +59,7 @@ class Reserving:
         self.heads: dict[int, Entry] = {}
         self.bare: Timeline | None = None
         self.ends: list[float] = []
+        self.sleeping: Sleeping | None = None
         self._fixed: set[int] = set()  # those whose hosts were freed for them
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
         self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
@@ -217,7 +220,17 @@ class Reserving:
         kind, count = entry.kind, entry.job.size
         if len(kind.fitting) < count:
             return None
-        return self._chosen_now(entry, self._undisturbed(entry, state, shut), state)
+        hosts = self._undisturbed(entry, state, shut)
+        chosen = self._chosen_now(entry, hosts, state)
+        delay = 0.0 if chosen is None or self.sleeping is None else self.sleeping.delay(chosen)
+        if not delay or self.sleeping is None:
+            return chosen
+        lasting = self._undisturbed(entry, state, shut, delay)
+        chosen = self._chosen_now(entry, lasting, state)
+        if chosen is None or self.sleeping.delay(chosen) > delay:
+            is_late = self.sleeping.is_late
+            chosen = self._chosen_now(entry, [host for host in hosts if not is_late(host)], state)
+        return chosen
 
     # Choices, which can depend on more than hosts
 
@@ -308,8 +321,10 @@ class Reserving:
     def over(self, job: SiteRunning, now: float) -> None:
         """A job has run, and does not run any more."""
 
-    def _undisturbed(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int]:
-        needed = self._needed(entry, state)
+    def _undisturbed(
+        self, entry: Entry, state: State, shut: frozenset[int] = frozenset(), delay: float = 0.0
+    ) -> list[int]:
+        needed = self._needed(entry, state) + delay
         lasting, amount, now = self._timeline.lasting, entry.kind.amount, state.now
         if not self.heads and self.bare is None:
             return [host for host in entry.kind.fitting if host not in shut]
@@ -423,7 +438,10 @@ class Reserving:
         kept = [(head, head.start, head.reserved, head.could) for head in heads]
         for head in heads:
             self._release(head)
-        chosen = self._chosen_now(entry, self._undisturbed(entry, state), state, lambda host: harmed.get(host, 0))
+        hosts = self._undisturbed(entry, state)
+        if self.sleeping is not None:
+            hosts = [host for host in hosts if not self.sleeping.is_late(host)]
+        chosen = self._chosen_now(entry, hosts, state, lambda host: harmed.get(host, 0))
         moved = False
         if chosen is not None and is_possible(kept, chosen, harmed):
             self._take(entry, chosen, state.now)

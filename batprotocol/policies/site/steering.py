@@ -294,5 +294,8 @@ class _Actions:
     def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
         """No job runs again."""
 
+    def switch(self, hosts: Iterable[int], on: bool) -> None:
+        """No host sleeps."""
+
     def finish(self) -> None:
         """Nobody registers jobs."""
