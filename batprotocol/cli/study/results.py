@@ -162,8 +162,8 @@ def table(**options: Any) -> None:
 @click.option(
     "--kind",
     type=click.Choice(["lines", "boxes", "means", "ecdf", "watts"]),
-    help="Lines with bands, boxes over runs, distributions of means, distributions of the waiting times of jobs (ecdf), "
-    "or the watts of runs over time (watts). The default is lines with --x, and boxes without it.",
+    help="Lines with bands, boxes over runs, distributions of means, distributions of the waiting times of jobs "
+    "(ecdf), or the power of runs over time (watts). The default is lines with --x, and boxes without it.",
 )
 @click.option(
     "--x", metavar="AXIS", shell_complete=complete_axis, help="The axis to the right, or a metric such as offered_load."
@@ -213,8 +213,8 @@ def plot(**options: Any) -> None:
 
     Other kinds of plots are boxes over runs, distributions of means and, with --kind ecdf, the share of jobs that have
     waited for at most each time. With --kind watts, the plot has the watts of runs over time, with the cap, the carbon
-    intensity and the price of the study. The command resamples whole seeds. It averages other axes within each seed first, and
-    a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
+    intensity and the price of the study. The command resamples whole seeds. It averages other axes within each seed
+    first, and a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
 
     \b
     Examples:
