@@ -26,7 +26,7 @@ from batprotocol.gym.log import Log, order_of, parts_of
 from batprotocol.gym.machines import Machine, platform_of
 from batprotocol.gym.observations import RUNNING, Sight, default_features
 from batprotocol.gym.rendering import picture, text
-from batprotocol.gym.rewards import Reward, RowsReward, reward_of
+from batprotocol.gym.rewards import Reward, RowsReward, reward_of, summed_up
 from batprotocol.gym.worlds.direct import Direct
 from batprotocol.gym.worlds.world import World
 from batprotocol.policies import Order, SiteRules
@@ -326,17 +326,8 @@ class Environment(gymnasium.Env[Any, Any], ABC):
     def summary(self) -> dict[str, float]:
         """The metrics of an episode that is over."""
         world = self.world
-        outcomes, starts = world.outcomes, world.starts
-        waits = [starts[job] - world.submitted[job] for job in outcomes]
-        lasts = [world.lasts[job] for job in outcomes]
-        ends = max((starts[job] + world.lasts[job] for job in outcomes), default=0.0)
-        area = sum(world.sizes[job] * world.lasts[job] for job in outcomes)
-        passed = world.log.hosts * (ends - world.submitted[0])
-        slowdowns = [max(1.0, (wait + last) / max(last, 10.0)) for wait, last in zip(waits, lasts, strict=True)]
         return {
-            "mean_bounded_slowdown": sum(slowdowns) / max(len(slowdowns), 1),
-            "mean_waiting_time": sum(waits) / max(len(waits), 1),
-            "utilisation": area / passed if passed > 0 else 0.0,
+            **summed_up(world),
             **({} if self.machine is None else {"rejected_jobs": world.count - world.counted}),
             **({} if self._failures is None else {"lost_jobs": world.lost}),
             **({} if self.electricity is None else {SUMS[k]: world.weighted(k) for k in self.electricity.traces}),

@@ -29,6 +29,7 @@ __all__ = [
     "Utilisation",
     "Waiting",
     "reward_of",
+    "summed_up",
 ]
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -234,3 +235,19 @@ def reward_of(given: Reward | OwnMetric | RowsReward | str) -> Reward:
         names = ", ".join(REWARDS)
         raise InputError(f"expected {names}, FILE.py:NAME, or a function of the rows of jobs, got {shown(given)}")
     return REWARDS[given]()
+
+
+def summed_up(world: World) -> dict[str, float]:
+    """The metrics of an episode that is over, by their names in `info`."""
+    outcomes, starts = world.outcomes, world.starts
+    waits = [starts[job] - world.submitted[job] for job in outcomes]
+    lasts = [world.lasts[job] for job in outcomes]
+    ends = max((starts[job] + world.lasts[job] for job in outcomes), default=0.0)
+    area = sum(world.sizes[job] * world.lasts[job] for job in outcomes)
+    passed = world.log.hosts * (ends - world.submitted[0])
+    slowdowns = [max(1.0, (wait + last) / max(last, TAU)) for wait, last in zip(waits, lasts, strict=True)]
+    return {
+        "mean_bounded_slowdown": sum(slowdowns) / max(len(slowdowns), 1),
+        "mean_waiting_time": sum(waits) / max(len(waits), 1),
+        "utilisation": area / passed if passed > 0 else 0.0,
+    }
