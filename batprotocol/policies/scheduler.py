@@ -42,6 +42,7 @@ from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
+from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
@@ -157,7 +158,7 @@ class Policy(Scheduler):
 
     def _prepare(self, state: State) -> None:
         self._computing: tuple[Host, ...] = ()
-        self._budget: Budget | None = None
+        self._power: tuple[Budget, Pacing | None] | None = None
         self.state = state
         self._numbers = itertools.count()
         self._whole = WholeHosts(
@@ -200,8 +201,8 @@ class Policy(Scheduler):
             )
             return
         if self.cap is not None:
-            self._budget = self.cap.budget(event, self.state.rounded)
-        if self._budget is not None:
+            self._power = self.cap.power(event, self.state.rounded, self.switching)
+        if self._power is not None:
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
         elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan:
             self._open_site(self.rules or SiteRules())
@@ -315,7 +316,7 @@ class Policy(Scheduler):
             ranking=ranking,
             contiguous=self.allocation.contiguous,
             risk=self.risk,
-            budget=self._budget,
+            power=self._power,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,

@@ -19,7 +19,7 @@ from lives import LATE, REJECTED
 from promised import Windowed, windowed_of
 from test_independent import Reasons
 
-from batprotocol.model import parse_hosts
+from batprotocol.model import DelayProfile, FinalJobState, parse_hosts
 from batprotocol.policies import Policy, SiteRules, named
 from batprotocol.policies.capping import Cap
 from batprotocol.power import Trace, Watts
@@ -39,18 +39,22 @@ class Capped:
     cap: Trace
     failures: list[tuple[float, str]]
     policy: str
+    slower: tuple[float, ...] = ()
+    """The shares of the speed of slower power states. They draw this share of the watts beyond idle."""
 
     @property
     def platform(self) -> Platform:
         plain = described_platform(self.windowed.world.hosts)
-        return plain.replaced(
-            [
-                msgspec.structs.replace(
-                    host, watts=(watts,), properties=(*host.properties, *declared((watts,)).items())
-                )
-                for host, watts in zip(plain.hosts, self.watts, strict=True)
-            ]
-        )
+        hosts = []
+        for host, watts in zip(plain.hosts, self.watts, strict=True):
+            states = [watts]
+            for share in self.slower:
+                full = watts.idle + share * (most(watts) - watts.idle)
+                states.append(Watts(watts.idle, min(watts.epsilon, full), full))
+            speeds = host.speeds + tuple(share * host.speeds[0] for share in self.slower)
+            properties = (*host.properties, *declared(states).items())
+            hosts.append(msgspec.structs.replace(host, watts=tuple(states), speeds=speeds, properties=properties))
+        return plain.replaced(hosts)
 
     def cap_at(self, time: float) -> float:
         """The cap at a time, the first and the last values before and after all times."""
@@ -113,12 +117,13 @@ def capped_of(seed: int, count: int, policy: str | None, *, fails: bool = False)
     size = len(described_platform(windowed.world.hosts).hosts)
     watts = watts_of(random, size)
     part, failures = "", list[tuple[float, str]]()
+    slower = random.choice([(), (), (), (0.6,), (0.8, 0.5)])
     if fails:
         from test_promised import failures_of
 
         part = random.choice(["", "+requeue", "+requeue=1,last", "+checkpoint=5,1", "+checkpoint=4,1,last"])
         failures = failures_of(random, size)
-    return Capped(windowed, watts, cap_of(random, watts), failures, windowed.world.policy + part)
+    return Capped(windowed, watts, cap_of(random, watts), failures, windowed.world.policy + part, slower)
 
 
 class Rows(Observer):
@@ -151,7 +156,7 @@ def run(capped: Capped, *, cap: bool = True, corrected: bool = True, make: Any =
         site=SiteRules.of(world.tables) if world.tables else None,
         risk=capped.windowed.risk,
         failures=plain.failures,
-        cap=Cap(capped.cap) if cap else None,
+        cap=Cap(capped.cap, slow=bool(capped.slower)) if cap else None,
     )
     policy.look = look
     windows = [(each.announced, each.data) for each in capped.windowed.promises]
@@ -182,6 +187,18 @@ def check_watts(capped: Capped, outcome: Outcome) -> None:
         if end - begin > 1e-4:
             watts = (after - before) / (end - begin)
             assert watts <= max(capped.cap_around(begin), capped.cap_around(end)) + 1e-3, f"{watts} W until {end}"
+    site = outcome.policy.site
+    assert site is None or site.is_idle
+    if capped.slower:  # what jobs may draw depends on their power states
+        jobs = {job.id: job for job in capped.windowed.world.jobs}
+        for row in result.jobs:
+            job = jobs.get(row.job_id)
+            if job is None or job.extra_data or row.final_state is not FinalJobState.COMPLETED_WALLTIME_REACHED:
+                continue
+            profile, walltime = job.profile, job.walltime or math.inf
+            length = profile.delay if isinstance(profile, DelayProfile) else profile.computation_amount / 1e9
+            assert length >= walltime, f"{job.id} would have ended at the usual speed"
+        return
     changes: list[tuple[float, int, list[int]]] = []
     for row in result.jobs:
         if row.final_state is not REJECTED:
@@ -200,13 +217,8 @@ def check_watts(capped: Capped, outcome: Outcome) -> None:
             drawn += (most(capped.watts[host]) - capped.watts[host].idle) * ((busy[host] > 0) - was)
         following = steps[place + 1][0] if place + 1 < len(steps) else math.inf
         if following - time > LATE:  # what ends just when the cap falls is late by microseconds
-            middle = time + LATE
-            assert drawn <= capped.cap_at(middle) + 1e-3, (
-                f"jobs may draw {drawn} W of {capped.cap_at(middle)} at {time}"
-            )
-    site = outcome.policy.site
-    if site is not None:
-        assert site.is_idle
+            allowed = capped.cap_at(time + LATE)
+            assert drawn <= allowed + 1e-3, f"jobs may draw {drawn} W of {allowed} W at {time}"
 
 
 def steps_until(cap: Trace, end: float) -> list[float]:

@@ -31,6 +31,7 @@ from batprotocol.policies.orders import Order
 from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import SiteRunning
+from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
@@ -76,7 +77,7 @@ class SiteDriver:
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
         risk: whether jobs start although a window that is known would meet them.
-        budget: the watts that jobs may draw; None: any.
+        power: the watts that jobs may draw, and how they run slower; None: they may draw any.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -98,7 +99,7 @@ class SiteDriver:
         ranking: str,
         contiguous: bool,
         risk: bool,
-        budget: Budget | None,
+        power: tuple[Budget, Pacing | None] | None,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],
@@ -112,7 +113,7 @@ class SiteDriver:
             ranking=ranking,
             contiguous=contiguous,
             risk=risk,
-            budget=budget,
+            power=power,
         )
         self._switching = switching
         if switching.seconds:
@@ -235,6 +236,10 @@ class SiteDriver:
     def switch(self, hosts: Iterable[int], on: bool) -> None:
         """Switch hosts on or off."""
         self._switching.switch(hosts, on, self._reply())
+
+    def change_pstate(self, pstate: int, hosts: list[int]) -> None:
+        """Change the power state of hosts that are on."""
+        self._reply().add_change_hosts_pstate(hosts, pstate)
 
     def finish(self) -> None:
         """No more jobs are registered."""
