@@ -40,9 +40,8 @@ from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
-from batprotocol.policies.site.budget import Budget
+from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
-from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
@@ -119,6 +118,8 @@ class Policy(Scheduler):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
         self.order = order or FCFS()
         self.backfilling = backfilling or NoBackfilling()
+        if cap is not None and cap.off:
+            off_after = min(off_after, _LATEST)  # they are switched off when others need their watts
         self.switching = Switching(off_after)
         self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
         self.shares_hosts = self.allocation.share > 1
@@ -158,7 +159,7 @@ class Policy(Scheduler):
 
     def _prepare(self, state: State) -> None:
         self._computing: tuple[Host, ...] = ()
-        self._power: tuple[Budget, Pacing | None] | None = None
+        self._power: Power | None = None
         self.state = state
         self._numbers = itertools.count()
         self._whole = WholeHosts(

@@ -24,7 +24,15 @@ from batprotocol.policies import Policy, SiteRules, named
 from batprotocol.policies.capping import Cap
 from batprotocol.power import Trace, Watts
 from batprotocol.power.hosts import declared
-from batprotocol.simulator import ExternalEventList, Platform, Result, Workload, described_platform, simulate
+from batprotocol.simulator import (
+    ExternalEventList,
+    Platform,
+    Result,
+    SleepPState,
+    Workload,
+    described_platform,
+    simulate,
+)
 from batprotocol.simulator.results.observing import EnergyRow, Observer
 
 __all__ = ["Capped", "Outcome", "cap_of", "capped_of", "check_watts", "most", "run", "watts_of"]
@@ -42,6 +50,9 @@ class Capped:
     slower: tuple[float, ...] = ()
     """The shares of the speed of slower power states. They draw this share of the watts beyond idle."""
 
+    sleep: tuple[float, ...] = ()
+    """Of hosts that sleep: the seconds to be off and on, and the watts while they sleep, leave and wake."""
+
     @property
     def platform(self) -> Platform:
         plain = described_platform(self.windowed.world.hosts)
@@ -52,8 +63,15 @@ class Capped:
                 full = watts.idle + share * (most(watts) - watts.idle)
                 states.append(Watts(watts.idle, min(watts.epsilon, full), full))
             speeds = host.speeds + tuple(share * host.speeds[0] for share in self.slower)
-            properties = (*host.properties, *declared(states).items())
-            hosts.append(msgspec.structs.replace(host, watts=tuple(states), speeds=speeds, properties=properties))
+            sleeps: tuple[SleepPState, ...] = ()
+            if self.sleep:
+                off, on, *draws = self.sleep
+                states += [Watts(each, each, each) for each in draws]
+                sleeps = (SleepPState(len(speeds), len(speeds) + 1, len(speeds) + 2),)
+                speeds += (1.0, 1 / off, 1 / on)
+            properties = (*host.properties, *declared(states, sleeps).items())
+            changed = {"watts": tuple(states), "speeds": speeds, "properties": properties, "sleep_pstates": sleeps}
+            hosts.append(msgspec.structs.replace(host, **changed))
         return plain.replaced(hosts)
 
     def cap_at(self, time: float) -> float:
@@ -108,7 +126,7 @@ def cap_of(random: Random, watts: list[Watts]) -> Trace:
     return Trace(times, values, math.inf, "W")
 
 
-def capped_of(seed: int, count: int, policy: str | None, *, fails: bool = False) -> Capped:
+def capped_of(seed: int, count: int, policy: str | None, *, fails: bool = False, sleeps: bool = False) -> Capped:
     """A world under a cap."""
     random = Random(seed + 1)
     windowed = windowed_of(seed, count, policy, endless=seed % 5 == 0)
@@ -123,7 +141,21 @@ def capped_of(seed: int, count: int, policy: str | None, *, fails: bool = False)
 
         part = random.choice(["", "+requeue", "+requeue=1,last", "+checkpoint=5,1", "+checkpoint=4,1,last"])
         failures = failures_of(random, size)
-    return Capped(windowed, watts, cap_of(random, watts), failures, windowed.world.policy + part, slower)
+    capped = Capped(windowed, watts, cap_of(random, watts), failures, windowed.world.policy + part, slower)
+    if sleeps:
+        capped.sleep = (
+            random.choice([1.0, 2.5]),
+            random.choice([1.0, 4.0]),
+            5.0,
+            60.0,
+            random.choice([60.0, 120.0, 200.0]),
+        )
+        share = random.choice([0.3, 0.6, 0.9])
+        cap = capped.cap
+        least = size * capped.sleep[2] + max(capped.sleep[4], *map(most, watts))
+        values = [max(share * value, least) for value in cap.values]
+        capped.cap = Trace(cap.times, values, cap.end, "W", repeats=cap.repeats)
+    return capped
 
 
 class Rows(Observer):
@@ -156,7 +188,7 @@ def run(capped: Capped, *, cap: bool = True, corrected: bool = True, make: Any =
         site=SiteRules.of(world.tables) if world.tables else None,
         risk=capped.windowed.risk,
         failures=plain.failures,
-        cap=Cap(capped.cap, slow=bool(capped.slower)) if cap else None,
+        cap=Cap(capped.cap, slow=bool(capped.slower), off=bool(capped.sleep)) if cap else None,
     )
     policy.look = look
     windows = [(each.announced, each.data) for each in capped.windowed.promises]
@@ -184,12 +216,12 @@ def check_watts(capped: Capped, outcome: Outcome) -> None:
     assert len(set(ends)) == len(ends)
     assert {id for name, id in ends if name == "w0"} == {job.id for job in capped.windowed.world.jobs}
     for (begin, before), (end, after) in pairwise(outcome.points):
-        if end - begin > 1e-4:
+        if end - begin > 1e-4 and not (capped.sleep and begin < capped.sleep[0] + LATE):  # at first, all are on
             watts = (after - before) / (end - begin)
             assert watts <= max(capped.cap_around(begin), capped.cap_around(end)) + 1e-3, f"{watts} W until {end}"
     site = outcome.policy.site
     assert site is None or site.is_idle
-    if capped.slower:  # what jobs may draw depends on their power states
+    if capped.slower or capped.sleep:  # what jobs may draw depends on their power states
         jobs = {job.id: job for job in capped.windowed.world.jobs}
         for row in result.jobs:
             job = jobs.get(row.job_id)

@@ -86,6 +86,7 @@ class Budget:
         self.is_uniform = all(len(set(pace.values())) <= 1 for pace in self._paces)
         self._busy: Counter[int] = Counter()  # the jobs of each host now; of each pace, they are a digit of the number
         self._drawn = 0
+        self._standing: dict[int, int] = {}  # what hosts draw while they have no job
         self._now = -math.inf
         self._total = _Steps()
         self._jobs: defaultdict[int, _Steps] = defaultdict(_Steps)  # the jobs of each host, over time
@@ -132,7 +133,26 @@ class Budget:
         for host in hosts:
             jobs = self._busy[host]
             self._busy[host] = jobs + by
-            self._drawn += self._draws(host, jobs + by) - self._draws(host, jobs)
+            self._drawn += self._draws_now(host, jobs + by) - self._draws_now(host, jobs)
+
+    def _draws_now(self, host: int, jobs: int) -> int:
+        return self._draws(host, jobs) if jobs else self._standing.get(host, 0)
+
+    def stands(self, host: int, draws: int) -> None:
+        """A host draws so much from now on while it has no job."""
+        if not self._busy[host]:
+            self._drawn += draws - self._standing.get(host, 0)
+        self._standing[host] = draws
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job runs."""
+        return any(self._busy.values())
+
+    @property
+    def standing(self) -> int:
+        """What the hosts without jobs draw now."""
+        return sum(draws for host, draws in self._standing.items() if not self._busy[host])
 
     def rest(self, now: float) -> int:
         """How much more is allowed now than jobs draw."""
@@ -140,9 +160,13 @@ class Budget:
 
     def fits_now(self, hosts: Iterable[int], now: float, pace: int = 0) -> bool:
         """Whether a job on these hosts is allowed now, as far as running jobs are concerned."""
-        busy, by = self._busy, _DIGIT**pace
-        more = sum(self._draws(host, busy[host] + by) - self._draws(host, busy[host]) for host in hosts)
-        return not more or more <= self.rest(now)
+        return self.lacks(hosts, now, pace) <= 0
+
+    def lacks(self, hosts: Iterable[int], now: float, pace: int = 0) -> int:
+        """How much a job on these hosts would draw beyond what is allowed now; 0 or less: it may start."""
+        busy, by, draws = self._busy, _DIGIT**pace, self._draws_now
+        more = sum(draws(host, busy[host] + by) - draws(host, busy[host]) for host in hosts)
+        return more - self.rest(now) if more > 0 else 0
 
     # What is drawn over time
 
@@ -236,6 +260,10 @@ class Budget:
         """The times at which what is taken changes, between two times."""
         times = self._total.times
         return times[bisect_right(times, after) : bisect_right(times, before)]
+
+    def taken_at(self, time: float) -> int:
+        """What is taken at a time."""
+        return next(self._total.within(time, math.inf))[2]
 
     def last_change(self) -> float:
         """The last time at which what is taken changes."""

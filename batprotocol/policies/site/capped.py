@@ -10,40 +10,56 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.choosing import runs
+from batprotocol.policies.site.idling import Idling
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.site.planning import Asked, Planner
 from batprotocol.policies.site.pool import Amount
 from batprotocol.policies.site.reserving import FIRST, NEVER, Start
+from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found
 from batprotocol.requests.features import matches
 
-__all__ = ["CappedPlanner"]
+__all__ = ["CappedPlanner", "Power"]
 
 _MOST_TRIES: Final = 10_000
 _MOST_TIMES: Final = 100_000
 _MOST_KNOWN: Final = 4096
 
 
+class Power(NamedTuple):
+    """The watts that jobs and idle hosts may draw.
+
+    Attributes:
+        budget: what jobs draw, and what is allowed.
+        pacing: the slower power states in which jobs may run; None: they wait.
+        idling: the hosts that are switched off, so that others may run; None: none are.
+    """
+
+    budget: Budget
+    pacing: Pacing | None = None
+    idling: Idling | None = None
+
+
 class CappedPlanner(Planner):
     """Chooses what starts, under a cap.
 
     Args:
-        budget: what jobs draw, and what is allowed.
-        pacing: the slower power states in which jobs may run; None: they wait.
+        power: the watts that jobs and idle hosts may draw.
         own: gives the own number of a host: in the lane of a reservation, it has another one.
         planned: the arguments of `Planner`.
     """
 
-    def __init__(self, budget: Budget, pacing: Pacing | None, own: Callable[[int], int], *planned: Any) -> None:
+    def __init__(self, power: Power, own: Callable[[int], int], *planned: Any) -> None:
         super().__init__(*planned)
-        self._budget, self._own, self._pacing = budget, own, pacing
+        self._budget, self._pacing, self._idling = power
+        self._own, budget = own, power.budget
         self._held: dict[int, tuple[list[int], float, float, int]] = {}  # hosts, time and pace of each reservation
         self._run: dict[str, tuple[list[int], float, int]] = {}  # hosts, latest end and pace of each running job
         self._kept: list[tuple[int, float]] = []  # for entries that wait without a reservation
@@ -138,7 +154,7 @@ class CappedPlanner(Planner):
     ) -> list[int] | None:
         now, budget, pace = state.now, self._budget, self._pace(entry)
         need = self._need(entry, pace)
-        if len(hosts) < entry.job.size or (need > budget.rest(now) and need):
+        if len(hosts) < entry.job.size or (need > budget.rest(now) and need and self._idling is None):
             return None
         end = now + self._lasts(entry, now)
 
@@ -148,8 +164,12 @@ class CappedPlanner(Planner):
         for chosen in self._choices(entry, hosts, self._pool.free, cost, first):
             own = [self._own(host) for host in chosen]
             delay = 0.0 if self.sleeping is None else self.sleeping.delay(chosen)
-            if budget.fits_now(own, now, pace) and budget.fits(own, now, end + delay, pace):
-                return chosen
+            lacks = budget.lacks(own, now, pace)
+            if budget.fits(own, now, end + delay, pace):
+                if lacks <= 0:
+                    return chosen
+                if self._idling is not None and not self._idling.lacking:
+                    self._idling.lacking = lacks  # some are switched off
         return None
 
     def _chosen_at(
@@ -221,7 +241,8 @@ class CappedPlanner(Planner):
             return [], ""
         paces = {entry.number: self._possible_paces(entry) for entry in found}
         least = min(self._least(entry, pace) for entry in found for pace in paces[entry.number])
-        asked, left = f"it adds {least / 1e6:.10g} W to the watts of idle hosts", allowance.most(now)
+        whose, left = "idle" if self._idling is None else "sleeping", allowance.most(now)
+        asked = f"it adds {least / 1e6:.10g} W to the watts of {whose} hosts"
         if least > left:
             return found, f"{asked}, and the cap leaves {max(left, 0) / 1e6:.10g} W"
         limit = min(entry.limit for entry in found)
@@ -421,6 +442,10 @@ class CappedPlanner(Planner):
         self._floors.pop(job.entry.number, None)
         if self._pacing is not None:
             self._pacing.over(job.waited.id, own)
+
+    def sleeps(self, sleeping: Sleeping) -> None:
+        super().sleeps(sleeping)
+        sleeping.idling = self._idling
 
     def around(self, actions: Actions) -> Actions:
         return actions if self._pacing is None else self._pacing.around(actions, self._pace_of)

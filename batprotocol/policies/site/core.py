@@ -21,8 +21,7 @@ from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
 from batprotocol.policies.site.away import Away
-from batprotocol.policies.site.budget import Budget
-from batprotocol.policies.site.capped import CappedPlanner
+from batprotocol.policies.site.capped import CappedPlanner, Power
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.fates import Fates
 from batprotocol.policies.site.holding import Holding
@@ -32,7 +31,6 @@ from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Ended, Lives, end_of
 from batprotocol.policies.site.membership import fixed, mapping_of, refusal_of_deadline
 from batprotocol.policies.site.occupancy import Occupancy
-from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
@@ -69,7 +67,7 @@ class Site:
         actions: how jobs are executed, rejected and killed.
         failures: the fate of jobs whose hosts fail; None: they are lost.
         starts: which jobs wait for a better time; None: they start as soon as they can.
-        power: the watts that jobs may draw, and how they run slower; None: they may draw any.
+        power: the watts that jobs and idle hosts may draw; None: any.
 
     Raises:
         InputError: a property of a host, or a name in the rules, cannot be used.
@@ -90,7 +88,7 @@ class Site:
         failures: Failures | None = None,
         starts: Wait | None = None,
         risk: bool = False,
-        power: tuple[Budget, Pacing | None] | None = None,
+        power: Power | None = None,
     ) -> None:
         hosts = tuple(hosts)
         self.rules, self._state, self._contiguous = rules, state, contiguous
@@ -143,9 +141,9 @@ class Site:
         self.attempts: list[Attempt] = []
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
 
-    def _new_planner(self, settings: Settings, power: tuple[Budget, Pacing | None] | None) -> Planner:
+    def _new_planner(self, settings: Settings, power: Power | None) -> Planner:
         planned = settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of
-        return Planner(*planned) if power is None else CappedPlanner(*power, self._lanes.own, *planned)
+        return Planner(*planned) if power is None else CappedPlanner(power, self._lanes.own, *planned)
 
     @property
     def is_idle(self) -> bool:
@@ -194,10 +192,10 @@ class Site:
         """
         state = self._state
         sleeping = Sleeping(switching, state, self._away, self._lanes, self._actions.switch)
-        self.sleeping = self._planner.sleeping = self._holding.sleeping = self._occupancy.sleeping = sleeping
+        self.sleeping = self._holding.sleeping = self._occupancy.sleeping = sleeping
+        self._planner.sleeps(sleeping)
         sleeping.left(switching.hand_over(state))
-        if awake_first:
-            self._chooser.is_late = sleeping.is_late
+        self._chooser.is_late = sleeping.is_late if awake_first else None
 
     def adopt(self, running: RunningJob, missing: Iterable[int] = ()) -> None:
         """A job runs that was started before the site was opened: it has its hosts for itself.

@@ -28,10 +28,9 @@ from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.budget import Budget
+from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import SiteRunning
-from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
@@ -77,7 +76,7 @@ class SiteDriver:
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
         risk: whether jobs start although a window that is known would meet them.
-        power: the watts that jobs may draw, and how they run slower; None: they may draw any.
+        power: the watts that jobs and idle hosts may draw; None: any.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -99,7 +98,7 @@ class SiteDriver:
         ranking: str,
         contiguous: bool,
         risk: bool,
-        power: tuple[Budget, Pacing | None] | None,
+        power: Power | None,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],

@@ -319,6 +319,10 @@ class Reserving:
     def lasts(self, job: SiteRunning, now: float) -> None:
         """A running job has begun, or is expected to end, at another time than was known."""
 
+    def sleeps(self, sleeping: Sleeping) -> None:
+        """From now on, hosts sleep."""
+        self.sleeping = sleeping
+
     def around(self, actions: Actions) -> Actions:
         """The actions as this plan carries them out."""
         return actions
