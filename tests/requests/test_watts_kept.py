@@ -37,26 +37,26 @@ COUNTS = st.integers(1, 14)
 POLICIES = ["none", "greedy", "easy", "easy=no-spare", "reservations=2", "conservative", "conservative=2", None]
 
 
-def check(seed: int, count: int, policy: str | None, *, fails: bool = False, corrected: bool = True) -> None:
-    capped = capped_of(seed, count, policy, fails=fails)
+def check(seed: int, count: int, policy: str | None, corrected: bool = True, **kinds: bool) -> None:
+    capped = capped_of(seed, count, policy, **kinds)
     check_watts(capped, run(capped, corrected=corrected))
 
 
 @settings(max_examples=30)
-@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans())
+@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans(), st.booleans())
 def test_the_watts_never_exceed_the_cap_and_all_jobs_end(
-    seed: int, count: int, policy: str | None, fails: bool
+    seed: int, count: int, policy: str | None, fails: bool, sleeps: bool
 ) -> None:
-    check(seed, count, policy, fails=fails)
+    check(seed, count, policy, fails=fails, sleeps=sleeps)
 
 
 @pytest.mark.minutes
 @settings(max_examples=2_000, deadline=None)
-@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans(), st.booleans())
+@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans(), st.booleans(), st.booleans())
 def test_the_watts_never_exceed_the_cap_in_2000_simulations(
-    seed: int, count: int, policy: str | None, fails: bool, corrected: bool
+    seed: int, count: int, policy: str | None, fails: bool, sleeps: bool, corrected: bool
 ) -> None:
-    check(seed, count, policy, fails=fails, corrected=corrected)
+    check(seed, count, policy, corrected, fails=fails, sleeps=sleeps)
 
 
 def test_the_check_sees_jobs_that_no_cap_holds_back() -> None:
