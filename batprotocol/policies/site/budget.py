@@ -206,7 +206,7 @@ class Budget:
         self._total.add(self._rounded(begin), math.inf, amount)
 
     def _pieces(self, hosts: Iterable[int], begin: float, end: float, by: int) -> dict[tuple[float, float], int]:
-        """The increase of what hosts draw with one more job, or one less, by the intervals in which that is the same."""
+        """The increase of what hosts draw with one more job, or one less, by intervals in which that is the same."""
         found: dict[tuple[float, float], int] = {}
         for host in hosts if begin < end else ():
             known = self._jobs.get(host)
