@@ -75,7 +75,7 @@ def time_of_step(cap: Trace, time: int) -> bool:
     return (time - cap.begin) % cap.period + cap.begin in cap.times
 
 
-PACES = [{0: 5, 1: 3, 2: 0, 3: 7}, {0: 2, 1: 3, 2: 0, 3: 4}]
+PACES = [{0: 5, 1: 3, 2: 0, 3: 7}, {0: 2, 1: 4, 2: 0, 3: 4}]  # host 1 draws more while it is slow
 
 
 class NaiveBudget:
