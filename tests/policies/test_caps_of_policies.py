@@ -176,6 +176,13 @@ def test_limits_count_and_not_predictions() -> None:
     assert starts(policy, *jobs) == {"0": 0, "1": 200, "2": 14}
 
 
+def test_a_reservation_moves_forward_when_watts_are_free_earlier_on_other_hosts() -> None:
+    rules = SiteRules.of({"partitions": {"p": {"hosts": "host0"}, "q": {"hosts": "host1"}}})
+    jobs = (0.0, 1, 30.0, 100.0), (1.0, 1, 20.0, 100.0)
+    policy = Policy(backfilling=EASY(), site=rules, cap=Cap(500.0))
+    assert starts(policy, *jobs, data=[{"partition": "p"}, {"partition": "q"}]) == {"0": 0, "1": 30}
+
+
 def test_jobs_give_way_for_watts() -> None:
     rules = SiteRules.of(
         {"partitions": {"low": {"hosts": "ALL", "preempt": "requeue"}, "high": {"hosts": "ALL", "tier": 2}}}
