@@ -50,6 +50,8 @@ class Allocation:
     """The publication or documentation that defines it."""
     ranking: ClassVar[str | None] = None
     """For jobs that share hosts by cores, memory and GPUs: the order of preference; None: not known."""
+    awake_first: ClassVar[bool] = False
+    """For these jobs: whether hosts that are on come before those that sleep."""
     contiguous: ClassVar[bool] = False
     """For these jobs: whether their hosts must have consecutive numbers."""
     share: int = 1
@@ -196,6 +198,8 @@ class AwakeFirst(Allocation):
     """Hosts that are awake before those that must be switched on first."""
 
     name = "awake"
+    ranking = "numbers"
+    awake_first = True
     sentence = "Free hosts that are awake before those that sleep."
 
     def take(self, count: int, free: Hosts, asleep: Hosts) -> FrozenHosts:

@@ -6,18 +6,26 @@ options, after a = and with commas between them: `easy=saf,no-spare`, `reservati
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from batprotocol.durations import parse_duration
 from batprotocol.edc import Scheduler
-from batprotocol.errors import InputError, SchedulerError, hint, shown
-from batprotocol.policies import allocations, backfilling, failures, orders, walltimes
+from batprotocol.errors import SchedulerError, hint, shown
+from batprotocol.policies import allocations, backfilling, capping, failures, walltimes
+from batprotocol.policies.options import (
+    OPTIONS,
+    ORDERS,
+    cap_file,
+    number_of,
+    only,
+    resolution,
+    site_rules,
+    trace_and_words,
+)
 from batprotocol.policies.scheduler import Policy
-from batprotocol.policies.site import SiteRules, read_site
 from batprotocol.policies.slurm.naming import SlurmFileError, SlurmNameError, is_slurm, slurm_named
+from batprotocol.policies.starts import Wait
 
 __all__ = [
     "KINDS",
@@ -25,12 +33,12 @@ __all__ = [
     "Part",
     "PolicyFileError",
     "PolicyNameError",
+    "files_in",
     "is_compatible",
     "is_name",
     "named",
     "parts_of",
     "scheduler_named",
-    "site_file",
     "with_options",
 ]
 
@@ -40,10 +48,17 @@ KINDS: Final[Mapping[str, str]] = {
     "allocation": "Allocation",
     "walltimes": "Expected run times",
     "failures": "Hosts that fail",
+    "starts": "Better times",
+    "power": "Power",
     "settings": "Settings",
     "replay": "Replay",
 }
 """The kinds of parts, as headings."""
+
+
+_NOWHERE: Final = "\0"
+_BELOW: Final = os.path.join(_NOWHERE, "")
+"""A folder that cannot be, to see which options are files."""
 
 
 class PolicyNameError(SchedulerError):
@@ -64,6 +79,8 @@ class Part(NamedTuple):
         sentence: one sentence that describes it.
         source: the publication or documentation that defines it, or "".
         make: a function of the options. It returns the name and the value of an argument of `Policy`.
+        split: for parts with a file: a function of the text of the options and of a folder, which returns the options
+            with the file in that folder; None: the part has no file.
     """
 
     kind: str
@@ -72,6 +89,7 @@ class Part(NamedTuple):
     sentence: str
     source: str
     make: Callable[[Sequence[str]], tuple[str, Any]]
+    split: Callable[[str, str], list[str]] | None = None
 
 
 def named(text: str, folder: str = "") -> type[Policy]:
@@ -79,7 +97,7 @@ def named(text: str, folder: str = "") -> type[Policy]:
 
     Args:
         text: its name.
-        folder: the folder of the file that `site=FILE` names; the current folder by default.
+        folder: the folder of the files that it names, as `site=FILE` does; the current folder by default.
 
     Raises:
         PolicyNameError: the text is not the name of a policy. The message names the part that is wrong.
@@ -100,8 +118,9 @@ def named(text: str, folder: str = "") -> type[Policy]:
             raise PolicyNameError(f"{shown(text)} is not a policy: {why}; keep one of them")
         if equals and not part.options:
             raise PolicyNameError(f"{shown(text)} is not a policy: {name} takes no options; write {name} alone")
-        given = options.split(",") if equals else []
-        chosen[slot] = part, [os.path.join(folder, options)] if name == "site" and options else given
+        split = part.split if options else None
+        given = split(options, folder) if split is not None else options.split(",") if equals else []
+        chosen[slot] = part, given
 
     without = next((part.name for part, _ in chosen.values() if not is_compatible(part, "recorded")), None)
     if "replay" in chosen and without is not None:
@@ -177,17 +196,25 @@ def is_name(text: str) -> bool:
     return is_slurm(text) or (bool(words) and words[0].partition("=")[0] in PARTS)
 
 
-def site_file(text: str) -> str | None:
-    """The file that a name gives as the option of its part `site`; None if it gives none.
+def files_in(text: str) -> dict[str, tuple[str, str]]:
+    """The files that a name gives as the first options of its parts: each with the other options, by the parts.
 
-    >>> site_file("easy+site=sites/gpu.toml"), site_file("sites/own.py:Easy")
-    ('sites/gpu.toml', None)
+    Args:
+        text: the name of a policy.
+
+    >>> files_in("easy+site=sites/gpu.toml+cap=caps.csv?repeat=yes"), files_in("easy+cap=4kW")
+    ({'site': ('sites/gpu.toml', ''), 'cap': ('caps.csv?repeat=yes', '')}, {})
     """
-    before, _, _ = text.partition("site=")
-    if any(each in before for each in (":", "/", os.sep, ".py")):
-        return None  # it is the name of a file
-    options = [word.partition("=")[2] for word in _words(text) if word.partition("=")[0] == "site"]
-    return options[0] or None if options else None
+    found = {}
+    for word in _words(text):
+        name, _, options = word.partition("=")
+        part = PARTS.get(name)
+        if part is None or part.split is None or not options:
+            continue
+        first, *rest = part.split(options, _NOWHERE)
+        if first.startswith(_BELOW):
+            found[name] = first.removeprefix(_BELOW), ",".join(rest)
+    return found
 
 
 def with_options(text: str, options: Mapping[str, object]) -> str:
@@ -227,8 +254,9 @@ def _words(text: str) -> list[str]:
     words: list[str] = []
     for each in text.split("+"):
         name, equals, options = each.partition("=")
-        if name.lower() == "site":  # whose option is the path of a file
-            words.append(f"site{equals}{options}")
+        part = PARTS.get(name.lower())
+        if part is not None and part.split is not None:  # the path of a file has capitals and hyphens
+            words.append(f"{part.name}{equals}{options}")
         else:
             words += [each.lower()] if name.lower() in PARTS else _hyphenated(each.lower())
     return words
@@ -248,140 +276,13 @@ def _hyphenated(text: str) -> list[str]:
     return words
 
 
-# How each part reads its options
+# The table
 
 
 def _simple(argument: str, make: Callable[[], Any]) -> Callable[[Sequence[str]], tuple[str, Any]]:
     return lambda options: (argument, make())
 
 
-def _order(name: str) -> orders.Order:
-    if name not in _ORDERS:
-        raise ValueError(f"there is no order {shown(name)}{hint(name, _ORDERS)}")
-    return _ORDERS[name]()
-
-
-def _number(text: str, least: float, whole: bool = False) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not least <= number < math.inf or (whole and number != int(number)):
-        raise ValueError(f"expected {'a whole number' if whole else 'a number'} >= {least:g}, got {shown(text)}")
-    return number
-
-
-def _only(options: Sequence[str], default: str) -> str:
-    if len(options) > 1:
-        raise ValueError(f"expected one option, got {shown(','.join(options))}")
-    return options[0] if options else default
-
-
-def _easy(options: Sequence[str]) -> tuple[str, Any]:
-    words = set(options)
-    rest = [each for each in options if each not in ("no-spare", "strict", "once")]
-    order = _order(_only(rest, "")) if rest else None
-    spare = "no-spare" not in words
-    return "backfilling", backfilling.EASY(order, spare=spare, strict="strict" in words, once="once" in words)
-
-
-def _greedy(options: Sequence[str]) -> tuple[str, Any]:
-    return "backfilling", backfilling.Greedy(_order(_only(options, "")) if options else None)
-
-
-def _conservative(options: Sequence[str]) -> tuple[str, Any]:
-    depth = int(_number(_only(options, ""), 0, whole=True)) if options else None
-    return "backfilling", backfilling.Conservative(depth)
-
-
-def _reservations(options: Sequence[str]) -> tuple[str, Any]:
-    if len(options) > 2:
-        raise ValueError(f"expected a number and an order, got {shown(','.join(options))}")
-    count = int(_number(options[0], 1, whole=True)) if options else 2
-    return "backfilling", backfilling.Reservations(count, _order(options[1]) if len(options) > 1 else None)
-
-
-def _predicted(options: Sequence[str]) -> tuple[str, Any]:
-    return "walltimes", walltimes.MeanOfLast(int(_number(_only(options, "2"), 1, whole=True)))
-
-
-def _shared(options: Sequence[str]) -> tuple[str, Any]:
-    return "allocation", allocations.Shared(int(_number(_only(options, "2"), 1, whole=True)))
-
-
-def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
-    if len(options) > 3:
-        raise ValueError("expected at most three weights: of age, size and share")
-    weights = [_number(each, -1e300) for each in options] + [1000.0] * (3 - len(options))
-    return "order", orders.Multifactor(age=weights[0], size=weights[1], share=weights[2])
-
-
-def _site(options: Sequence[str]) -> SiteRules:
-    path = ",".join(options)
-    if not path:
-        raise ValueError("site needs a file, as in site=site.toml")
-    try:
-        return read_site(path)
-    except OSError as error:
-        raise ValueError(f"cannot read {shown(path)}: {error.strerror}") from None
-
-
-def _requeue(options: Sequence[str]) -> tuple[str, Any]:
-    times = [each for each in options if each != "last"]
-    if len(times) > 1 or len(options) > 2:
-        raise ValueError(f"expected a number of times and last, got {shown(','.join(options))}")
-    return "failures", failures.Requeue(_times(times[0]) if times else math.inf, last="last" in options)
-
-
-def _times(text: str) -> int:
-    return int(_number(text, 0, whole=True))
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except InputError as error:
-        raise ValueError(error.reason) from None
-
-
-def _checkpoint(options: Sequence[str]) -> tuple[str, Any]:
-    named: dict[str, Any] = {}
-    given: list[str] = []  # by their places
-    for each in options:
-        key, equals, value = each.partition("=")
-        if each == "last":
-            named["last"] = True
-        elif not equals:
-            given.append(each)
-        elif key in ("restart", "times") and key not in named:
-            named[key] = _seconds(value) if key == "restart" else _times(value)
-        else:
-            raise ValueError(f"expected restart=SECONDS or times=N once, got {shown(each)}")
-    is_formula = not given or given[0] in failures.FORMULAS
-    if len(given) > (3 if is_formula else 2) or (not is_formula and len(given) < 2):
-        known = ", ".join(failures.FORMULAS)
-        raise ValueError(
-            f"expected SECONDS,COST, or a formula ({known}) with COST and MTBF, got {shown(','.join(given))}"
-        )
-    interval = _seconds(given[0]) if not is_formula else given[0] if given else "daly"
-    named |= {key: _seconds(value) for key, value in zip(("cost", "mtbf"), given[1:], strict=False)}
-    return "failures", failures.Checkpoint(interval, **named)
-
-
-def _resolution(options: Sequence[str]) -> tuple[str, Any]:
-    return "resolution", _number(_only(options, "1"), 0)
-
-
-# The table
-
-_ORDERS: Final[Mapping[str, Callable[[], orders.Order]]] = {
-    each.name: each
-    for each in (
-        *(orders.FCFS, orders.LCFS, orders.SJF, orders.LJF, orders.SAF, orders.LAF, orders.Smallest, orders.Largest),
-        *(orders.F1, orders.F2, orders.F3, orders.F4, orders.WFP3, orders.Unicep, orders.ExpansionFactor),
-        *(orders.Multifactor, orders.HEFT),
-    )
-}
 _BACKFILLINGS: Final = (
     *(backfilling.NoBackfilling, backfilling.Greedy, backfilling.EASY),
     *(backfilling.Reservations, backfilling.Conservative),
@@ -391,22 +292,11 @@ _ALLOCATIONS: Final = (
     *(allocations.Fastest, allocations.Slowest, allocations.AwakeFirst, allocations.Shared),
     *(allocations.BestFit, allocations.Pack, allocations.Spread, allocations.Weight),
 )
-_OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, Any]]]]] = {
-    backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),
-    backfilling.Conservative: ("DEPTH", _conservative),
-    backfilling.Reservations: ("COUNT,ORDER", _reservations),
-    backfilling.Greedy: ("ORDER", _greedy),
-    allocations.Shared: ("JOBS", _shared),
-    walltimes.MeanOfLast: ("N", _predicted),
-    orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
-    failures.Requeue: ("TIMES,last", _requeue),
-    failures.Checkpoint: ("SECONDS,COST,restart=SECONDS,times=N,last", _checkpoint),
-}
 
 
-def _part(kind: str, made: Any) -> Part:
-    options, make = _OPTIONS.get(made, ("", _simple(kind, made)))
-    return Part(kind, made.name, options, made.sentence, made.source, make)
+def _part(kind: str, made: Any, split: Callable[[str, str], list[str]] | None = None) -> Part:
+    options, make = OPTIONS.get(made, ("", _simple(kind, made)))
+    return Part(kind, made.name, options, made.sentence, made.source, make, split)
 
 
 _SETTINGS: Final = (
@@ -420,11 +310,12 @@ _SETTINGS: Final = (
     ),
     Part(
         *("settings", "off", "SECONDS", "Hosts without a job for that long are switched off, and on when needed.", ""),
-        lambda options: ("off_after", _number(_only(options, "600"), 0)),
+        lambda options: ("off_after", number_of(only(options, "600"), 0)),
     ),
     Part(
         *("settings", "site", "FILE", "The rules of a TOML file hold: partitions, accounts, limits, preemption.", ""),
-        lambda options: ("site", _site(options)),
+        lambda options: ("site", site_rules(options)),
+        lambda text, folder: [os.path.join(folder, text)],
     ),
     Part(
         *(
@@ -438,7 +329,7 @@ _SETTINGS: Final = (
     ),
     Part(
         *("settings", "resolution", "SECONDS", "Times that differ by less count as equal; 0.001 by default.", ""),
-        _resolution,
+        resolution,
     ),
 )
 
@@ -450,11 +341,13 @@ _REPLAY: Final = Part(
 PARTS: Final[Mapping[str, Part]] = {
     part.name: part
     for part in (
-        *(_part("order", each) for each in _ORDERS.values()),
+        *(_part("order", each) for each in ORDERS.values()),
         *(_part("backfilling", each) for each in _BACKFILLINGS),
         *(_part("allocation", each) for each in _ALLOCATIONS),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *(_part("failures", each) for each in (failures.Requeue, failures.Checkpoint)),
+        _part("starts", Wait, trace_and_words),
+        _part("power", capping.Cap, cap_file),
         *_SETTINGS,
         _REPLAY,
     )

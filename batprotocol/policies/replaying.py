@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.hosts import FrozenHosts, Hosts
-from batprotocol.model import FinalJobState, Host, JobSubmittedEvent, KillProgress
+from batprotocol.model import FinalJobState, Host, HostsTurnedOnOffEvent, JobSubmittedEvent, KillProgress
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.filling import Filling, Parts, division
 from batprotocol.policies.jobs import RunningJob, State
@@ -167,6 +167,9 @@ class Replay:
 
     def killed(self, job_id: str, progress: KillProgress) -> None:
         """A job was killed after some progress, which does not matter."""
+
+    def switched(self, event: HostsTurnedOnOffEvent) -> None:
+        """Hosts were switched on or off, which does not matter."""
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from procset import ProcSet
 
 from batprotocol.edc import Reply
+from batprotocol.errors import InputError
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.jobs import Ending, State
+from batprotocol.power.hosts import read_sleep_pstates
 
 __all__ = ["Switching"]
 
@@ -35,6 +37,8 @@ class Switching:
             raise ValueError(f"expected a number of seconds >= 0 after which hosts are switched off, got {after}")
         self.after = after
         self._pstates: dict[int, tuple[int, int]] = {}
+        self.seconds: dict[int, tuple[float, float]] = {}
+        """The hosts that can sleep, with the seconds in which they are switched off and on."""
         self.asleep = Hosts()
         """The free hosts that sleep."""
         self.waking = Hosts()
@@ -44,7 +48,7 @@ class Switching:
 
     def begin(self, event: SimulationBeginsEvent) -> None:
         """A simulation begins."""
-        self.asleep, self.waking, self._pstates, self._idle = Hosts(), Hosts(), {}, {}
+        self.asleep, self.waking, self._pstates, self._idle, self.seconds = Hosts(), Hosts(), {}, {}, {}
         self._sleepy = []
         if self.after == math.inf:
             return
@@ -52,7 +56,21 @@ class Switching:
             pstate = _sleep_pstate(host)
             if pstate is not None:
                 self._pstates[host.id] = host.pstate, pstate
+                self.seconds[host.id] = _seconds_of(host)
         self._idle = dict.fromkeys(self._pstates, 0.0)
+
+    @property
+    def idle_since(self) -> Mapping[int, float]:
+        """The hosts that are idle and on, and can sleep, with the times since when."""
+        return self._idle
+
+    def hand_over(self, state: State) -> list[int]:
+        """Somebody else switches hosts from now on; returns those that are being switched off."""
+        hosts = [host for _, sleepy in self._sleepy for host in sleepy]
+        for ending, _ in self._sleepy:
+            state.endings.remove(ending)
+        self._sleepy = []
+        return hosts
 
     def taken(self, hosts: FrozenHosts, reply: Reply) -> FrozenHosts:
         """Switch on the hosts of a job that sleep. Return the hosts that it must wait for."""
@@ -136,3 +154,18 @@ def _sleep_pstate(host: Host) -> int | None:
             first = each.value.split(":")[0].strip()
             return int(first) if first.isascii() and first.isdigit() else None
     return None
+
+
+def _seconds_of(host: Host) -> tuple[float, float]:
+    """The seconds in which a host is switched off and on: it executes one flop in power states for that."""
+    properties = {each.key: each.value for each in host.properties or () if each.value is not None}
+    speeds = tuple(host.computation_speed or ())
+    try:
+        sleeps = read_sleep_pstates(properties, len(speeds))
+    except InputError:
+        return 0.0, 0.0
+    first = sleeps[0] if sleeps else None
+    if first is None:
+        return 0.0, 0.0
+    off, on = speeds[first.switching_off], speeds[first.switching_on]
+    return 1 / off if off > 0 else 0.0, 1 / on if on > 0 else 0.0

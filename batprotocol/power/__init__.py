@@ -1,8 +1,9 @@
-"""Electricity over time: its carbon intensity and its price, and the grams and the money of a consumption.
+"""Electricity: the watts of hosts, carbon intensities and prices over time, and the grams and money of a consumption.
 
 `units` has the units of tables, `tables` reads the tables of publishers, and `trace` has the values over time. `events`
-writes them as external events and reads them. `daily` makes a curve that repeats each day. `accounts` measures a
-consumption.
+writes them as external events and reads them. `daily` makes a curve that repeats each day, and `best_times` finds the
+best times of a trace. `accounts` measures a consumption. `hosts` has the watts of hosts, as their properties declare
+them.
 
 This package must not know files, schedulers, and how energy is simulated.
 """
@@ -10,26 +11,35 @@ This package must not know files, schedulers, and how energy is simulated.
 from __future__ import annotations
 
 from batprotocol.power.accounts import Consumption, consumption_of
+from batprotocol.power.best_times import BestTimes
 from batprotocol.power.daily import daily_trace
 from batprotocol.power.events import PowerEvent, read_power_event
+from batprotocol.power.hosts import HostWatts, SleepPState, Watts, host_watts
 from batprotocol.power.tables import FORMATS, Table, read_table
 from batprotocol.power.trace import JOULES_PER_KWH, Step, Trace
-from batprotocol.power.units import CARBON, PRICE, Kind, Unit, parse_unit
+from batprotocol.power.units import CARBON, POWER, PRICE, Kind, Unit, parse_power, parse_unit
 
 __all__ = [
     "CARBON",
     "FORMATS",
     "JOULES_PER_KWH",
+    "POWER",
     "PRICE",
+    "BestTimes",
     "Consumption",
+    "HostWatts",
     "Kind",
     "PowerEvent",
+    "SleepPState",
     "Step",
     "Table",
     "Trace",
     "Unit",
+    "Watts",
     "consumption_of",
     "daily_trace",
+    "host_watts",
+    "parse_power",
     "parse_unit",
     "read_power_event",
     "read_table",

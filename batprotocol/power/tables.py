@@ -1,4 +1,4 @@
-"""Tables of carbon intensities and prices, as their publishers write them: text in, a `Trace` out.
+"""Tables of carbon intensities, prices and watts, as their publishers write them: text in, a `Trace` out.
 
 The headers decide what a table is. `FORMATS` lists the known ones. This module must not open files.
 """
@@ -17,7 +17,7 @@ from batprotocol.clocks import Clock, zone_of
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.power.trace import Trace
-from batprotocol.power.units import CARBON, PRICE, Kind, Unit, parse_unit, unit_in
+from batprotocol.power.units import CARBON, POWER, PRICE, Kind, Unit, parse_unit, unit_in, unit_of_power
 
 __all__ = ["FORMATS", "Table", "read_table"]
 
@@ -38,10 +38,12 @@ _REGIONS: Final = ("zone id", "zone_id", "region", "area", "iso3 code", "zone na
 _VALUES: Final[dict[Kind, re.Pattern[str]]] = {
     CARBON: re.compile(r"carbon|co2|moer|emission|intensity"),
     PRICE: re.compile(r"price|tariff|cost"),
+    POWER: re.compile(r"watt|power|cap|limit|budget"),
 }
 _FIRST: Final = ("actual", "direct", "day-ahead")
 """Of several columns with values, one with such a word is taken."""
 _MISSING: Final = frozenset({"", "-", "n/e", "n/a", "na", "nan", "null", "none"})
+_NEVER_NEGATIVE: Final[dict[Kind, str]] = {CARBON: "a carbon intensity", POWER: "a number of watts"}
 _MARGINAL: Final = "lb/MWh"
 _UNITS_OF: Final = {"moer": _MARGINAL, "value": _MARGINAL}
 _EUROPEAN: Final = re.compile(r"([0-9]{2})[./]([0-9]{2})[./]([0-9]{4})[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)", re.ASCII)
@@ -55,7 +57,7 @@ class Table(NamedTuple):
 
     Attributes:
         trace: its values, with times in seconds since 1970 (UTC).
-        kind: carbon or price.
+        kind: carbon, price or power.
         column: the header of the column that was taken.
         region: the region that was taken, or "".
         zone: the time zone of times without one.
@@ -93,7 +95,7 @@ def read_table(
         lines: the lines of the table.
         kind: what is wanted; None: what the table has.
         column: a part of the header of the column with the values; "": the first that looks like them.
-        unit: their unit; "": as the header says, or g/kWh for carbon intensities.
+        unit: their unit; "": as the header says, or g/kWh for carbon intensities, and W for power.
         region: of a table with several regions: the one to take.
         zone: the zone of times that have none, such as `Europe/Paris`; "": as the header says, or UTC.
         left_out: where missing values are counted.
@@ -189,13 +191,16 @@ def _column_of_values(
     small: Sequence[str], header: Sequence[str], times: int, kind: Kind | None, column: str, unit: str
 ) -> tuple[int, Unit]:
     """The column with the values, and its unit."""
-    given = parse_unit(unit) if unit else None
+    named = unit_of_power if kind == POWER else parse_unit
+    given = named(unit) if unit else None
+    if unit and given is None:
+        raise InputError(f"expected a unit such as W, kW or MW, got {shown(unit)}")
     wanted = kind or (given.kind if given is not None else None)
     found: list[tuple[int, Unit | None]] = []
     for place, name in enumerate(small):
         if place == times or name.startswith(_TIMES):
             continue
-        own = given or unit_in(_UNITS_OF.get(name, name))
+        own = given or (unit_of_power(name) if kind == POWER else unit_in(_UNITS_OF.get(name, name)))
         if column:
             fits = column.lower().replace("₂", "2") in name
         else:
@@ -204,13 +209,19 @@ def _column_of_values(
         if fits:
             found.append((place, own))
     if not found:
-        what = f"a column with {shown(column)} in its header" if column else "a column of intensities or prices"
+        what = (
+            f"a column with {shown(column)} in its header"
+            if column
+            else "a column of watts"
+            if kind == POWER
+            else "a column of intensities or prices"
+        )
         raise InputError(f"expected {what}, got {', '.join(header[:20])}", line=1)
     first = next((each for word in _FIRST for each in found if word in small[each[0]]), found[0])
     place, own = first
-    if own is None and (wanted == PRICE or not _VALUES[CARBON].search(small[place])):
+    if own is None and wanted != POWER and (wanted == PRICE or not _VALUES[CARBON].search(small[place])):
         raise InputError(f"the column {header[place]} has no unit: give one, such as unit=EUR/MWh", line=1)
-    taken = own or parse_unit("g/kWh")
+    taken = own or (Unit(POWER, "W", 1.0) if wanted == POWER else parse_unit("g/kWh"))
     if wanted is not None and taken.kind != wanted:
         raise InputError(f"expected a {wanted}, and the column {header[place]} is a {taken.kind}", line=1)
     return place, taken
@@ -233,8 +244,8 @@ def _row(time: str, value: str, line: int, clock: Clock, zone: str, unit: Unit) 
         number = math.nan
     if not math.isfinite(number):
         raise InputError(f"expected a number, got {shown(value)}", line=line)
-    if number < 0 and unit.kind == CARBON:
-        raise InputError(f"expected a carbon intensity >= 0, got {text}", line=line)
+    if number < 0 and unit.kind in _NEVER_NEGATIVE:
+        raise InputError(f"expected {_NEVER_NEGATIVE[unit.kind]} >= 0, got {text}", line=line)
     return _Row(moments, number * unit.factor, line)
 
 
@@ -260,8 +271,9 @@ def _standard(text: str, zone: str) -> str:
 
 
 def _trace(rows: list[_Row], unit: Unit, left_out: LeftOut) -> Trace:
-    if len(rows) < 2:
-        raise InputError(f"expected two rows with values at least, got {len(rows)}")
+    least = 1 if unit.kind == POWER else 2
+    if len(rows) < least:
+        raise InputError(f"expected {('a row', 'two rows')[least - 1]} with values at least, got {len(rows)}")
     if _first(rows[0]) > _first(rows[-1]):
         rows.reverse()
     times: list[float] = []
@@ -272,17 +284,18 @@ def _trace(rows: list[_Row], unit: Unit, left_out: LeftOut) -> Trace:
             why = "there are two rows for one time" if same else "its time is earlier than that of the row before"
             raise InputError(f"{why}; expected ascending times", line=row.line)
         times.append(later[0])
-    step = Counter(two - one for one, two in pairwise(times)).most_common(1)[0][0]
+    step = max(Counter(two - one for one, two in pairwise(times)).most_common(1), default=(1.0, 0))[0]
+    has_gaps = unit.kind != POWER  # a cap changes when it does
     kept: list[tuple[float, float]] = []
     for number, (time, row) in enumerate(zip(times, rows, strict=True)):
-        if number and time - times[number - 1] > 1.5 * step:
+        if number and has_gaps and time - times[number - 1] > 1.5 * step:
             left_out.value("rows are missing before it, and the value before holds on", row.line)
         if row.value is not None:
             kept.append((time, row.value))
         else:
             left_out.value("it has no value, and the value before holds on", row.line)
-    if not kept:
-        raise InputError("the table has no values")
+    if not kept or (unit.kind == POWER and kept[0][0] > times[0]):
+        raise InputError("the table has no values" if not kept else "the first row has no value")
     return Trace((time for time, _ in kept), (value for _, value in kept), times[-1] + step, unit.name)
 
 

@@ -84,6 +84,22 @@ class Trace:
         again = self.repeats if repeats is None else repeats
         return Trace((time + seconds for time in self.times), self.values, self.end + seconds, self.unit, repeats=again)
 
+    def repeated(self, seconds: float) -> Trace:
+        """The same values, which begin anew after some time, and again, without end.
+
+        Args:
+            seconds: the time from one begin to the next, longer than that from the first value to the last one.
+
+        Raises:
+            InputError: the last value begins later.
+        """
+        if not seconds > self.times[-1] - self.begin:
+            raise InputError(
+                f"expected a time of more than {self.times[-1] - self.begin:.15g} s from the first value to the first "
+                f"one again, got {seconds:.15g} s"
+            )
+        return Trace(self.times, self.values, self.begin + seconds, self.unit, repeats=True)
+
     def sampled(self, seconds: float) -> Trace:
         """The trace of the values at all multiples of a time; the values in between are dropped.
 
@@ -174,12 +190,17 @@ class Trace:
         500.0
         """
         total, before = 0.0, None
+        since, until, value = math.inf, -math.inf, 0.0  # the step that was used last: amounts often change faster
         for time, amount in points:
-            if before is not None:
+            if before is not None and amount != before[1]:
                 begin, less = before
-                if time > begin:
+                if not since <= begin < until and (time > begin or time < self.end or self.repeats):
+                    since, until, value = begin, self.next_change(begin), self.at(begin)
+                if since <= begin and time <= until:
+                    total += (amount - less) * value
+                elif time > begin:
                     total += (amount - less) / (time - begin) * self.integral(begin, time)
-                elif amount != less:
+                else:
                     total += (amount - less) * self.at(time)
             before = time, amount
         return total

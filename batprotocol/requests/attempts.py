@@ -17,6 +17,7 @@ ENDS: Final[dict[str, str]] = {
     "failure": "One of its hosts failed.",
     "window": "A window began on one of its hosts, or the one that it ran in was over.",
     "preempted": "It gave way to another job.",
+    "interrupted": "It waits for a better time of a trace.",
     "killed": "Another decision killed it.",
 }
 """The ends of attempts, each with its meaning."""

@@ -18,6 +18,11 @@ SOME = [
     "easy+shared=3+off=5",
     "f1+last+easy=fcfs,no-spare,strict,once+keep+each+resolution=1",
 ]
+WAITING = [
+    "easy+wait=daily:300?step=1min,slack=10min",
+    "conservative+wait=daily:300?step=1min,slack=10min,interruptible",
+    "sjf+greedy+wait=daily:300?step=1min,slack=10min,queue=20%,error=10%",
+]
 
 
 def conforms(name: str, examples: int) -> None:
@@ -34,6 +39,8 @@ def test_a_policy_breaks_no_rule(name: str) -> None:
 
 
 @pytest.mark.minutes
-@pytest.mark.parametrize("name", [*SOME, *(name for name, part in PARTS.items() if part.kind != "settings")])
+@pytest.mark.parametrize(
+    "name", [*SOME, *WAITING, *(name for name, part in PARTS.items() if part.kind not in ("settings", "starts"))]
+)
 def test_a_policy_breaks_no_rule_in_1000_simulations(name: str) -> None:
     conforms(name, 1000)

@@ -49,7 +49,9 @@ WITHOUT_ENGINE = True
 KNOWN = DATA / "policies" / "schedules.txt"
 ORDERS = [name for name, part in PARTS.items() if part.kind == "order"]
 HOSTS = [
-    name for name, part in PARTS.items() if part.kind not in ("order", "backfilling", "walltimes", "settings", "replay")
+    name
+    for name, part in PARTS.items()
+    if part.kind not in ("order", "backfilling", "walltimes", "starts", "power", "settings", "replay")
 ]
 NAMES = [
     *(f"{order}+easy" for order in ORDERS),
@@ -70,6 +72,7 @@ NAMES = [
     *("resolution=0+conservative", "off=0+easy", "off=600+easy+best-contiguous", "off=120+conservative"),
     *("off=60+greedy+last", "off=300+shared=2+easy", "multifactor=1,5000,0+easy", "multifactor=0,0,1+easy"),
     "multifactor=2000,-500,1000+conservative",
+    *("wait=daily:300,slack=1h+easy", "wait=daily:300?step=10min,slack=20min,queue+sjf+conservative"),
 ]
 """Policies whose schedules are known: each part, and what goes together in a way of its own."""
 
@@ -113,7 +116,9 @@ def test_each_part_has_a_schedule() -> None:
     assert list(known()) == NAMES
     words = {word.partition("=")[0] for name in NAMES for word in name.split("+")}
     assert [
-        part for part in PARTS if part not in words and part not in ("fcfs", "first", "requested", "site", "risk")
+        part
+        for part in PARTS
+        if part not in words and part not in ("fcfs", "first", "requested", "site", "risk", "cap")
     ] == []
 
 

@@ -93,7 +93,7 @@ def test_the_timeline_is_that_of_a_naive_one(seed: int) -> None:
                 ),
                 (math.inf, []),
             )
-            choose = (lambda found: found if 2 in found else None) if needs_two else None
+            choose = (lambda found, _: found if 2 in found else None) if needs_two else None
             assert timeline.earliest(some, count, amount, seconds, begin, choose, before) == expected
             one = some[0]
             opens = any(one in hosts for time, hosts in enumerate(room) if begin <= time < before)

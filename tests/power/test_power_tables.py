@@ -147,7 +147,7 @@ def test_names_of_traces(tmp_path: Path) -> None:
     ("name", "words"),
     [
         ("c.csv?begun=1", "expected begin, .*; did you mean 'begin'"),
-        ("c.csv?repeat=often", "expected repeat=yes or repeat=no, got 'often'"),
+        ("c.csv?repeat=often", "expected repeat=yes, no or a duration: expected a duration"),
         ("c.csv?begin=soon", "expected a moment such as 2020-05-01 .*, got 'soon'"),
         ("daily:much", "expected a number >= 0, got 'much'"),
         ("daily:300?swing=400", "expected a mean of at least the swing"),

@@ -28,5 +28,11 @@ class Actions(Protocol):
     def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
         """Register new profiles, and a job."""
 
+    def switch(self, hosts: Iterable[int], on: bool) -> None:
+        """Switch hosts on or off."""
+
+    def change_pstate(self, pstate: int, hosts: list[int]) -> None:
+        """Change the power state of hosts that are on."""
+
     def finish(self) -> None:
         """No more jobs are registered."""

@@ -69,6 +69,7 @@ class Away:
         self._pool, self._timeline, self._queue, self._lanes = pool, timeline, queue, lanes
         self.hosts: set[int] = set()
         self.down: set[int] = set()
+        self._closed: dict[int, float] = {}  # the hosts that are being switched off, and until when
         self._failures, self._worked, self._since = 0, 0.0, 0.0
 
     def mean_time_between_failures(self, now: float) -> float | None:
@@ -109,6 +110,22 @@ class Away:
         self._pool.give_back(hosts, self._pool.whole)
         self._queue.changed(hosts)
 
+    def closes(self, host: int, now: float, end: float) -> None:
+        """A host is being switched off: it has no space until then."""
+        self._closed[host] = end
+        self._timeline.take(self._lanes.everywhere((host,)), now, end, self._pool.whole)
+        self.leave((host,))
+
+    def opens(self, host: int, now: float) -> None:
+        """A host was switched off, and has space again."""
+        end = self._closed.pop(host)
+        if end > now:
+            self._timeline.give_back(self._lanes.everywhere((host,)), now, end, self._pool.whole)
+        self.come_back((host,))
+
     def anew(self, now: float) -> None:
         """The timeline was begun anew: take the hosts that are away."""
+        for host, end in self._closed.items():
+            if end > now:
+                self._timeline.take(self._lanes.everywhere((host,)), now, end, self._pool.whole)
         self._timeline.take(self._lanes.everywhere(self.hosts), now, math.inf, self._pool.whole)

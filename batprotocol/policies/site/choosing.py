@@ -45,10 +45,12 @@ class Chooser:
         self.ranking = ranking
         self.offers = dict(offers)
         self._numbers = {offer.name: host for host, offer in self.offers.items()}
+        self.is_late: Callable[[int], bool] | None = None
+        """Whether a host is not on, as others are preferred; None: that does not matter."""
 
     def is_by_number(self, request: Request) -> bool:
         """Whether a job gets the hosts with the smallest numbers, whatever is free on them."""
-        return self.ranking == "numbers" and request.takes_any
+        return self.ranking == "numbers" and request.takes_any and self.is_late is None
 
     def choose(
         self,
@@ -129,9 +131,11 @@ class Chooser:
         counts = () if request.constraint is None else request.constraint.counts
         if request.contiguous:
             return self._contiguous(hosts, count, request)
-        if first is None and not counts and self.ranking == "numbers":
+        if first is None and not counts and self.ranking == "numbers" and self.is_late is None:
             return [min(hosts)] if count == 1 else sorted(nsmallest(count, hosts))
         ranked = self._ranked(hosts, count, free)
+        if self.is_late is not None:
+            ranked.sort(key=self.is_late)
         if first is not None:
             ranked.sort(key=first)
         if not counts:

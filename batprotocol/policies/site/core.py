@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
 
 import msgspec
 
@@ -21,14 +20,17 @@ from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
-from batprotocol.policies.site.away import Away, Residents
+from batprotocol.policies.site.away import Away
+from batprotocol.policies.site.capped import CappedPlanner, Power
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.fates import Fates
+from batprotocol.policies.site.holding import Holding
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
 from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Ended, Lives, end_of
 from batprotocol.policies.site.membership import fixed, mapping_of, refusal_of_deadline
+from batprotocol.policies.site.occupancy import Occupancy
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
@@ -36,10 +38,13 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.runs import Run
 from batprotocol.policies.site.settings import Settings, settings_of
+from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.site.windows import Windows
+from batprotocol.policies.starts import Wait
+from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Allocated, Attempt, Dependencies, read_request
+from batprotocol.requests import Allocated, Attempt, read_request
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
 
@@ -61,6 +66,8 @@ class Site:
         risk: whether jobs start although a window that is known would meet them.
         actions: how jobs are executed, rejected and killed.
         failures: the fate of jobs whose hosts fail; None: they are lost.
+        starts: which jobs wait for a better time; None: they start as soon as they can.
+        power: the watts that jobs and idle hosts may draw; None: any.
 
     Raises:
         InputError: a property of a host, or a name in the rules, cannot be used.
@@ -79,10 +86,12 @@ class Site:
         ranking: str = "numbers",
         contiguous: bool = False,
         failures: Failures | None = None,
+        starts: Wait | None = None,
         risk: bool = False,
+        power: Power | None = None,
     ) -> None:
         hosts = tuple(hosts)
-        self.rules, self._state, self._actions, self._contiguous = rules, state, actions, contiguous
+        self.rules, self._state, self._contiguous = rules, state, contiguous
         self._hosts = SiteHosts(hosts, rules)
         self._pool = self._hosts.pool
         offers = {offer.id: offer for offer in self._hosts.machine.offers}
@@ -93,29 +102,37 @@ class Site:
         self.queue = SiteQueue(order, state, self._pool, self.priorities)
         self._timeline = Timeline(self._pool.capacity, state.now)
         self._chooser = Chooser(ranking, offers)
-        self._planner = self._new_planner(settings_of(backfilling))
+        self._lanes = Lanes(self._pool.hosts)
+        self._planner = self._new_planner(settings_of(backfilling), power)
+        self._actions = self._planner.around(actions)
         self._usage = Usage(rules)
         self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
-        self._dependencies = Dependencies()
-        self._held: dict[str, SiteJob] = {}  # jobs whose time or dependency has not come
-        self._times: list[tuple[float, int, str]] = []  # when to look at them again
         self._running: dict[str, SiteRunning] = {}
         self._preempting = Preempting(rules, self._pool, self._chooser) if rules.can_preempt else None
-        self._residents = Residents()
-        self._lanes = Lanes(self._pool.hosts)
+        self._occupancy = Occupancy(
+            *(state, self._pool, self._timeline, self.queue, self._planner, self._lanes, self._usage, self.priorities)
+        )
         self._away = Away(self._pool, self._timeline, self.queue, self._lanes)
         self._windows = Windows(
             *(self._hosts, state, self.queue, self._timeline, self._chooser, self._planner, self._admission),
             *(self._lanes, self._away),
             risk=risk,
         )
-        self._fates = Fates(
-            *(state, self._windows, self._planner, self.queue, self._held, self._running),
-            *(self._away, self._lanes, self._residents, self._look_at, actions.kill, self._give_up),
-        )
         slowest = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
         self._lives = Lives(failures, slowest, self._mean_time_between_failures)
-        self._registers = rules.can_preempt or failures is not None
+        self._holding = Holding(
+            *(state, self.queue, self._windows, self._planner, self._usage, self._lives, starts, actions.reject)
+        )
+        self._fates = Fates(
+            *(state, self._windows, self._planner, self.queue, self._holding, self._running),
+            *(self._away, self._lanes, self._occupancy.residents, actions.kill, self._take_back),
+        )
+        self.sleeping: Sleeping | None = None
+        """The hosts that sleep; None: none do."""
+        self._waking: dict[str, SiteRunning] = {}  # the jobs whose hosts are not all on yet
+        self._ahead = math.inf  # when hosts are to be switched on for reservations
+        self._interrupts = starts is not None and starts.interruptible
+        self._registers = rules.can_preempt or failures is not None or self._interrupts
         self._graces: list[tuple[float, list[str]]] = []
         self._starts = 0
         self._all_submitted = self._is_finished = False
@@ -124,13 +141,14 @@ class Site:
         self.attempts: list[Attempt] = []
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
 
-    def _new_planner(self, settings: Settings) -> Planner:
-        return Planner(settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
+    def _new_planner(self, settings: Settings, power: Power | None) -> Planner:
+        planned = settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of
+        return Planner(*planned) if power is None else CappedPlanner(power, self._lanes.own, *planned)
 
     @property
     def is_idle(self) -> bool:
         """Whether no job waits or runs."""
-        return not (self.queue.jobs or self._held or self._running)
+        return not (self.queue.jobs or self._holding.jobs or self._running)
 
     # Jobs come
 
@@ -147,30 +165,45 @@ class Site:
         try:
             request = read_request(job.extra_data)
         except InputError as error:
-            self._actions.reject(job_id, str(error))
-            self._unknown(job_id, time, str(error))
+            self._holding.unreadable(job_id, time, str(error))
             return False
         if self._contiguous:
             request = msgspec.structs.replace(request, contiguous=True)
         waiting = SiteJob(job_id, job, number, time, request)
         waiting.profile = profile
-        self._see(self._dependencies.submitted(job_id, request, time))
-        refusal = self._admission.prepare(waiting) or self._usage.refusal(waiting)
+        self._holding.submitted(job_id, request, time)
+        refusal = self._admission.prepare(waiting) or self._usage.refusal(waiting) or self._fates.refusal(waiting)
         if refusal is not None:
-            self._reject(waiting, refusal)
+            self._holding.reject(waiting, refusal)
             return False
         run = self._lives.first(waiting)
         if run is not None:
             self._actions.withdraw(job_id)
             self._actions.register(run.id, run.job, run.profiles)
             self._admission.divided(waiting, run)
-        self._usage.waits(waiting, 1)
-        self._held[waiting.id] = waiting
-        self._windows.enter(waiting)
-        return self._look_at(waiting)
+        return self._holding.hold(waiting)
 
-    def adopt(self, running: RunningJob) -> None:
-        """A job runs that was started before the site was opened: it has its hosts for itself."""
+    def sleeps(self, switching: Switching, *, awake_first: bool) -> None:
+        """From now on, idle hosts are switched off, and on when the plan needs them. No job runs here yet.
+
+        Args:
+            switching: the hosts that can sleep, and those that do.
+            awake_first: whether hosts that are on come before those that sleep.
+        """
+        state = self._state
+        sleeping = Sleeping(switching, state, self._away, self._lanes, self._actions.switch)
+        self.sleeping = self._holding.sleeping = self._occupancy.sleeping = sleeping
+        self._planner.sleeps(sleeping)
+        sleeping.left(switching.hand_over(state))
+        self._chooser.is_late = sleeping.is_late if awake_first else None
+
+    def adopt(self, running: RunningJob, missing: Iterable[int] = ()) -> None:
+        """A job runs that was started before the site was opened: it has its hosts for itself.
+
+        Args:
+            running: the job.
+            missing: the hosts that it waits for, as they are being switched on.
+        """
         waited = running.waited
         request = read_request(waited.job.extra_data)  # it asks for whole hosts, or the site would have been open
         job = SiteJob(waited.id, waited.job, waited.number, waited.submitted, request)
@@ -179,124 +212,56 @@ class Site:
         kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), self._pool.hosts)
         entry = Entry(job, "", 1, kind, self._admission.next_number())
         job.entries.append(entry)
-        self._dependencies.submitted(job.id, NOTHING, job.submitted)
-        self._dependencies.started(job.id, running.started)
+        self._holding.submitted(job.id, NOTHING, job.submitted)
+        self._holding.started(job.id, running.started)
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
-        self._occupy(adopted)
-        self._usage.runs(adopted, 1)
-        self._residents.started(adopted)
+        if self.sleeping is not None:
+            self.sleeping.take(members)
+            adopted.missing = set(missing)
+            if adopted.missing:
+                self._waking[job.id] = adopted
+        self._occupancy.take(adopted)
         self._starts = max(self._starts, running.place + 1)
-        self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
-
-    def _unknown(self, job_id: str, time: float, why: str) -> None:
-        self._dependencies.submitted(job_id, read_request(None), time)
-        self._see(self._dependencies.ended(job_id, FinalJobState.REJECTED, time, why))
+        if not adopted.missing:
+            self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
         self._all_submitted = True
-        self._see(self._dependencies.no_more())
-
-    def _look_at(self, job: SiteJob) -> bool:
-        """Whether a held job joins the queue now. Otherwise, its time is noted, or it is rejected."""
-        state = self._state
-        verdict = self._dependencies.verdict(job.first_id)
-        begin = job.request.begin
-        since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
-        refusal = verdict.never or refusal_of_deadline(job, state.now) or self._windows.refusal(job)
-        if refusal is not None:
-            self._give_up(job, refusal)
-            return False
-        is_early = since > state.now + state.resolution / 2
-        if is_early and since < math.inf:
-            heappush(self._times, (since, job.number, job.id))
-        if is_early or not job.entries:  # until its reservation is known
-            return False
-        del self._held[job.id]
-        job.eligible = since
-        self._join(job)
-        return True
-
-    def _join(self, job: SiteJob) -> None:
-        """A job joins the queue, until its deadline at the latest."""
-        self.queue.add(job)
-        deadline = job.request.deadline
-        if deadline is not None:
-            latest = deadline.of(job.submitted) - (0.0 if math.isinf(job.walltime) else job.walltime)
-            heappush(self._times, (latest, job.number, job.id))
-
-    def _see(self, job_ids: Iterable[str]) -> None:
-        """The dependencies of these jobs may have changed."""
-        for first_id in job_ids:
-            job = self._held.get(self._lives.current(first_id))
-            if job is not None and self._look_at(job):
-                self._joined = True
-
-    def _drop(self, job: SiteJob) -> None:
-        """A job waits no longer."""
-        self._held.pop(job.id, None)
-        if job.id in self.queue.jobs:
-            for entry in job.entries:
-                self._planner.dropped(entry)
-            self.queue.remove(job)
-        self._usage.waits(job, -1)
-
-    def _reject(self, job: SiteJob, why: str) -> None:
-        self._actions.reject(job.id, why)
-        self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, self._state.now, why))
-
-    def _give_up(self, job: SiteJob, why: str) -> None:
-        if job.id in self._held or job.id in self.queue.jobs:
-            self._drop(job)
-            self._reject(job, why)
-
-    _joined = False
+        self._holding.no_more()
 
     # Time goes on, and jobs end
 
     def passed(self) -> bool:
         """Look at what was to happen until now; whether something may start."""
-        state, changed = self._state, False
-        while self._times and self._times[0][0] <= state.now + state.resolution / 2:
-            _, _, job_id = heappop(self._times)
-            if job_id in self._held:
-                changed |= self._look_at(self._held[job_id])
-            elif job_id in self.queue.jobs:
-                job = self.queue.jobs[job_id]
-                refusal = refusal_of_deadline(job, state.now + state.resolution)
-                if refusal is not None:
-                    self._give_up(job, refusal)
-                    changed = True
-            elif job_id in self._running:
-                self._end_at_limit(self._running[job_id])
+        state = self._state
+        changed = self._holding.passed(self._time_is_over)
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
             self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
         changed |= self._fates.turn()
-        joined, self._joined = self._joined, False
+        changed |= self._fates.give_up_power()
+        joined = self._holding.has_joined()
         is_due = self._planner.is_due(state)
         return self._extend_the_late() or changed or joined or is_due
 
-    def _end_at_limit(self, job: SiteRunning) -> None:
-        """Kill a job without a walltime whose time in its partition is over. It does not run again."""
-        now = self._state.now + self._state.resolution / 2
-        if math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
+    def _time_is_over(self, job_id: str) -> None:
+        """Kill a job that waits for a better time now. Or it has no walltime, and its time in its partition is over."""
+        job, now = self._running.get(job_id), self._state.now + self._state.resolution / 2
+        if job is not None and self._interrupts and job.entry.job.until <= now:
+            self._fates.kill([job], "interrupted")
+        elif job is not None and math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
             self._fates.kill([job], "walltime")
-
-    def _next_time(self) -> float:
-        """When a job is to be looked at again; infinity: never."""
-        times, there = self._times, (self._held, self.queue.jobs, self._running)
-        while times and not any(times[0][2] in jobs for jobs in there):
-            heappop(times)
-        return times[0][0] if times else math.inf
 
     def wakes_at(self) -> float:
         """When something happens without an event; infinity: never."""
-        times = self._next_time()
+        times = self._holding.next_time(self._running)
         graces = self._graces[0][0] if self._graces else math.inf
         if not self.is_idle:
             times = min(times, self._windows.wakes_at())
+        if self.sleeping is not None and not (self.is_idle and self._all_submitted):
+            times = min(times, self._ahead, self.sleeping.next_time())
         return min(times, graces, self._planner.wakes_at(self._state))
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
@@ -304,29 +269,20 @@ class Site:
         state = self._state
         job = self._running.pop(job_id, None)
         if job is None:
-            waiting = self.queue.jobs.get(job_id) or self._held.get(job_id)
+            waiting = self._holding.waits(job_id)
             if waiting is not None:  # somebody else started it
-                self._drop(waiting)
-                self._see(self._dependencies.ended(waiting.first_id, ended, state.now))
+                self._holding.drop(waiting)
+                self._holding.ended(waiting.first_id, ended, state.now)
             return None
         entry = job.entry
-        everywhere = self._lanes.everywhere(job.members)
-        self._pool.give_back(everywhere, entry.kind.amount)
-        self.queue.changed(everywhere)
-        if job.end > state.now:
-            self._timeline.give_back(everywhere, state.now, job.end, entry.kind.amount)
-        self._planner.freed(everywhere)
-        self._usage.runs(job, -1)
-        if self.priorities is not None:
-            self.priorities.ended(job, state.now)
-        self._residents.ended(job)
+        self._occupancy.give_back(job)
         end = end_of(job, ended)
         outcome = self._next_run(job, end, progress)
         record = self._lives.record(job, end, outcome, state.now)
         if record is not None:
             self.attempts.append(record)
         if outcome.next is None:
-            self._see(self._dependencies.ended(entry.job.first_id, ended, state.now))
+            self._holding.ended(entry.job.first_id, ended, state.now)
         return job
 
     def _next_run(self, job: SiteRunning, end: str, progress: KillProgress | None) -> Ended:
@@ -343,17 +299,19 @@ class Site:
             if (waited.life.failures if waited.life else 0) >= part.times:
                 return Ended(progress)
             keeps_place = not part.last
+        elif end == "interrupted":
+            keeps_place = is_saved = True
         else:
             return Ended(progress)
         run = self._lives.next(waited, progress, is_saved=is_saved)
         assert waited.life is not None
-        waited.life.failures += end != "preempted"
+        waited.life.failures += end in ("failure", "window")
         self._actions.register(run.id, run.job, run.profiles)
-        self._wait_again(job, run, keeps_place)
+        self._wait_again(job, run, keeps_place, end == "interrupted")
         return Ended(progress, run, is_saved)
 
-    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool) -> None:
-        """The next run of a job joins the queue."""
+    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool, was_interrupted: bool) -> None:
+        """The next run of a job joins the queue, or waits for a better time if it was interrupted."""
         waited, now = job.entry.job, self._state.now
         again = SiteJob(run.id, run.job, waited.number, waited.submitted, waited.request)
         if not keeps_place:  # as if it was submitted now
@@ -361,14 +319,12 @@ class Site:
         again.first_id, again.life, again.run, again.profile = waited.first_id, waited.life, run, run.profile
         again.eligible = now
         again.lost = waited.lost + (0.0 if run.profiles else now - job.started)
+        again.ran = waited.ran + (now - job.started if was_interrupted and (run.profiles or run.pieces) else 0.0)
         self._admission.again(again, waited, keeps_place=keeps_place)
-        self._usage.waits(again, 1)
-        self._windows.enter(again)
-        if again.entries:
-            self._join(again)
-        else:  # until its reservation goes on
-            self._held[again.id] = again
-            self._look_at(again)
+        if was_interrupted:
+            self._holding.hold(again)
+        else:
+            self._holding.again(again)
         self._fates.give_up_hope((again,))
 
     def _extend_the_late(self) -> bool:
@@ -427,33 +383,82 @@ class Site:
         if entry.lane is not None:
             hosts = entry.lane.own(hosts)
             entry.limit = min(entry.limit, entry.lane.rest(state.now))  # it is killed there at the end of the window
-        refusal = self._actions.execute(job.id, hosts, mapping_of(job, hosts))
-        self._drop(job)
+        delay = 0.0 if self.sleeping is None else self.sleeping.delay(hosts)
+        missing = set[int]() if self.sleeping is None else self.sleeping.take(hosts)
+        refusal = None if missing else self._actions.execute(job.id, hosts, mapping_of(job, hosts))
+        self._holding.drop(job)
         if refusal is not None:
-            self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal))
+            if self.sleeping is not None:
+                self.sleeping.give_back(hosts)
+            self._holding.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal)
             return
-        amount = entry.kind.amount
         frozen = Hosts(hosts).take(len(hosts))
-        running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now, self._starts)
-        running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, amount)
-        if entry.limit < job.walltime:  # Batsim does not know it
-            heappush(self._times, (state.now + entry.limit, job.number, job.id))
+        running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now + delay, self._starts)
+        running.missing = missing
+        running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, entry.kind.amount)
         self._starts += 1
-        self._occupy(running)
-        self._residents.started(running)
-        self._usage.runs(running, 1)
+        self._occupancy.take(running)
         if self.priorities is not None:
             self.priorities.started(running, state.now)
-        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
         started(running)
-        self._see(self._dependencies.started(job.first_id, state.now))
+        if missing:
+            self._waking[job.id] = running
+        else:
+            self._has_started(running)
 
-    def _occupy(self, job: SiteRunning) -> None:
-        """A job has its hosts from now on."""
-        everywhere, amount = self._lanes.everywhere(job.members), job.entry.kind.amount
-        self._pool.take(everywhere, amount)
-        self.queue.changed(everywhere)
-        self._timeline.take(everywhere, self._state.now, job.end, amount)
+    def _has_started(self, running: SiteRunning) -> None:
+        """A job was executed."""
+        entry, job, now = running.entry, running.entry.job, self._state.now
+        if entry.limit < job.walltime:  # Batsim does not know it
+            self._holding.note(now + entry.limit, job)
+        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition))
+        self._holding.started(job.first_id, now)
+
+    # Hosts that sleep
+
+    def switched(self, hosts: Iterable[int]) -> None:
+        """Hosts were switched on or off."""
+        if self.sleeping is None:
+            return
+        self._planner.freed(self._lanes.everywhere(self.sleeping.switched(hosts)))
+        for job in list(self._waking.values()):
+            job.missing.difference_update(hosts)
+            if not job.missing:
+                del self._waking[job.waited.id]
+                self._execute(job)
+
+    def _execute(self, job: SiteRunning) -> None:
+        """Execute a job whose hosts are all on now."""
+        waited, state = job.entry.job, self._state
+        refusal = self._actions.execute(waited.id, job.members, mapping_of(waited, job.members))
+        if refusal is not None:
+            self._forget(job)
+            self._holding.ended(waited.first_id, FinalJobState.REJECTED, state.now, refusal)
+            return
+        job.started = state.now
+        self._occupancy.lasts(job, state.now + job.entry.expected)
+        self._has_started(job)
+
+    def _forget(self, job: SiteRunning) -> None:
+        """A job has its hosts no longer, and was never executed."""
+        waited = job.waited
+        self._occupancy.give_back(job)
+        self._waking.pop(waited.id, None)
+        del self._running[waited.id], self._state.running[waited.id]
+        self._state.endings.remove(job.ending)
+
+    def _take_back(self, job: SiteRunning) -> None:
+        """A job that waits for its hosts goes back to the queue."""
+        self._forget(job)
+        self._holding.back(job.entry.job)
+        self._fates.give_up_hope((job.entry.job,))
+
+    def settle(self) -> None:
+        """Switch hosts on ahead of reservations, and off if they have been idle for long."""
+        if self.sleeping is not None:
+            heads = self._planner.heads.values()
+            self._ahead = self.sleeping.ahead(heads)
+            self.sleeping.switch_off(heads)
 
     def _claim(self, entry: Entry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""
@@ -463,22 +468,20 @@ class Site:
             *(entry, self._running.values(), state.now, planner.heads.values()),
             lambda host: planner.is_clear(entry, (host,), state),
         )
-        if found is None:
+        victims = None if found is None else planner.victims(entry, *found, state.now)
+        if found is None or not victims:
             return False
-        latest = max(map(self._preempting.grace_of, found.victims))
+        latest = max(map(self._preempting.grace_of, victims))
         if latest and not planner.is_clear(entry, found.hosts, state, latest):
             return False
         now = state.now
         by_grace: dict[float, list[str]] = {}
-        for victim in found.victims:
+        for victim in victims:
             victim.is_giving_way = True
+            planner.gives_way(victim, now)
             grace = self._preempting.grace_of(victim)
             by_grace.setdefault(grace, []).append(victim.waited.id)
-            if victim.end > now:
-                self._timeline.give_back(
-                    self._lanes.everywhere(victim.members), now, victim.end, victim.entry.kind.amount
-                )
-                self._state.move(victim, now)
+            self._occupancy.lasts(victim, now)
         for grace, job_ids in sorted(by_grace.items()):
             if grace:
                 self._graces.append((now + grace, job_ids))

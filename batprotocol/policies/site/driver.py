@@ -9,37 +9,50 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from procset import ProcSet
+
 from batprotocol.errors import RuleViolation, SchedulerError
-from batprotocol.model import FinalJobState, Host, Job, JobSubmittedEvent, KillProgress, Profile
+from batprotocol.model import (
+    FinalJobState,
+    Host,
+    HostsTurnedOnOffEvent,
+    Job,
+    JobSubmittedEvent,
+    KillProgress,
+    Profile,
+    parse_hosts,
+)
 from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.allocations import Allocation
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
+from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.starts import Wait
+from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import Walltimes
 
 __all__ = ["SiteDriver", "ranking_of"]
 
 
-def ranking_of(allocation: Allocation, rest: str, *, off: bool, keep: bool, each: bool) -> str:
+def ranking_of(allocation: Allocation, rest: str, *, keep: bool, each: bool) -> str:
     """Which of the hosts with space a job gets on a site.
 
     Args:
         allocation: the allocation of the policy.
         rest: the end of the sentence of an error.
-        off: whether the policy has this part, which no site knows.
-        keep: the same.
+        keep: whether the policy has this part, which no site knows.
         each: the same.
 
     Raises:
         SchedulerError: sites do not know a part of the policy.
     """
     ranking = allocation.ranking
-    used = {"off": off, allocation.name: ranking is None, "keep": keep, "each": each}
+    used = {allocation.name: ranking is None, "keep": keep, "each": each}
     part = next((name for name, is_used in used.items() if is_used), None)
     if part is not None or ranking is None:
         raise SchedulerError(f"{part} does not know {rest}")
@@ -57,9 +70,13 @@ class SiteDriver:
         backfilling: the kind of backfilling.
         walltimes: how long jobs are expected to run.
         failures: the fate of jobs whose hosts fail; None: they are lost.
+        starts: which jobs wait for a better time; None: they start as soon as they can.
+        switching: which hosts sleep.
+        awake_first: whether hosts that are on come before those that sleep.
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
         risk: whether jobs start although a window that is known would meet them.
+        power: the watts that jobs and idle hosts may draw; None: any.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -75,9 +92,13 @@ class SiteDriver:
         walltimes: Walltimes,
         failures: Failures | None,
         *,
+        starts: Wait | None,
+        switching: Switching,
+        awake_first: bool,
         ranking: str,
         contiguous: bool,
         risk: bool,
+        power: Power | None,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],
@@ -87,10 +108,16 @@ class SiteDriver:
         self.site = Site(
             *(hosts, rules, state, order, backfilling, walltimes, self),
             failures=failures,
+            starts=starts,
             ranking=ranking,
             contiguous=contiguous,
             risk=risk,
+            power=power,
         )
+        self._switching = switching
+        if switching.seconds:
+            self.site.sleeps(switching, awake_first=awake_first)
+        self._switched: list[ProcSet] = []
         self._states: dict[str, FinalJobState] = {}
         self._progresses: dict[str, KillProgress] = {}
         self._happened: list[HostEvent | Window] = []
@@ -111,6 +138,10 @@ class SiteDriver:
     def killed(self, job_id: str, progress: KillProgress) -> None:
         """A job was killed after some progress."""
         self._progresses[job_id] = progress
+
+    def switched(self, event: HostsTurnedOnOffEvent) -> None:
+        """Hosts were switched on or off."""
+        self._switched.append(parse_hosts(event.host_ids))
 
     def happened(self, event: HostEvent | Window) -> None:
         """Something has happened to hosts, or they are promised."""
@@ -145,6 +176,10 @@ class SiteDriver:
                 self.site.hosts_changed(event)
             self._changed = True
         self._happened.clear()
+        for hosts in self._switched:
+            self.site.switched(hosts)
+            self._changed = True
+        self._switched.clear()
         if self._is_last_event:
             self._is_last_event = False
             self._changed = True
@@ -153,6 +188,7 @@ class SiteDriver:
         while self.site.passed() or changed:  # what starts, or is rejected meanwhile, may be what others wait for
             changed = False
             self.site.start(self._started)
+        self.site.settle()
         self.site.finish()
         wakes_at = self.site.wakes_at()
         if wakes_at < math.inf:
@@ -195,6 +231,14 @@ class SiteDriver:
         for profile_id, profile in profiles:
             self._reply().add_register_profile(profile_id, profile)
         self._reply().add_register_job(job_id, job)
+
+    def switch(self, hosts: Iterable[int], on: bool) -> None:
+        """Switch hosts on or off."""
+        self._switching.switch(hosts, on, self._reply())
+
+    def change_pstate(self, pstate: int, hosts: list[int]) -> None:
+        """Change the power state of hosts that are on."""
+        self._reply().add_change_hosts_pstate(hosts, pstate)
 
     def finish(self) -> None:
         """No more jobs are registered."""

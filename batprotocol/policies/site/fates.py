@@ -5,11 +5,12 @@ This module must not know how plans avoid windows, nor which jobs run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from batprotocol.outages import HostChange, HostEvent, Window
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.away import Away, Residents
+from batprotocol.policies.site.holding import Holding
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.lanes import Lane, Lanes
 from batprotocol.policies.site.planning import Planner
@@ -27,14 +28,12 @@ class Fates:
         windows: the windows that are known.
         planner: the plan.
         queue: the jobs that wait for hosts.
-        held: the jobs that wait for something else.
+        holding: all jobs that wait.
         running: the jobs that run.
         away: the hosts that have failed or are drained.
         lanes: the other numbers of hosts.
         residents: the jobs on each host.
-        look_at: whether a held job joins the queue now. It can also be rejected.
         kill: kills jobs, by their ids.
-        give_up: rejects a job with a reason, if it still waits.
     """
 
     def __init__(
@@ -43,28 +42,31 @@ class Fates:
         windows: Windows,
         planner: Planner,
         queue: SiteQueue,
-        held: dict[str, SiteJob],
+        holding: Holding,
         running: dict[str, SiteRunning],
         away: Away,
         lanes: Lanes,
         residents: Residents,
-        look_at: Callable[[SiteJob], bool],
         kill: Callable[[list[str]], None],
-        give_up: Callable[[SiteJob, str], None],
+        take_back: Callable[[SiteRunning], None],
     ) -> None:
         self._state, self._windows, self._planner, self._queue = state, windows, planner, queue
-        self._held, self._running = held, running
+        self._holding, self._running = holding, running
         self._away, self._lanes, self._residents = away, lanes, residents
-        self._look_at, self._kill_these, self._give_up = look_at, kill, give_up
+        self._kill_these, self._take_back = kill, take_back
 
     def kill(self, jobs: Iterable[SiteRunning], cause: str) -> None:
-        """Kill running jobs, each once.
+        """Kill running jobs, each once. Those that wait for hosts to be on go back to the queue.
 
         Args:
             jobs: the jobs.
             cause: why: a key of `batprotocol.requests.attempts.ENDS`.
         """
-        killed = [job for job in jobs if not job.is_killed]
+        jobs = [job for job in jobs if not job.is_killed]
+        for job in jobs:
+            if job.missing:
+                self._take_back(job)
+        killed = [job for job in jobs if not job.missing]
         for job in killed:
             job.is_killed, job.cause = True, cause
         self._kill_these([job.waited.id for job in killed])
@@ -85,7 +87,7 @@ class Fates:
             for job in self._queue.jobs.values():
                 for entry in self._windows.enter(job, [lane]):
                     self._queue.add_entry(entry)
-            for job in self._held.values():
+            for job in self._holding.jobs.values():
                 self._windows.enter(job, [lane])
         self._look_at_reservations()
 
@@ -114,20 +116,45 @@ class Fates:
 
     def _look_at_reservations(self) -> None:
         """Look at the jobs whose reservation was not known."""
-        for job in [job for job in self._held.values() if job.request.reservation is not None]:
-            if job.id in self._held:
-                self._look_at(job)
+        for job in [job for job in self._holding.jobs.values() if job.request.reservation is not None]:
+            if job.id in self._holding.jobs:
+                self._holding.look_at(job)
 
-    def give_up_hope(self, jobs: Iterable[SiteJob]) -> None:
-        """Some hosts will never be free again: no job waits for them. Jobs that can have no others are rejected."""
+    def give_up_power(self) -> bool:
+        """Where less may be drawn from now on than before: reject the jobs that need more; whether there were some."""
+        if not self._planner.is_less_allowed(self._state.now):
+            return False
+        self._give_up_hope()
+        return True
+
+    def give_up_hope(self, jobs: Sequence[SiteJob]) -> None:
+        """Some hosts, or watts, will never be free again: no job waits for them. Jobs that need them are rejected."""
         for job, entries in self._windows.hopeless(jobs):
             if len(entries) == len(job.entries):
-                self._give_up(job, self._windows.why_hopeless(job))
+                self._holding.give_up(job, self._windows.why_hopeless(job))
             else:
                 self._leave(job, entries)
+        for job in jobs:
+            entries, why = self._planner.hopeless(job, self._state.now)
+            rest = [entry for entry in job.entries if entry not in entries]
+            if entries and not rest:
+                self._holding.give_up(job, why)
+            elif entries and any(entry.lane is None for entry in rest):  # a reservation may be over before it starts
+                self._leave(job, entries)
+
+    def refusal(self, job: SiteJob) -> str | None:
+        """Why a job that does not wait yet can never start for other reasons than hosts; None if it may.
+
+        It keeps no entry with which it never can.
+        """
+        entries, why = self._planner.hopeless(job, self._state.now)
+        if entries and len(entries) == len(job.entries):
+            return why
+        job.entries = [entry for entry in job.entries if entry not in entries]
+        return None
 
     def _give_up_hope(self) -> None:
-        self.give_up_hope([*self._held.values(), *self._queue.jobs.values()])
+        self.give_up_hope([*self._holding.jobs.values(), *self._queue.jobs.values()])
 
     def _leave(self, job: SiteJob, entries: list[Entry]) -> None:
         """A job cannot start any more where these entries are."""
@@ -144,9 +171,9 @@ class Fates:
 
     def _close(self, lane: Lane) -> None:
         """The windows of a reservation are over: no job waits for it any more."""
-        for job in [*self._queue.jobs.values(), *self._held.values()]:
+        for job in [*self._queue.jobs.values(), *self._holding.jobs.values()]:
             self._leave(job, [entry for entry in job.entries if entry.lane is lane])
             if not job.entries and job.id in self._queue.jobs:
                 self._queue.remove(job)
-                self._held[job.id] = job
+                self._holding.jobs[job.id] = job
         self._windows.close(lane)

@@ -34,12 +34,15 @@ class SiteJob(WaitingJob):
         run: its current run; None: that which was submitted.
         profile: its profile, if Batsim forwards profiles.
         lost: seconds of work that were lost when it gave way before.
-        eligible: when it could have started first: after its submission, its begin and its dependencies.
+        eligible: when it could have started first: after its submission, its begin, its dependencies and its wait for
+            a better time.
+        until: the time at which it waits for a better time again; infinity: it does not.
+        ran: the seconds that it ran before it was interrupted to wait for a better time.
     """
 
     __slots__ = (
         *("amount", "cores", "eligible", "entries", "first_id", "gpus", "is_whole", "life", "lost", "profile"),
-        *("request", "run"),
+        *("ran", "request", "run", "until"),
     )
 
     def __init__(self, id: str, job: Job, number: int, submitted: float, request: Request) -> None:
@@ -55,6 +58,8 @@ class SiteJob(WaitingJob):
         self.profile: Profile | None = None
         self.lost = 0.0
         self.eligible = submitted
+        self.until = math.inf
+        self.ran = 0.0
 
     @property
     def array(self) -> str:
@@ -171,11 +176,12 @@ class SiteRunning(RunningJob):
         cores: the cores that it takes of all hosts together.
         is_giving_way: whether it is being preempted.
         is_killed: whether it was killed, and has not ended yet.
+        missing: the hosts that are not on yet: it runs when all are.
         cause: why it is being killed: a key of `batprotocol.requests.attempts.ENDS`; "": it is not.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 
-    __slots__ = ("cause", "cores", "entry", "is_giving_way", "is_killed", "members", "priority")
+    __slots__ = ("cause", "cores", "entry", "is_giving_way", "is_killed", "members", "missing", "priority")
 
     def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
         super().__init__(entry.job, hosts, started, place)
@@ -184,6 +190,7 @@ class SiteRunning(RunningJob):
         self.cores = entry.cores
         self.is_giving_way = self.is_killed = False
         self.cause = ""
+        self.missing: set[int] = set()
         self.priority: float = entry.job.request.priority or 0
         self.end = started + entry.expected
 

@@ -120,6 +120,10 @@ class Lanes:
             if not self._others[host]:
                 del self._others[host]
 
+    def own(self, number: int) -> int:
+        """The own number of a host, by any number that it has."""
+        return number % self._step
+
     def everywhere(self, hosts: Iterable[int]) -> Iterable[int]:
         """All numbers that hosts have: their own, and those in lanes."""
         others = self._others

@@ -67,6 +67,10 @@ class Lives:
         """The id that a job has now, by the one under which it was submitted."""
         return self._current.get(first_id, first_id)
 
+    def is_divisible(self, job: SiteJob) -> bool:
+        """Whether a job can be killed, and go on from where it was."""
+        return job.request.requeue is not False and length_of(job.profile, job.size, self._speed) is not None
+
     def first(self, job: SiteJob) -> Run | None:
         """The first run of a job that takes checkpoints; None: it runs as it was submitted.
 

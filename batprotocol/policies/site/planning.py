@@ -22,9 +22,10 @@ from batprotocol.policies.site.reserving import FIRST, Reserving, Start
 from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.timeline import Timeline
 
-__all__ = ["Planner"]
+__all__ = ["Asked", "Planner"]
 
-_Asked = Callable[[Entry], bool]
+Asked = Callable[[Entry], bool]
+"""A question about an entry."""
 
 
 class Planner(Reserving):
@@ -62,7 +63,7 @@ class Planner(Reserving):
 
     # The plan
 
-    def starting(self, state: State, allowed: _Asked, claim: _Asked | None = None) -> Iterator[Start]:
+    def starting(self, state: State, allowed: Asked, claim: Asked | None = None) -> Iterator[Start]:
         """The entries that start now. Each has started before the next one is asked for.
 
         If jobs join the queue meanwhile, because they waited for one that starts, the plan begins anew.
@@ -85,7 +86,7 @@ class Planner(Reserving):
                 yield from self._backfilled(state, allowed)
         self._freed = self._late.copy()
 
-    def _in_turn(self, state: State, allowed: _Asked, claim: _Asked | None) -> Iterator[Start]:
+    def _in_turn(self, state: State, allowed: Asked, claim: Asked | None) -> Iterator[Start]:
         depth, queue, joined = self.settings.depth, self._queue, self._queue.joined
         reservations: dict[str, int] = defaultdict(int)
         closed: set[str] = set()
@@ -118,7 +119,7 @@ class Planner(Reserving):
                 if hosts is None and self._queue.precedence(entry) < last:
                     last = self._step_back(entry)
                     hosts = self._now(entry, state, shut)
-            if hosts is None and is_fixed and entry.kind.fitting.issuperset(reserved):
+            if hosts is None and is_fixed and self._may_start(entry, reserved, state):
                 hosts = reserved  # they are free now, later than the reservations behind it expect
             if hosts is not None:
                 yield entry, hosts
@@ -134,6 +135,7 @@ class Planner(Reserving):
                 continue
             if not depth:
                 closed.add(place)
+                self._wait_for(entry, state)
                 if not self.settings.backfills:
                     shut |= self._members(place) if entry.lane is None else entry.lane.members
                 continue
@@ -164,7 +166,7 @@ class Planner(Reserving):
 
     # Backfilling
 
-    def _backfilled(self, state: State, allowed: _Asked) -> Iterator[Start]:
+    def _backfilled(self, state: State, allowed: Asked) -> Iterator[Start]:
         """The entries that start before their turn, the first of them first.
 
         Within a plan, free amounts only become less, so an entry that does not fit is not tried again.

@@ -25,10 +25,12 @@ class Way(NamedTuple):
     Attributes:
         victims: the jobs that give way.
         hosts: the hosts that the job gets.
+        others: the other jobs that would give way, those first of which the loss is least.
     """
 
     victims: list[SiteRunning]
     hosts: list[int]
+    others: list[SiteRunning]
 
 
 class Preempting:
@@ -62,7 +64,7 @@ class Preempting:
         return self._rules.partitions.get(job.entry.partition)
 
     def _can_give_way(self, job: SiteRunning, entry: Entry) -> bool:
-        if job.is_giving_way or job.is_killed or self.mode_of(job) == "off":
+        if job.is_giving_way or job.is_killed or job.missing or self.mode_of(job) == "off":
             return False
         partition, tier = self._rules.partitions.get(job.entry.partition), job.entry.tier
         if partition is not None and partition.preempt != "off" and tier < entry.tier:
@@ -89,7 +91,7 @@ class Preempting:
         heads: Iterable[Entry],
         may_have: Callable[[int], bool] | None = None,
     ) -> Way | None:
-        """The jobs that give way to an entry, and the hosts that it gets; None if that does not free enough.
+        """The jobs that give way to an entry, perhaps none, and the hosts that it gets; None if there are not enough.
 
         Args:
             entry: the entry that cannot start.
@@ -123,7 +125,8 @@ class Preempting:
         if chosen is None:
             return None
         lost = {job.waited.id: job for host in chosen for job in ways[host]}
-        return Way(sorted(lost.values(), key=lambda job: places[job.waited.id]), chosen) if lost else None
+        others = [job for job in victims if job.waited.id not in lost]
+        return Way(sorted(lost.values(), key=lambda job: places[job.waited.id]), chosen, others)
 
 
 def _room_on(host: int, amount: Amount, free: Amount, victims: list[SiteRunning]) -> list[SiteRunning] | None:

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from batprotocol.policies.jobs import State
+from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.away import Away
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.gaps import Gaps
-from batprotocol.policies.site.jobs import Entry, Kind, SiteRunning
+from batprotocol.policies.site.jobs import Entry, Kind, SiteJob, SiteRunning
 from batprotocol.policies.site.keeping import is_possible, is_short, look_around, stays
-from batprotocol.policies.site.pool import Pool
+from batprotocol.policies.site.pool import Amount, Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.settings import Settings
-from batprotocol.policies.site.timeline import Timeline
+from batprotocol.policies.site.sleeping import Sleeping
+from batprotocol.policies.site.timeline import Found, Timeline
 
 __all__ = ["FIRST", "NEVER", "Reserving", "Start"]
 
@@ -49,6 +51,7 @@ class Reserving:
         heads: the entries that have a reservation.
         bare: what windows leave of each host, if no job ran; None: no window is known.
         ends: the ends of the windows that are or were known, in order.
+        sleeping: the hosts that sleep; None: none do.
     """
 
     def __init__(self, settings: Settings, queue: SiteQueue, pool: Pool, timeline: Timeline, chooser: Chooser) -> None:
@@ -57,6 +60,7 @@ class Reserving:
         self.heads: dict[int, Entry] = {}
         self.bare: Timeline | None = None
         self.ends: list[float] = []
+        self.sleeping: Sleeping | None = None
         self._fixed: set[int] = set()  # those whose hosts were freed for them
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
         self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
@@ -205,7 +209,7 @@ class Reserving:
         displaced = [
             head
             for head in sorted(self.heads.values(), key=lambda head: (head.start, head.number))
-            if head.number not in self._fixed and head.start < end and is_short(head, self._timeline, own)
+            if head.number not in self._fixed and head.start < end and self._is_short(head, own)
         ]
         for head in displaced:
             self._release(head)
@@ -218,10 +222,121 @@ class Reserving:
         if len(kind.fitting) < count:
             return None
         hosts = self._undisturbed(entry, state, shut)
-        return self._chooser.choose(hosts, count, entry.job.request, self._pool.free)
+        chosen = self._chosen_now(entry, hosts, state)
+        delay = 0.0 if chosen is None or self.sleeping is None else self.sleeping.delay(chosen)
+        if not delay or self.sleeping is None:
+            return chosen
+        lasting = self._undisturbed(entry, state, shut, delay)
+        chosen = self._chosen_now(entry, lasting, state)
+        if chosen is None or self.sleeping.delay(chosen) > delay:
+            is_late = self.sleeping.is_late
+            chosen = self._chosen_now(entry, [host for host in hosts if not is_late(host)], state)
+        return chosen
 
-    def _undisturbed(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int]:
-        needed = self._needed(entry, state)
+    # Choices, which can depend on more than hosts
+
+    def _chosen_now(
+        self, entry: Entry, hosts: list[int], state: State, first: Callable[[int], int] | None = None
+    ) -> list[int] | None:
+        """Those of some hosts with space that an entry gets if it starts now; None: it cannot start on them.
+
+        Args:
+            entry: the entry.
+            hosts: the hosts.
+            state: the time.
+            first: a key by which hosts are preferred before all else; the smallest first.
+        """
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.free, first)
+
+    def _chosen_at(
+        self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
+    ) -> list[int] | None:
+        """Those of some hosts with space from a time on that an entry gets then; None: it cannot have them."""
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, free)
+
+    def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
+        """Those of some hosts that an entry would get if no job ran from a time on; None: it could not run on them."""
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.capacity)
+
+    def hopeless(self, job: SiteJob, now: float) -> tuple[list[Entry], str]:
+        """The entries of a job that can never start for other reasons than hosts, and the reason."""
+        return [], ""
+
+    def victims(
+        self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
+    ) -> list[SiteRunning] | None:
+        """The jobs that give way to an entry, so that it can start; None: it could not.
+
+        Args:
+            entry: the entry.
+            victims: the jobs that give way for their hosts.
+            hosts: the hosts that it gets.
+            others: the other jobs that would give way, those first of which the loss is least.
+            now: the time.
+        """
+        return victims
+
+    def is_less_allowed(self, now: float) -> bool:
+        """Whether more jobs may be hopeless than at the last question."""
+        return False
+
+    def _may_start(self, entry: Entry, hosts: list[int], state: State) -> bool:
+        """Whether an entry may start on hosts that were freed for it."""
+        return entry.kind.fitting.issuperset(hosts)
+
+    def _wait_for(self, entry: Entry, state: State) -> None:
+        """An entry cannot start, and has no reservation."""
+
+    def _is_short(self, head: Entry, hosts: set[int]) -> bool:
+        """Whether a reservation cannot be kept after a change on some hosts."""
+        return is_short(head, self._timeline, hosts)
+
+    def _first_time(
+        self,
+        entry: Entry,
+        seconds: float,
+        now: float,
+        choose: Callable[[Sequence[int], float], list[int] | None] | None,
+        before: float,
+    ) -> Found:
+        """The first time from which on hosts have space for an entry for some seconds, and the hosts."""
+        kind = entry.kind
+        return self._timeline.earliest(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before)
+
+    # What is taken
+
+    def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+        """An entry has hosts from a time on, for as long as it is expected to run."""
+        self._timeline.take(hosts, begin, begin + entry.expected, entry.kind.amount)
+
+    def _give_back(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+        """An entry does not have hosts from a time on, which it had."""
+        self._timeline.give_back(hosts, begin, begin + entry.expected, entry.kind.amount)
+
+    def began(self, job: SiteRunning) -> None:
+        """A job runs from now on."""
+
+    def lasts(self, job: SiteRunning, now: float) -> None:
+        """A running job has begun, or is expected to end, at another time than was known."""
+
+    def sleeps(self, sleeping: Sleeping) -> None:
+        """From now on, hosts sleep."""
+        self.sleeping = sleeping
+
+    def around(self, actions: Actions) -> Actions:
+        """The actions as this plan carries them out."""
+        return actions
+
+    def gives_way(self, job: SiteRunning, now: float) -> None:
+        """A running job will not run for as long as was known."""
+
+    def over(self, job: SiteRunning, now: float) -> None:
+        """A job has run, and does not run any more."""
+
+    def _undisturbed(
+        self, entry: Entry, state: State, shut: frozenset[int] = frozenset(), delay: float = 0.0
+    ) -> list[int]:
+        needed = self._needed(entry, state) + delay
         lasting, amount, now = self._timeline.lasting, entry.kind.amount, state.now
         if not self.heads and self.bare is None:
             return [host for host in entry.kind.fitting if host not in shut]
@@ -247,27 +362,24 @@ class Reserving:
 
     def _reserve(self, entry: Entry, state: State, before: float = math.inf) -> bool:
         """Make a reservation at the first time that an entry can start; whether there is one."""
-        job, kind = entry.job, entry.kind
         # Beside windows, a job that must end before the next one begins has to find a place where it can.
         seconds = max(entry.expected - state.resolution / 2, 0.0) if self.bare is None else self._needed(entry, state)
-        request = job.request
+        request = entry.job.request
         free = self._pool.capacity
 
-        def choose(hosts: Sequence[int]) -> list[int] | None:
-            return self._chooser.choose(hosts, job.size, request, free)
+        def choose(hosts: Sequence[int], time: float) -> list[int] | None:
+            return self._chosen_at(entry, hosts, free, time)
 
         start, hosts = math.inf, list[int]()
         for limit in self._horizons(state.now, before):
-            start, hosts = self._timeline.earliest(
-                *(kind.hosts, job.size, kind.amount, seconds, state.now), None if request.takes_any else choose, limit
-            )
+            start, hosts = self._first_time(entry, seconds, state.now, None if request.takes_any else choose, limit)
             if start < math.inf:
                 break
         if start >= NEVER:
             return False
         end = start + entry.expected
         could = {host: self._timeline.least(host, start, end) for host in hosts}
-        chosen = self._chooser.choose(hosts, job.size, request, could)
+        chosen = self._chosen_at(entry, hosts, could, start)
         if chosen is None:
             return False
         self._put(entry, start, chosen)
@@ -290,7 +402,7 @@ class Reserving:
 
     def _put(self, entry: Entry, start: float, hosts: list[int]) -> None:
         entry.start, entry.reserved = start, hosts
-        self._timeline.take(hosts, start, start + entry.expected, entry.kind.amount)
+        self._take(entry, hosts, start)
         self.heads[entry.number] = entry
         self._gaps.moved += 1
 
@@ -301,7 +413,7 @@ class Reserving:
     def _release(self, entry: Entry) -> None:
         if self.heads.pop(entry.number, None) is not None:
             self._freed.update(entry.reserved)
-            self._timeline.give_back(entry.reserved, entry.start, entry.start + entry.expected, entry.kind.amount)
+            self._give_back(entry, entry.reserved, entry.start)
             self._fixed.discard(entry.number)
             self._looked.pop(entry.number, None)
             self._released += 1
@@ -332,19 +444,19 @@ class Reserving:
         ]
         if not heads:
             return None
-        amount, count = entry.kind.amount, entry.job.size
         harmed = self._gaps.harmed(entry.kind)
         kept = [(head, head.start, head.reserved, head.could) for head in heads]
         for head in heads:
             self._release(head)
-        chosen = self._chooser.choose(
-            self._undisturbed(entry, state), count, entry.job.request, self._pool.free, lambda host: harmed.get(host, 0)
-        )
+        hosts = self._undisturbed(entry, state)
+        if self.sleeping is not None:
+            hosts = [host for host in hosts if not self.sleeping.is_late(host)]
+        chosen = self._chosen_now(entry, hosts, state, lambda host: harmed.get(host, 0))
         moved = False
         if chosen is not None and is_possible(kept, chosen, harmed):
-            self._timeline.take(chosen, state.now, end, amount)
+            self._take(entry, chosen, state.now)
             moved = all(self._reserve(head, state, start) for head, start, _, _ in kept)
-            self._timeline.give_back(chosen, state.now, end, amount)
+            self._give_back(entry, chosen, state.now)
         if moved:
             self._has_moved = True
             return chosen

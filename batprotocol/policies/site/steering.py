@@ -67,7 +67,7 @@ class Steered(Site):
 
     _planner: _Plan
 
-    def _new_planner(self, settings: Settings) -> Planner:
+    def _new_planner(self, settings: Settings, power: object) -> Planner:
         return _Plan(_NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
 
     @property
@@ -83,14 +83,13 @@ class Steered(Site):
     @property
     def held(self) -> list[str]:
         """The jobs whose time or dependency has not come."""
-        return list(self._held)
+        return list(self._holding.jobs)
 
     # What happens
 
     def ended_before(self, job_id: str, request: Request) -> None:
         """A job had succeeded before the first one was submitted. Others can depend on it."""
-        self._dependencies.submitted(job_id, request, 0.0)
-        self._dependencies.ended(job_id, FinalJobState.COMPLETED_SUCCESSFULLY, 0.0)
+        self._holding.ended_before(job_id, request)
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
         job = super().ended(job_id, ended, progress)
@@ -104,7 +103,7 @@ class Steered(Site):
         return super().passed()
 
     def wakes_at(self) -> float:
-        return self._next_time()
+        return self._holding.next_time(self._running)
 
     # Which jobs can start
 
@@ -242,7 +241,7 @@ class _Plan(Planner):
         job, kind = entry.job, entry.kind
         free, request = self._pool.capacity, job.request
 
-        def choose(hosts: Sequence[int]) -> list[int] | None:
+        def choose(hosts: Sequence[int], time: float) -> list[int] | None:
             return self._chooser.choose(hosts, job.size, request, free)
 
         return self._timeline.earliest(kind.hosts, job.size, kind.amount, entry.expected, now, choose)[0]
@@ -287,6 +286,12 @@ class _Actions:
 
     def register(self, job_id: str, job: Job, profiles: Iterable[tuple[str, Profile]]) -> None:
         """No job runs again."""
+
+    def switch(self, hosts: Iterable[int], on: bool) -> None:
+        """No host sleeps."""
+
+    def change_pstate(self, pstate: int, hosts: list[int]) -> None:
+        """No job runs slower than usual."""
 
     def finish(self) -> None:
         """Nobody registers jobs."""

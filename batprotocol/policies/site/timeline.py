@@ -201,8 +201,9 @@ class Timeline:
         amount: Amount,
         seconds: float,
         after: float,
-        choose: Callable[[Sequence[int]], Sequence[int] | None] | None = None,
+        choose: Callable[[Sequence[int], float], Sequence[int] | None] | None = None,
         before: float = math.inf,
+        also: Iterable[float] = (),
     ) -> Found:
         """The first time from which on enough hosts have enough free for long enough.
 
@@ -212,8 +213,10 @@ class Timeline:
             amount: how much of each is needed.
             seconds: for how long.
             after: the first time that counts.
-            choose: chooses hosts among those that have room; None where they will not do. Without it, any do.
+            choose: chooses hosts among those that have room from a time on; None where they will not do. Without it,
+                any do.
             before: times after this one do not count.
+            also: times at which it may choose some for other reasons than room.
 
         Returns:
             The time and the hosts with room; infinity and no hosts if there is no such time.
@@ -224,8 +227,11 @@ class Timeline:
         windows.sort()
         open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
         place = 0
-        while place < len(windows):
-            time = windows[place][0]
+        others = sorted((each for each in also if after < each <= before), reverse=True)
+        while place < len(windows) or others:
+            time = windows[place][0] if place < len(windows) else math.inf
+            while others and others[-1] <= time:
+                time = others.pop()
             while place < len(windows) and windows[place][0] == time:
                 heappush(open_ones, windows[place][1:])
                 place += 1
@@ -233,7 +239,7 @@ class Timeline:
                 heappop(open_ones)
             if len(open_ones) >= count:
                 found = sorted(host for _, host in open_ones)
-                if choose is None or choose(found) is not None:
+                if choose is None or choose(found, time) is not None:
                     return time, found
         return math.inf, []
 

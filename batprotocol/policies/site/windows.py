@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -278,22 +278,19 @@ class Windows:
     def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
         job, kind = entry.job, entry.kind
         request = job.request
-        key = kind, job.size, entry.expected, request.contiguous, request.constraint, request.nodelist
+        key = kind, job.size, entry.expected, entry.limit, request.contiguous, request.constraint, request.nodelist
         if key not in known:
             known[key] = entry.lane is None and (
                 (kind.hosts.isdisjoint(gone) and kind.hosts == self._pool.hosts)
-                or self._choose(entry, sorted(kind.hosts - gone)) is not None
+                or self._planner.possible(entry, sorted(kind.hosts - gone), self._state.now) is not None
             )
             if not known[key] and self._planner.bare is not None:
                 up = kind.hosts.difference(self._lanes.everywhere(self._away.hosts))
                 known[key] = self._earliest(entry, up) < NEVER
         return known[key]
 
-    def _choose(self, entry: Entry, hosts: Sequence[int]) -> list[int] | None:
-        return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.capacity)
-
     def _earliest(self, entry: Entry, hosts: Iterable[int]) -> float:
         seconds = max(entry.expected - self._state.resolution / 2, 0.0)
         return self._bare.earliest(
-            hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, partial(self._choose, entry)
+            hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, partial(self._planner.possible, entry)
         )[0]

@@ -10,6 +10,7 @@ from typing import Final
 from batprotocol.errors import InputError, shown
 from batprotocol.model import Host as ModelHost
 from batprotocol.model import HostProperty
+from batprotocol.power.hosts import read_watts
 from batprotocol.requests import expanded_names, read_offer
 from batprotocol.requests.keys import HOST_KEYS
 from batprotocol.simulator.inputs.hosts import Host, Role
@@ -78,7 +79,8 @@ def _hosts_of(text: str, first: int, limit: int) -> list[Host]:
         properties=[HostProperty(key, value) for key, value in given if key in HOST_KEYS],
     )
     cores = read_offer(sample).cores
+    watts = read_watts(properties, 1)
     return [
-        Host(id=first + place, name=name, speeds=(speed,), cores=cores, properties=given)
+        Host(id=first + place, name=name, speeds=(speed,), cores=cores, properties=given, watts=watts)
         for place, name in enumerate(names)
     ]

@@ -9,6 +9,9 @@ from enum import Enum
 
 import msgspec
 
+from batprotocol.power import SleepPState, Watts
+from batprotocol.power.hosts import computation_pstates
+
 __all__ = ["Host", "Role", "SleepPState", "Watts"]
 
 
@@ -21,34 +24,6 @@ class Role(Enum):
     """Executes jobs."""
     STORAGE = "storage"
     """Sends and receives the bytes of storage profiles."""
-
-
-class Watts(msgspec.Struct, frozen=True, gc=False):
-    """The power that a host draws in one power state, in watts.
-
-    Args:
-        idle: the power without load.
-        epsilon: the power with almost no load, where the straight line to `max` begins.
-        max: the power with all cores busy.
-    """
-
-    idle: float
-    epsilon: float
-    max: float
-
-
-class SleepPState(msgspec.Struct, frozen=True, gc=False):
-    """A sleep state, and the two virtual power states in which a host enters and leaves it, by their numbers.
-
-    Args:
-        sleep: the power state in which the host sleeps.
-        switching_off: the power state in which it executes the flop that switches it off.
-        switching_on: the power state in which it executes the flop that switches it on again.
-    """
-
-    sleep: int
-    switching_off: int
-    switching_on: int
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -83,10 +58,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def computation_pstates(self) -> frozenset[int]:
         """The power states in which the host can execute jobs."""
-        taken = {
-            state for sleep in self.sleep_pstates for state in (sleep.sleep, sleep.switching_off, sleep.switching_on)
-        }
-        return frozenset(range(len(self.speeds))) - taken
+        return computation_pstates(len(self.speeds), self.sleep_pstates)
 
     def sleep_state(self, pstate: int) -> SleepPState | None:
         """The sleep state with this number, or None if the host does not sleep in this power state."""

@@ -14,8 +14,9 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
+from batprotocol.power.hosts import Watts, read_sleep_pstates, read_watts, read_watts_off
 from batprotocol.simulator.inputs.configuration import Configuration
-from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
+from batprotocol.simulator.inputs.hosts import Host, Role
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.inputs.zones import Member
@@ -31,8 +32,6 @@ DEFAULT_MASTER = "master_host"
 _USUAL = Configuration()
 
 _RUNS = re.compile(rb"[0-9]+|[^0-9]")
-_WATTS = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_PSTATE = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 
 class DescribedHost(NamedTuple):
@@ -172,13 +171,12 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
     if named not in {role.value for role in Role}:
         raise InputError(f"{shown(named)} is not a role; use one of {', '.join(role.value for role in Role)}", "role")
     role = Role(named)
-    sleep_pstates = _sleep_pstates(properties.get("sleep_pstates"), len(host.speeds))
+    sleep_pstates = read_sleep_pstates(properties, len(host.speeds))
     watts: tuple[Watts, ...] | None = None
     watts_off: float | None = None
     try:
-        watts = _watts(_either(properties, "wattage_per_state", "watt_per_state"), len(host.speeds))
-        off = _either(properties, "wattage_off", "watt_off")
-        watts_off = None if off is None else _watt_number(off)
+        watts = read_watts(properties, len(host.speeds))
+        watts_off = read_watts_off(properties)
     except InputError:
         if energy:  # otherwise it is not used, and a platform for another purpose is accepted
             raise
@@ -208,59 +206,8 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
     return made
 
 
-def _either(properties: dict[str, str], name: str, older: str) -> str | None:
-    """A property that had another name in SimGrid until 2021."""
-    return properties.get(name, properties.get(older))
-
-
 def _zone_properties(member: Member) -> dict[str, str]:
     properties: dict[str, str] = {}
     for zone in member.zone.path() if member.zone is not None else ():
         properties.update(zone.properties)
     return properties
-
-
-def _watt_number(text: str) -> float:
-    if not _WATTS.fullmatch(text.strip()) or not float(text) < math.inf:
-        raise InputError(f"expected a number of watts, got {shown(text)}", "wattage_off")
-    return float(text)
-
-
-def _watts(text: str | None, pstates: int) -> tuple[Watts, ...] | None:
-    """The property `wattage_per_state`: for each power state `idle:max` or `idle:epsilon:max`."""
-    if text is None:
-        return None
-    states = []
-    for part in text.split(","):
-        numbers = [number.strip() for number in part.split(":")]
-        if len(numbers) not in (2, 3) or not all(_WATTS.fullmatch(number) for number in numbers):
-            raise InputError(f"expected idle:max or idle:epsilon:max, got {shown(part)}", "wattage_per_state")
-        watts = [float(number) for number in numbers]
-        if not max(watts) < math.inf:
-            raise InputError(f"expected finite numbers of watts, got {shown(part)}", "wattage_per_state")
-        states.append(Watts(watts[0], watts[-2], watts[-1]))
-    if len(states) != pstates:
-        raise InputError(f"it is for {len(states)} power states, but the host has {pstates}", "wattage_per_state")
-    return tuple(states)
-
-
-def _sleep_pstates(text: str | None, pstates: int) -> tuple[SleepPState, ...]:
-    """The property `sleep_pstates`: a list of `sleep:off:on`."""
-    if text is None:
-        return ()
-    found: list[SleepPState] = []
-    for part in text.split(","):
-        numbers = [number.strip() for number in part.split(":")]
-        if len(numbers) != 3 or not all(map(_PSTATE.fullmatch, numbers)):
-            raise InputError(f"expected sleep:off:on, three power states, got {shown(part)}", "sleep_pstates")
-        state = SleepPState(*map(int, numbers))
-        missing = [number for number in map(int, numbers) if number >= pstates]
-        if missing:
-            raise InputError(f"there is no power state {missing[0]}; there are {pstates}", "sleep_pstates")
-        found.append(state)
-    sleeping = [state.sleep for state in found]
-    virtual = {number for state in found for number in (state.switching_off, state.switching_on)}
-    for number in sleeping:
-        if sleeping.count(number) > 1 or number in virtual:
-            raise InputError(f"power state {number} is a sleep state twice, or a virtual one as well", "sleep_pstates")
-    return tuple(found)

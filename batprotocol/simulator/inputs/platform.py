@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from batprotocol.errors import InputError, shown
+from batprotocol.power.hosts import declared
 from batprotocol.simulator.inputs.configuration import TCP_GAMMA, TIMING, WORK_AMOUNT
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.network import NO_ROUTE, Link, Route
@@ -91,7 +92,7 @@ class Platform:
             watts: the power that a host draws (in each power state); None: energy cannot be measured.
             speeds: flops per second in each power state, instead of `speed`.
             sleep_pstates: the power states in which hosts sleep and switch.
-            properties: the properties of each host.
+            properties: the properties of each host, beside those that declare its watts and sleep states.
 
         Raises:
             InputError: one of these is out of its range.
@@ -122,7 +123,7 @@ class Platform:
                 cores=cores,
                 watts=draws,
                 sleep_pstates=sleep_pstates,
-                properties=tuple((properties or {}).items()),
+                properties=tuple((declared(draws, sleep_pstates) | dict(properties or {})).items()),
             )
             for number in range(count)
         ]
@@ -135,6 +136,11 @@ class Platform:
         changed.hosts = tuple(hosts)
         assert [host.name for host in changed.hosts] == [host.name for host in self.hosts]
         return changed
+
+    @property
+    def core_count(self) -> int:
+        """The number of cores of all computation hosts."""
+        return sum(host.cores for host in self.computation_hosts)
 
     @property
     def computation_hosts(self) -> tuple[Host, ...]:

@@ -1,4 +1,4 @@
-"""Names of traces of carbon intensities and prices: a file with options, or a daily curve.
+"""Names of traces of carbon intensities, prices and caps: a file with options, a daily curve, or a number of watts.
 
 `gb.csv?begin=2020-05-01&repeat=yes` and `daily:300?swing=100&peak=19h` are such names.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import math
 import os
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -18,9 +20,9 @@ from batprotocol.clocks import Clock, zone_of
 from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
-from batprotocol.power import CARBON, Kind, Trace, daily_trace, parse_unit, read_table
+from batprotocol.power import CARBON, POWER, Kind, Trace, daily_trace, parse_power, parse_unit, read_table
 
-__all__ = ["DAILY_WORDS", "TRACE_WORDS", "trace_file", "trace_named"]
+__all__ = ["DAILY_WORDS", "TRACE_WORDS", "cap_named", "trace_file", "trace_named"]
 
 
 class Word(NamedTuple):
@@ -37,7 +39,11 @@ class Word(NamedTuple):
 
 TRACE_WORDS: Final[Mapping[str, Word]] = {
     "begin": Word("MOMENT", "The moment at which the simulation begins; by default, the first of the trace."),
-    "repeat": Word("yes, no", "With `yes`, the trace begins anew at its end. By default, a longer simulation fails."),
+    "repeat": Word(
+        "yes, no, DURATION",
+        "With `yes`, the trace begins anew at its end; with a duration such as `24h`, after that time. By default, a "
+        "longer simulation fails.",
+    ),
     "step": Word("DURATION", "Only the values at multiples of this time since 1970 are taken, such as `1h`."),
     "column": Word("TEXT", "A part of the header of the column with the values."),
     "unit": Word("UNIT", "The unit of the values, if the header has none."),
@@ -55,6 +61,8 @@ DAILY_WORDS: Final[Mapping[str, Word]] = {
 """The options of `daily:MEAN`."""
 
 _MOST_BYTES: Final = 1 << 28
+_FIRST_MOMENT: Final = 1e8  # in 1973
+_NUMBER: Final = re.compile(r"[0-9.]")
 
 
 def trace_named(text: str, kind: Kind, folder: str = "", *, left_out: LeftOut | None = None) -> Trace:
@@ -62,7 +70,7 @@ def trace_named(text: str, kind: Kind, folder: str = "", *, left_out: LeftOut | 
 
     Args:
         text: a file with options, or `daily:MEAN` with options.
-        kind: what is wanted: `carbon` or `price`.
+        kind: what is wanted: `carbon`, `price` or `power`.
         folder: the folder of files with relative paths; the current folder by default.
         left_out: where missing values are counted.
 
@@ -85,10 +93,49 @@ def trace_named(text: str, kind: Kind, folder: str = "", *, left_out: LeftOut | 
     except InputError as error:
         raise InputError(error.reason, error.path, file=name, line=error.line) from None
     begin = _moment(text, given["begin"], zone or table.zone) if "begin" in given else table.trace.begin
-    if given.get("repeat", "no") not in ("yes", "no"):
-        raise InputError(f"{shown(text)}: expected repeat=yes or repeat=no, got {shown(given['repeat'])}")
+    if kind == POWER and "begin" not in given and begin < _FIRST_MOMENT:
+        begin = 0.0  # its times are seconds of the simulation
     trace = table.trace.sampled(parse_duration(given["step"])) if "step" in given else table.trace
-    return trace.moved(-begin, repeats=given.get("repeat") == "yes")
+    return _repeated(text, trace, given.get("repeat", "no")).moved(-begin)
+
+
+def _repeated(text: str, trace: Trace, repeat: str) -> Trace:
+    if repeat == "no":
+        return trace
+    try:
+        return trace.repeated(trace.period if repeat == "yes" else parse_duration(repeat))
+    except InputError as error:
+        raise InputError(f"{shown(text)}: expected repeat=yes, no or a duration: {error.reason}") from None
+
+
+def cap_named(text: str, folder: str = "", *, left_out: LeftOut | None = None) -> Trace:
+    """The watts that a machine may draw at most, over time. Time 0 is the begin of the simulation.
+
+    Args:
+        text: a number of watts such as `4kW`, or a table of times and watts with the options of `trace_named`. Times
+            are moments, or seconds of the simulation. The last value holds for ever, unless the table repeats; the
+            first one holds before its time, too.
+        folder: the folder of files with relative paths; the current folder by default.
+        left_out: where missing values are counted.
+
+    Raises:
+        InputError: the text is neither, or the file cannot be used.
+        OSError: the file cannot be read.
+
+    >>> cap_named("4kW").at(1e9)
+    4000.0
+    """
+    if _NUMBER.match(text) and not os.path.exists(os.path.join(folder, text.partition("?")[0])):
+        return Trace([0.0], [parse_power(text)], math.inf, "W")
+    if text.startswith("daily:"):
+        raise InputError(f"expected a number of watts or a table, got {shown(text)}")
+    trace = trace_named(text, POWER, folder, left_out=left_out)
+    if trace.repeats:
+        return trace
+    times, values = list(trace.times), list(trace.values)
+    if times[0] > 0:
+        times, values = [0.0, *times], [values[0], *values]
+    return Trace(times, values, math.inf, trace.unit)
 
 
 def trace_file(text: str) -> str | None:

@@ -1,0 +1,264 @@
+"""The jobs that wait for anything: held until their time and dependencies have come, or in the queue, or given up.
+
+This module must not know which jobs start, and what has become of those that run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Iterable
+from heapq import heappop, heappush
+
+from batprotocol.model import FinalJobState
+from batprotocol.policies.jobs import State
+from batprotocol.policies.site.jobs import SiteJob
+from batprotocol.policies.site.limits import Usage
+from batprotocol.policies.site.lives import Lives
+from batprotocol.policies.site.membership import refusal_of_deadline
+from batprotocol.policies.site.planning import Planner
+from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.sleeping import Sleeping
+from batprotocol.policies.site.windows import Windows
+from batprotocol.policies.starts import Turn, Wait
+from batprotocol.requests import Dependencies, Request, read_request
+
+__all__ = ["Holding"]
+
+
+class Holding:
+    """The jobs that wait, until they start or never can.
+
+    Args:
+        state: the time.
+        queue: the jobs that wait for hosts.
+        windows: the windows that are known.
+        planner: the plan.
+        usage: what users and accounts have.
+        lives: the jobs that run again.
+        starts: which jobs wait for a better time; None: they start as soon as they can.
+        reject: rejects a job, with a reason.
+
+    Attributes:
+        jobs: the jobs whose time or dependency has not come.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        queue: SiteQueue,
+        windows: Windows,
+        planner: Planner,
+        usage: Usage,
+        lives: Lives,
+        starts: Wait | None,
+        reject: Callable[[str, str], None],
+    ) -> None:
+        self._state, self._queue, self._windows, self._planner, self._usage = state, queue, windows, planner, usage
+        self._lives, self._part, self._reject_job = lives, starts, reject
+        self.jobs: dict[str, SiteJob] = {}
+        self._dependencies = Dependencies()
+        self._times: list[tuple[float, int, str]] = []  # when to look at jobs again
+        self._joined = False
+        self.sleeping: Sleeping | None = None
+        """The hosts that sleep; None: none do."""
+
+    # Jobs come
+
+    def submitted(self, job_id: str, request: Request, time: float) -> None:
+        """A job is submitted: others can depend on it."""
+        self._see(self._dependencies.submitted(job_id, request, time))
+
+    def unreadable(self, job_id: str, time: float, why: str) -> None:
+        """A job was submitted and rejected: nobody can read what it asks for."""
+        self._reject_job(job_id, why)
+        self._dependencies.submitted(job_id, read_request(None), time)
+        self.ended(job_id, FinalJobState.REJECTED, time, why)
+
+    def no_more(self) -> None:
+        """All jobs of the workloads are submitted."""
+        self._see(self._dependencies.no_more())
+
+    def hold(self, job: SiteJob) -> bool:
+        """A job waits from now on; whether it joins the queue now."""
+        self._usage.waits(job, 1)
+        self.jobs[job.id] = job
+        self._windows.enter(job)
+        return self.look_at(job)
+
+    def look_at(self, job: SiteJob) -> bool:
+        """Whether a held job joins the queue now. Otherwise, its time is noted, or it is rejected."""
+        state = self._state
+        verdict = self._dependencies.verdict(job.first_id)
+        begin = job.request.begin
+        since = max(verdict.since, job.submitted if begin is None else begin.of(job.submitted))
+        refusal = verdict.never or refusal_of_deadline(job, state.now) or self._windows.refusal(job)
+        if refusal is not None:
+            self.give_up(job, refusal)
+            return False
+        turn = Turn(since) if self._part is None or not job.entries else self._turn(job, since, self._part)
+        since = turn.begin
+        is_early = since > state.now + state.resolution / 2
+        if is_early and since < math.inf:
+            self.note(since, job)
+            if self.sleeping is not None and job.entries:
+                self._wake_for(job, since, self.sleeping)
+        if is_early or not job.entries:  # until its reservation is known
+            return False
+        del self.jobs[job.id]
+        job.eligible, job.until = since, turn.until
+        self._join(job)
+        return True
+
+    def _wake_for(self, job: SiteJob, begin: float, sleeping: Sleeping) -> None:
+        """Hosts are on when a job may start, as far as they are idle."""
+        ahead = begin - sleeping.longest
+        if ahead > self._state.now + self._state.resolution / 2:
+            self.note(ahead, job)
+        else:
+            sleeping.prepare(job.entries[0].kind.hosts, job.size, begin)
+
+    def _turn(self, job: SiteJob, since: float, part: Wait) -> Turn:
+        """When a job may run that could have started at a time. Jobs with a reservation do not wait longer."""
+        if since == math.inf or job.request.reservation is not None:
+            return Turn(since)
+        deadline = job.request.deadline
+        return part.turn(
+            *(self._state.now, since, job.entries[0].expected),
+            walltime=job.walltime,
+            deadline=None if deadline is None else deadline.of(job.submitted),
+            divisible=part.interruptible and self._lives.is_divisible(job),
+            ran=job.ran,
+        )
+
+    def again(self, job: SiteJob) -> None:
+        """A job has run, and waits for its next run: in the queue, or until its reservation goes on."""
+        self._usage.waits(job, 1)
+        self._windows.enter(job)
+        if job.entries:
+            self._join(job)
+        else:
+            self.jobs[job.id] = job
+            self.look_at(job)
+
+    def back(self, job: SiteJob) -> None:
+        """A job has its hosts no more before it has started, and waits in the queue again."""
+        self._usage.waits(job, 1)
+        self._join(job)
+
+    def _join(self, job: SiteJob) -> None:
+        """A job joins the queue, until its deadline at the latest."""
+        self._queue.add(job)
+        deadline = job.request.deadline
+        if deadline is not None:
+            self.note(deadline.of(job.submitted) - (0.0 if math.isinf(job.walltime) else job.walltime), job)
+        if job.until < math.inf:
+            self.note(job.until, job)
+
+    # Jobs that others depend on start and end
+
+    def started(self, first_id: str, time: float) -> None:
+        """A job has started."""
+        self._see(self._dependencies.started(first_id, time))
+
+    def ended(self, first_id: str, ended: FinalJobState, time: float, why: str = "") -> None:
+        """A job has ended, or was rejected, and does not run again.
+
+        Args:
+            first_id: its id when it was submitted first.
+            ended: how.
+            time: when.
+            why: why it was rejected.
+        """
+        self._see(self._dependencies.ended(first_id, ended, time, why))
+
+    def ended_before(self, job_id: str, request: Request) -> None:
+        """A job had succeeded before the first one was submitted. Others can depend on it."""
+        self._dependencies.submitted(job_id, request, 0.0)
+        self._dependencies.ended(job_id, FinalJobState.COMPLETED_SUCCESSFULLY, 0.0)
+
+    def _see(self, job_ids: Iterable[str]) -> None:
+        """The dependencies of these jobs may have changed."""
+        for first_id in job_ids:
+            job = self.jobs.get(self._lives.current(first_id))
+            if job is not None and self.look_at(job):
+                self._joined = True
+
+    # Jobs wait no longer
+
+    def waits(self, job_id: str) -> SiteJob | None:
+        """A job that waits; None if it does not."""
+        return self._queue.jobs.get(job_id) or self.jobs.get(job_id)
+
+    def drop(self, job: SiteJob) -> None:
+        """A job waits no longer."""
+        self.jobs.pop(job.id, None)
+        if job.id in self._queue.jobs:
+            for entry in job.entries:
+                self._planner.dropped(entry)
+            self._queue.remove(job)
+        self._usage.waits(job, -1)
+
+    def _wait_again(self, job: SiteJob) -> bool:
+        """A job of the queue whose time is over waits for a better time; whether it joins the queue again at once."""
+        for entry in job.entries:
+            self._planner.dropped(entry)
+        self._queue.remove(job)
+        self.jobs[job.id] = job
+        return self.look_at(job)
+
+    def reject(self, job: SiteJob, why: str) -> None:
+        """Reject a job that does not wait."""
+        self._reject_job(job.id, why)
+        self.ended(job.first_id, FinalJobState.REJECTED, self._state.now, why)
+
+    def give_up(self, job: SiteJob, why: str) -> None:
+        """Reject a job, if it still waits."""
+        if job.id in self.jobs or job.id in self._queue.jobs:
+            self.drop(job)
+            self.reject(job, why)
+
+    # Time goes on
+
+    def note(self, time: float, job: SiteJob) -> None:
+        """Look at a job again at a time, whether it waits or runs then."""
+        heappush(self._times, (time, job.number, job.id))
+
+    def passed(self, over: Callable[[str], None]) -> bool:
+        """Look at the jobs whose time has come; whether something may start.
+
+        Args:
+            over: called with each of them that does not wait.
+        """
+        state, changed = self._state, False
+        while self._times and self._times[0][0] <= state.now + state.resolution / 2:
+            _, _, job_id = heappop(self._times)
+            if job_id in self.jobs:
+                changed |= self.look_at(self.jobs[job_id])
+            elif job_id in self._queue.jobs:
+                job = self._queue.jobs[job_id]
+                if job.until <= state.now + state.resolution / 2:
+                    changed |= self._wait_again(job)
+                    continue
+                refusal = refusal_of_deadline(job, state.now + state.resolution)
+                if refusal is not None:
+                    self.give_up(job, refusal)
+                    changed = True
+            else:
+                over(job_id)
+        return changed
+
+    def has_joined(self) -> bool:
+        """Whether jobs have joined the queue since the last question, as others have started or ended."""
+        joined, self._joined = self._joined, False
+        return joined
+
+    def next_time(self, running: Container[str]) -> float:
+        """When a job is to be looked at again; infinity: never.
+
+        Args:
+            running: the jobs that run.
+        """
+        times, there = self._times, (self.jobs, self._queue.jobs, running)
+        while times and not any(times[0][2] in jobs for jobs in there):
+            heappop(times)
+        return times[0][0] if times else math.inf

@@ -1,0 +1,233 @@
+"""The best times of a trace: the interval, or the pieces, with the least sum of values.
+
+It finds what `Trace.best_start` does, and takes less time where all steps are as long. It must not know jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+from operator import sub
+
+from batprotocol.power.trace import Trace
+
+__all__ = ["BestTimes"]
+
+_NEAR = 1e-9
+"""Sums that differ by less, relatively, are computed again without rounding errors of long sums."""
+_DAY = 86400.0
+
+
+class BestTimes:
+    """Finds the best times of a trace.
+
+    Where the trace does not reach, nothing is known: no time is better than the earliest one.
+
+    Args:
+        trace: the values over time.
+
+    >>> best = BestTimes(Trace([0.0, 3600.0, 7200.0], [300.0, 200.0, 250.0], 10800.0, "g/kWh"))
+    >>> best.start(0.0, 9000.0, 1800.0), best.pieces(0.0, 10800.0, 5400.0)
+    (3600.0, [(3600.0, 9000.0)])
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._values = list(trace.values)
+        self._count = len(self._values)
+        self._step, self._greatest = _step_of(trace), max(map(abs, self._values))
+        self._sums = [0.0, *accumulate(self._values)]
+        self._low: dict[tuple[int, float], bool] = {}
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no time is better than another one."""
+        return min(self._values) == max(self._values)
+
+    def known(self, begin: float, end: float) -> float:
+        """The end of the time from `begin` on for which values are known, at most `end`; before `begin`: none are."""
+        if self.trace.repeats:
+            return end
+        return min(end, self.trace.end) if begin >= self.trace.begin else -math.inf
+
+    # An interval
+
+    def start(self, earliest: float, latest: float, seconds: float) -> float:
+        """The begin of the interval with the least mean value; of equal ones, the earliest.
+
+        Args:
+            earliest: the first time at which it may begin.
+            latest: the last time at which it may begin. Where the trace ends, intervals that reach beyond are not
+                tried.
+            seconds: how long it is, > 0.
+        """
+        latest = min(latest, self.known(earliest, latest + seconds) - seconds)
+        if latest <= earliest:
+            return earliest
+        if not self._step:
+            return self.trace.best_start(earliest, latest, seconds)
+        tried = self._tried(earliest, latest, seconds)
+        bound = min(tried)[0]
+        bound += _NEAR * (abs(bound) + self._step * self._greatest)
+        near = sorted(start for value, start in tried if value <= bound)
+        return near[0] if len(near) == 1 else self._first_of(near, seconds)
+
+    def _first_of(self, starts: list[float], seconds: float) -> float:
+        """Of times in ascending order, the first one with the least sum."""
+        best, least = starts[0], math.inf
+        for start in starts:
+            value = self.trace.integral(start, start + seconds)
+            if value < least - 1e-12 * abs(least) if least < math.inf else True:
+                best, least = start, value
+        return best
+
+    def _tried(self, earliest: float, latest: float, seconds: float) -> list[tuple[float, float]]:
+        """The sums of intervals that begin or end with a step, and of the first and the last one, with their begins."""
+        step, begin, integral = self._step, self.trace.begin, self.trace.integral
+        tried = [(integral(earliest, earliest + seconds), earliest), (integral(latest, latest + seconds), latest)]
+        whole = math.floor(seconds / step)
+        rest = seconds - whole * step
+        if rest < 1e-9 * step or step - rest < 1e-9 * step:  # it is as long as some steps
+            whole, rest = round(seconds / step), 0.0
+        first, last = math.ceil((earliest - begin) / step), math.floor((latest - begin) / step)
+        if first <= last:
+            sums = map(sub, self._sums_in(first + whole, last + whole), self._sums_in(first, last))
+            if rest:
+                after = self._values_in(first + whole, last + whole)
+                values = [total * step + rest * value for total, value in zip(sums, after, strict=True)]
+            else:
+                values = [total * step for total in sums]
+            tried += zip(values, [begin + place * step for place in range(first, last + 1)], strict=True)
+        first = max(math.ceil((earliest + seconds - begin) / step), 0 if self.trace.repeats else whole + 1)
+        last = math.floor((latest + seconds - begin) / step)
+        if rest and first <= last:
+            sums = map(sub, self._sums_in(first, last), self._sums_in(first - whole, last - whole))
+            before = self._values_in(first - whole - 1, last - whole - 1)
+            values = [total * step + rest * value for total, value in zip(sums, before, strict=True)]
+            starts = [begin + place * step - seconds for place in range(first, last + 1)]
+            tried += [each for each in zip(values, starts, strict=True) if earliest <= each[1] <= latest]
+        return tried
+
+    def _values_in(self, first: int, last: int) -> list[float]:
+        """The values of the steps from `first` to `last`; a trace that repeats has one for each number."""
+        count = self._count
+        place = first % count
+        if place + last - first < count:
+            return self._values[place : place + last - first + 1]
+        if not self.trace.repeats:  # a step after the last one has no weight
+            return [*self._values[first:], *[0.0] * (last + 1 - count)]
+        return [self._values[number % count] for number in range(first, last + 1)]
+
+    def _sums_in(self, first: int, last: int) -> list[float]:
+        """The sums of the values before each of these steps."""
+        count, total = self._count, self._sums[-1]
+        turns, place = divmod(first, count)
+        if place + last - first <= count and not turns:
+            return self._sums[place : place + last - first + 1]
+        if not self.trace.repeats:
+            return self._sums[first : last + 1]
+        return [self._sums[number % count] + (number // count) * total for number in range(first, last + 1)]
+
+    # Pieces
+
+    def pieces(self, begin: float, end: float, seconds: float) -> list[tuple[float, float]]:
+        """The times with the least values, together as long as is wanted, in their order.
+
+        An interval without interruption is preferred where its sum is the same. Of equal values, the earliest are
+        taken.
+
+        Args:
+            begin: the first time.
+            end: the last time. If there is less time, the pieces are one interval that begins at `begin`.
+            seconds: how long they are together, > 0.
+        """
+        end = self.known(begin, end)
+        if end - begin <= seconds:
+            return [(begin, begin + seconds)]
+        taken: list[tuple[float, float]] = []
+        total, left = 0.0, seconds
+        steps = sorted(self.trace.steps(begin, end), key=lambda step: (step.value, step.begin))
+        for step in steps:
+            length = step.end - step.begin
+            if length >= left * (1 - 1e-12):
+                total += left * step.value
+                taken.append(_part_of(step.begin, step.end, left, taken))
+                break
+            total, left = total + length * step.value, left - length
+            taken.append((step.begin, step.end))
+        start = self.start(begin, end - seconds, seconds)
+        if self.trace.integral(start, start + seconds) <= total + _NEAR * abs(total):
+            return [(start, start + seconds)]
+        return _merged(sorted(taken))
+
+    # Low values
+
+    def low_from(self, time: float, latest: float, quantile: float) -> float:
+        """The first time at which the value is low; `latest` if there is none before.
+
+        Args:
+            time: the first time.
+            latest: the last time.
+            quantile: a value is low if it is at most this quantile, from 0 to 1, of the values of the day from it on.
+        """
+        while time < latest and not self.is_low(time, quantile):
+            time = self.trace.next_change(time)
+        return min(time, latest)
+
+    def high_from(self, time: float, latest: float, quantile: float) -> float:
+        """The first time at which the value is not low any more; infinity if there is none before `latest`.
+
+        The arguments are those of `low_from`.
+        """
+        while time < latest and self.is_low(time, quantile):
+            time = self.trace.next_change(time)
+        return time if time < latest else math.inf
+
+    def is_low(self, time: float, quantile: float) -> bool:
+        """Whether the value at a time is at most a quantile of the values of the day from it on; or is not known.
+
+        Args:
+            time: the time.
+            quantile: from 0 to 1. Each value counts as long as it holds.
+        """
+        trace = self.trace
+        if self.known(time, math.nextafter(time, math.inf)) <= time:
+            return True
+        begin = time if not self._step else trace.begin + math.floor((time - trace.begin) / self._step) * self._step
+        key = (math.floor((time - trace.begin) / self._step) % self._count, quantile) if self._step else None
+        if key is not None and key in self._low:
+            return self._low[key]
+        value, held, lower = trace.at(time), 0.0, 0.0
+        begin = begin if trace.repeats else max(begin, trace.begin)
+        for step in trace.steps(begin, self.known(begin, begin + _DAY)):
+            held += step.end - step.begin
+            lower += step.end - step.begin if step.value < value else 0.0
+        found = lower <= quantile * held
+        if key is not None:
+            self._low[key] = found
+        return found
+
+
+def _step_of(trace: Trace) -> float:
+    """How long each step of a trace is; 0 if they are not all as long."""
+    count = len(trace.times)
+    step = trace.period / count
+    is_even = all(abs(time - trace.begin - place * step) <= 1e-9 * step for place, time in enumerate(trace.times))
+    return step if is_even else 0.0
+
+
+def _part_of(begin: float, end: float, seconds: float, others: list[tuple[float, float]]) -> tuple[float, float]:
+    """The part of a step that is taken: its end, if only the step after it is taken, too; else its begin."""
+    if any(other[0] == end for other in others) and not any(other[1] == begin for other in others):
+        return end - seconds, end
+    return begin, begin + seconds
+
+
+def _merged(pieces: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    merged = pieces[:1]
+    for begin, end in pieces[1:]:
+        if begin == merged[-1][1]:
+            merged[-1] = merged[-1][0], end
+        else:
+            merged.append((begin, end))
+    return merged

@@ -1,0 +1,122 @@
+"""The best times of a trace, against the trace's own search, and against all choices of pieces."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol.power import BestTimes, Trace
+
+WITHOUT_ENGINE = True
+
+values = st.lists(st.integers(-5, 20).map(float), min_size=1, max_size=12)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    numbers = draw(values)
+    step = draw(st.sampled_from([1.0, 1800.0, 0.1, 7.0]))
+    begin = draw(st.sampled_from([0.0, -3 * step, -0.4 * step]))
+    lengths = draw(st.lists(st.integers(1, 3), min_size=len(numbers), max_size=len(numbers)))
+    if draw(st.booleans()):
+        lengths = [1] * len(numbers)
+    times = [begin + step * sum(lengths[:place]) for place in range(len(numbers) + 1)]
+    return Trace(times[:-1], numbers, times[-1], "g/kWh", repeats=draw(st.booleans()))
+
+
+share = st.integers(0, 24).map(lambda number: number / 8)
+
+
+@given(trace=traces(), begin=share, slack=share, length=st.integers(1, 24).map(lambda number: number / 8))
+def test_the_best_start_is_that_of_the_trace(trace: Trace, begin: float, slack: float, length: float) -> None:
+    step = trace.period / len(trace.times)
+    earliest = max(trace.begin, 0.0) + begin * step
+    latest, seconds = earliest + slack * step * 2, length * step
+    if not trace.repeats:
+        latest = min(latest, trace.end - seconds)
+    found = BestTimes(trace).start(earliest, latest, seconds)
+    if latest < earliest:
+        assert found == earliest
+        return
+    wanted = trace.best_start(earliest, latest, seconds)
+    assert earliest <= found <= max(latest, earliest)
+    most = max(map(abs, trace.values)) * seconds
+    assert trace.integral(found, found + seconds) <= trace.integral(wanted, wanted + seconds) + 1e-9 * most
+    assert found <= wanted + 1e-6 * step
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+def test_no_time_is_better_where_nothing_is_known(repeats: bool) -> None:
+    best = BestTimes(Trace([10.0, 20.0], [2.0, 1.0], 30.0, "g/kWh", repeats=repeats))
+    assert best.start(12.0, 50.0, 5.0) == 20.0
+    assert best.start(25.0, 100.0, 20.0) == (30.0 if repeats else 25.0) - (5.0 if repeats else 0.0)
+    assert best.start(0.0, 30.0, 5.0) == 0.0
+    assert best.pieces(22.0, 60.0, 20.0)[0][0] == (22.0 if not repeats else best.pieces(22.0, 60.0, 20.0)[0][0])
+
+
+def cost(trace: Trace, pieces: list[tuple[float, float]]) -> float:
+    return sum(trace.integral(begin, end) for begin, end in pieces)
+
+
+@given(trace=traces(), begin=share, window=st.integers(0, 8), length=st.integers(1, 24).map(lambda number: number / 8))
+def test_pieces_are_the_cheapest(trace: Trace, begin: float, window: int, length: float) -> None:
+    step = trace.period / len(trace.times)
+    first = max(trace.begin, 0.0) + begin * step
+    seconds, end = length * step, first + (length + window / 2) * step
+    best = BestTimes(trace)
+    pieces = best.pieces(first, end, seconds)
+    assert math.isclose(sum(two - one for one, two in pieces), seconds, rel_tol=1e-9)
+    assert all(one < two for one, two in pairwise([time for piece in pieces for time in piece]))
+    assert first <= pieces[0][0]
+    known = best.known(first, end)
+    if known - first <= seconds:
+        assert pieces == [(first, first + seconds)]
+        return
+    assert pieces[-1][1] <= end * (1 + 1e-12) + 1e-9
+    # All other choices of parts of steps: whole ones, and one of them in part.
+    steps = list(trace.steps(first, known))
+    least = math.inf
+    for count in range(min(len(steps), 6) + 1):
+        for some in combinations(steps, count):
+            rest = seconds - sum(each.end - each.begin for each in some)
+            for other in steps:
+                if other not in some and -1e-9 <= rest <= other.end - other.begin + 1e-9:
+                    least = min(least, sum((each.end - each.begin) * each.value for each in some) + rest * other.value)
+    assert cost(trace, pieces) <= least + 1e-6 * max(map(abs, trace.values)) * seconds
+    start = best.start(first, known - seconds, seconds)
+    assert cost(trace, pieces) <= trace.integral(start, start + seconds) + 1e-6 * step
+
+
+def test_equal_values_are_not_interrupted() -> None:
+    best = BestTimes(Trace([0.0, 10.0, 20.0, 30.0], [3.0, 1.0, 2.0, 1.0], 40.0, "g/kWh", repeats=True))
+    assert best.pieces(0.0, 40.0, 20.0) == [(10.0, 20.0), (30.0, 40.0)]
+    assert best.pieces(0.0, 40.0, 25.0) == [(10.0, 25.0), (30.0, 40.0)]
+    assert best.pieces(0.0, 40.0, 30.0) == [(10.0, 40.0)]
+
+
+def test_low_values() -> None:
+    hours = [float(hour % 24) for hour in range(48)]
+    best = BestTimes(Trace([3600.0 * hour for hour in range(48)], hours, 48 * 3600.0, "g/kWh", repeats=True))
+    assert best.is_low(0.0, 0.0)
+    assert not best.is_low(3600.0, 0.0)
+    assert best.is_low(6 * 3600.0, 0.25)
+    assert not best.is_low(6.5 * 3600.0 + 1800, 0.25)
+    assert best.low_from(7 * 3600.0, 1e6, 0.25) == 24 * 3600.0
+    assert best.low_from(7 * 3600.0, 8 * 3600.0, 0.25) == 8 * 3600.0
+    assert best.high_from(0.0, 1e6, 0.25) == 7 * 3600.0
+    assert best.high_from(0.0, 6 * 3600.0, 0.25) == math.inf
+
+
+def test_many_random_years() -> None:
+    chance = random.Random(1)
+    trace = Trace([1800.0 * place for place in range(2000)], [chance.random() for _ in range(2000)], 3.6e6, "g/kWh")
+    best = BestTimes(trace)
+    for _ in range(200):
+        earliest, seconds = chance.uniform(0, 3.4e6), chance.uniform(1, 40000)
+        wanted = trace.best_start(earliest, min(earliest + 28800, 3.6e6 - seconds), seconds)
+        assert best.start(earliest, earliest + 28800, seconds) == wanted
