@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from batprotocol.errors import InputError, shown
-from batprotocol.power.hosts import read_watts
 from batprotocol.model import Host as ModelHost
 from batprotocol.model import HostProperty
+from batprotocol.power.hosts import read_watts
 from batprotocol.requests import expanded_names, read_offer
 from batprotocol.requests.keys import HOST_KEYS
 from batprotocol.simulator.inputs.hosts import Host, Role
