@@ -92,6 +92,7 @@ LONG = (
     "house/test_sanitized.py",
     "legacy/test_ages.py",
     "legacy/test_bridge.py",
+    "policies/test_lets_wait_awhile.py",
     "studies/test_on_dask.py",
     "studies/test_on_slurm.py",
     "studies/test_study_command.py",

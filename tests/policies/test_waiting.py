@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from random import Random
 from typing import Any
 
 import msgspec
@@ -107,6 +108,19 @@ def test_deadlines_are_met(trace: Trace, made: Any, hours: int, has_word: bool) 
         wanted = best.start(job.submission_time, latest, job.walltime)
         assert rows[job.id].final_state.name == "COMPLETED_SUCCESSFULLY"
         assert abs(rows[job.id].starting_time - wanted) < LATE
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_periodic_jobs_move_to_the_best_half_hour_of_a_region(seed: int) -> None:
+    """The first scenario of a study in a region that is made up; `test_lets_wait_awhile` has its own regions."""
+    chance, days, width = Random(seed), 20, 2 + 5 * seed
+    values = [chance.uniform(100, 400) if seed else float(chance.randint(1, 9)) for _ in range(48 * (days + 2))]
+    trace = Trace([1800.0 * place for place in range(len(values))], values, 1800.0 * len(values), "g/kWh")
+    centres = [48 * day + 2 for day in range(days) if 48 * day + 2 >= width]
+    expected = sum(min(values[at - width : at + width + 1]) for at in centres)
+    jobs = [StaticJob(f"{at}", 1800.0 * (at - width), 1, DelayProfile(1800.0)) for at in centres]
+    rows = simulated(jobs, Policy(backfilling=EASY(), starts=Wait(trace, 3600.0 * width))).jobs
+    assert sum(trace.at(row.starting_time) for row in rows) == pytest.approx(expected, rel=1e-12)
 
 
 # Interruptions
