@@ -24,7 +24,7 @@ The packages and modules, from the lowest layer to the highest:
   `capture` (reads recordings), `history` (reads logs of resource managers), `fast` (FaST's schedulers, nodes and agents
   over MQTT);
 - `campaigns` (CiGri's metascheduler), `policies` (built-in schedulers), `studies` (compares many simulations), `gym`
-  (environments for learning), `testing`;
+  (environments for learning), `mcp` (a server for assistants), `testing`;
 - `cli`, the command.
 
 docs/explanation/architecture.md has a picture of the layers.

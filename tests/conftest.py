@@ -55,6 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 LONG = (
+    "assistants/test_assistant.py",
     "advice/test_advice.py",
     "campaigns/test_crashes.py",
     "campaigns/test_dask.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,3 +116,13 @@ def endpoint_of(process: subprocess.Popen[str]) -> str:
     line = line_of(process.stderr)
     assert line.startswith("batproto: waiting for a simulation at tcp://127.0.0.1:"), line
     return line.split()[-1]
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or does so soon."""
+    until = time.monotonic() + PATIENCE
+    while lives(pid):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True

@@ -8,7 +8,7 @@ the modules that do the work only when a command runs: `batproto --help` and com
 - `run`: `run` and `library`; `simulate`, `compare`, `conformance`, `bridge` and `new`, one each;
 - `study` and `workload`: the commands for studies, and for workloads of other formats; `importing`: `import`; `whatif`
   runs a study of a log;
-- `fast` and `grid`: the commands for FaST and for campaigns.
+- `fast` and `grid`: the commands for FaST and for campaigns; `mcp`: a server for assistants.
 
 The families share these modules: `parameters` has the parameters that several commands take, `completing` completes
 them in shells, and `families` prints the help of groups. `named` opens the runs that users name. Input goes from

@@ -24,6 +24,7 @@ from batprotocol.cli.families import Family
 from batprotocol.cli.fast.command import fast
 from batprotocol.cli.grid.command import grid
 from batprotocol.cli.importing.command import import_logs
+from batprotocol.cli.mcp.command import mcp
 from batprotocol.cli.messages.command import check, convert, dump, validate
 from batprotocol.cli.new.command import new
 from batprotocol.cli.reference.command import policies, rules, schema
@@ -94,6 +95,7 @@ _OVERVIEW = {
     "Other systems": {
         "grid": "Run campaigns on the idle resources of clusters, as CiGri.",
         "fast": "Talk to the parts of FaST over MQTT, and check them.",
+        "mcp": "Let an assistant simulate, and look at recordings.",
     },
 }
 
@@ -157,7 +159,7 @@ for _command in (
     *(schema, rules, policies),
     *(run, library, simulate, compare, study, whatif, conformance, bridge, new, workload),
     import_logs,
-    *(fast, grid),
+    *(fast, grid, mcp),
 ):
     batproto.add_command(_command)
 

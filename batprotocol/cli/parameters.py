@@ -15,6 +15,7 @@ __all__ = [
     "WithCommand",
     "advice_options",
     "any_rule_set",
+    "electricity_options",
     "expect_unicode",
     "file_with_ending",
     "message_files",
@@ -176,6 +177,25 @@ timeout_option = click.option(
     callback=seconds,
     help="How long to wait for each message; by default, without a limit.",
 )
+
+
+def electricity_options(command: _Command) -> _Command:
+    """The options of what is known about the electricity: `carbon`, `price` and `cap`."""
+    for option in (
+        click.option(
+            "--cap",
+            metavar="WATTS|TABLE",
+            help="The power that is allowed: 4kW, or a table of watts.",
+        ),
+        click.option("--price", metavar="TRACE", help="The price of the energy, as --carbon."),
+        click.option(
+            "--carbon",
+            metavar="TRACE",
+            help="The carbon intensity: a table of a publisher, or daily:MEAN, as for batproto workload trace.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def worker_options(doing: str, again: str) -> Callable[[_Command], _Command]:

@@ -3,9 +3,9 @@
 `import batprotocol.gym` registers them: `gymnasium.make("batprotocol/Batch-v0")`, and `gymnasium.make_vec` for many in
 one process. An `Environment` (`environment`) draws episodes from a `log`, and advances a world of `worlds` until there
 is a decision. It returns observations (`observations`) and rewards (`rewards`), and renders the world (`rendering`,
-with the letters of `lettering`). `machines` describes hosts that jobs share, and `failing` hosts that fail.
-`environments` defines the decisions, with `backfilling` where jobs may overtake. `vector` combines many environments
-into one. `wrappers` has the observations of other papers.
+with the letters of `lettering`). `machines` describes hosts that jobs share, `failing` hosts that fail, and `electric`
+their electricity. `environments` defines the decisions, with `backfilling` where jobs may overtake. `vector` combines
+many environments into one. `wrappers` has the observations of other papers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ try:
 except ImportError as error:
     raise PackageMissing(f"environments need the package {error.name}: {installing('gym')}") from None
 
+from batprotocol.gym.electric import Electric
 from batprotocol.gym.environment import Environment, Snapshot
 from batprotocol.gym.environments import Backfill, Batch, Hosts, Policies, Power
 from batprotocol.gym.log import Log, order_of
 from batprotocol.gym.observations import FEATURES
-from batprotocol.gym.rewards import BoundedSlowdown, Energy, Reward, Utilisation, Waiting
+from batprotocol.gym.rewards import BoundedSlowdown, Carbon, Cost, Energy, Reward, Utilisation, Waiting
 from batprotocol.gym.vector import VectorEnvironment
 from batprotocol.gym.wrappers import RLSchedulerLayout, SplitWindow
 
@@ -31,6 +32,9 @@ __all__ = [
     "Backfill",
     "Batch",
     "BoundedSlowdown",
+    "Carbon",
+    "Cost",
+    "Electric",
     "Energy",
     "Environment",
     "Hosts",

@@ -20,12 +20,13 @@ from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.backfilling import Backfiller
+from batprotocol.gym.electric import SUMS, Electric, KnownElectricity
 from batprotocol.gym.failing import Failures, GivenFailures
 from batprotocol.gym.log import Log, order_of, parts_of
 from batprotocol.gym.machines import Machine, platform_of
 from batprotocol.gym.observations import RUNNING, Sight, default_features
 from batprotocol.gym.rendering import picture, text
-from batprotocol.gym.rewards import Reward, RowsReward, reward_of
+from batprotocol.gym.rewards import Reward, RowsReward, reward_of, summed_up
 from batprotocol.gym.worlds.direct import Direct
 from batprotocol.gym.worlds.world import World
 from batprotocol.policies import Order, SiteRules
@@ -73,22 +74,25 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         max_running: the number of running jobs in an observation, those that end first.
         features: the features of each waiting job, see `FEATURES`. Names of queue orders are features, too. None: all
             of `FEATURES`, and where jobs share hosts, also what a job takes of its hosts, and its partitions.
-        observation: "dict", with the keys jobs, running and machine, and where jobs share hosts resources; or "flat",
-            the same in one row.
+        observation: "dict", with the keys jobs, running and machine, where jobs share hosts resources, and with
+            `electricity` this; or "flat", the same in one row.
         mask_in_observation: whether observations are dictionaries of `observations` and `action_mask`.
-        reward: "bounded_slowdown", "waiting", "utilisation", "energy", a `Reward`, a metric of your own that defines
-            which direction is better (also as "FILE.py:NAME"), or a function of the rows of the jobs that have ended.
-            An agent maximises it. So metrics of which less is better, such as waiting, become negative rewards.
+        reward: "bounded_slowdown", "waiting", "utilisation", "energy", "carbon", "cost", a `Reward`, a metric of your
+            own that defines which direction is better (also as "FILE.py:NAME"), or a function of the rows of the jobs
+            that have ended. An agent maximises it. So metrics of which less is better, such as waiting, become negative
+            rewards.
         reward_at: "end": the whole reward comes at the end of the episode; "step": each step gets its change of the
             reward. The sum is the same.
         failures: the failures of hosts: a `FailureModel` or several, drawn anew for each episode, or a file of events
             of hosts; None: no host fails. A job that has a host that fails is lost. See `Failures`.
+        electricity: the carbon intensity, the price and the watts of hosts, see `Electric`; None: they are not known.
         simulated: whether the embedded Batsim plays the episodes, message by message, even if all jobs are delays.
         render_mode: "ansi", "rgb_array" or None.
 
     `info` has `action_mask`, which `action_space.sample` takes. After an action that was not allowed, it has `refused`,
     a sentence with the reason. At the end, it has `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`, and
-    where jobs share hosts `rejected_jobs`, the number of jobs that could never run, and with failures `lost_jobs`.
+    where jobs share hosts `rejected_jobs`, the number of jobs that could never run, with failures `lost_jobs`, and with
+    electricity `carbon_grams` and `cost`.
 
     Raises:
         InputError: an argument cannot be used, the log is too short, or a job is larger than the machine.
@@ -119,6 +123,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         reward: Reward | OwnMetric | RowsReward | str = "bounded_slowdown",
         reward_at: str = "end",
         failures: GivenFailures | None = None,
+        electricity: Electric | None = None,
         simulated: bool = False,
         render_mode: str | None = None,
     ) -> None:
@@ -140,7 +145,11 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         self._failures = None if failures is None else Failures(failures, self.log)
         if self._failures is not None and (self.needs_simulator or self.machine is not None):
             raise InputError("failures are for Batch, Policies and Backfill with whole hosts: leave out failures")
-        self.sight = Sight(names, max_queue, max_running, self.machine, self._failures is not None)
+        self.electricity = None if electricity is None else KnownElectricity(electricity)
+        if self.electricity is not None and (self.machine is not None or self._failures is not None):
+            raise InputError("electricity is for whole hosts that do not fail: leave out electricity")
+        seen = 0 if self.electricity is None else self.electricity.size
+        self.sight = Sight(names, max_queue, max_running, self.machine, self._failures is not None, seen)
         self.max_queue = max_queue
         self.reward = reward_of(reward)
         self.reward_at = reward_at
@@ -286,7 +295,9 @@ class Environment(gymnasium.Env[Any, Any], ABC):
                 seen["running"] = running.reshape(*many, sight.max_running, RUNNING)
             seen["machine"] = rows[..., sight.machine : sight.resources]
             if sight.shape:
-                seen["resources"] = rows[..., sight.resources :].reshape(*many, *sight.shape)
+                seen["resources"] = rows[..., sight.resources : sight.electricity].reshape(*many, *sight.shape)
+            if self.electricity is not None:
+                seen["electricity"] = rows[..., sight.electricity :]
         return {"observations": seen, "action_mask": masks} if self.shows_mask else seen
 
     def info(self) -> dict[str, Any]:
@@ -315,19 +326,11 @@ class Environment(gymnasium.Env[Any, Any], ABC):
     def summary(self) -> dict[str, float]:
         """The metrics of an episode that is over."""
         world = self.world
-        outcomes, starts = world.outcomes, world.starts
-        waits = [starts[job] - world.submitted[job] for job in outcomes]
-        lasts = [world.lasts[job] for job in outcomes]
-        ends = max((starts[job] + world.lasts[job] for job in outcomes), default=0.0)
-        area = sum(world.sizes[job] * world.lasts[job] for job in outcomes)
-        passed = world.log.hosts * (ends - world.submitted[0])
-        slowdowns = [max(1.0, (wait + last) / max(last, 10.0)) for wait, last in zip(waits, lasts, strict=True)]
         return {
-            "mean_bounded_slowdown": sum(slowdowns) / max(len(slowdowns), 1),
-            "mean_waiting_time": sum(waits) / max(len(waits), 1),
-            "utilisation": area / passed if passed > 0 else 0.0,
+            **summed_up(world),
             **({} if self.machine is None else {"rejected_jobs": world.count - world.counted}),
             **({} if self._failures is None else {"lost_jobs": world.lost}),
+            **({} if self.electricity is None else {SUMS[k]: world.weighted(k) for k in self.electricity.traces}),
         }
 
     # Moments
@@ -366,6 +369,10 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             seed = int(self.np_random.integers(2**31)) if self._failures.are_drawn else 0
             events = self._failures.events(first, self.jobs, seed)
             return Failing(self.log, first, self.jobs, ranks, tried, events=events)
+        if self.electricity is not None:
+            from batprotocol.gym.worlds.electric import Electric as ElectricWorld
+
+            return ElectricWorld(self.log, first, self.jobs, ranks, tried, known=self.electricity)
         if self.simulated:
             from batprotocol.gym.worlds.simulated import Simulated
 
@@ -459,6 +466,8 @@ class Environment(gymnasium.Env[Any, Any], ABC):
                 del parts["running"]
             if sight.shape:
                 parts["resources"] = _unit(*sight.shape)
+            if self.electricity is not None:
+                parts["electricity"] = _unit(self.electricity.size)
             seen = spaces.Dict(parts)
         if self.shows_mask:
             return spaces.Dict({"observations": seen, "action_mask": spaces.MultiBinary(self.mask_size)})

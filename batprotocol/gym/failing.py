@@ -5,13 +5,12 @@ This module must not know worlds.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from batprotocol.errors import InputError, shown
-from batprotocol.gym.log import NEVER, Log
+from batprotocol.gym.log import Log
 from batprotocol.outages import HostEvent
 from batprotocol.simulator import host_events_of
 from batprotocol.simulator.inputs.outages import FailureModel, drawn_failures, read_host_events
@@ -64,12 +63,8 @@ class Failures:
         """
         if not self._models:
             return self._events
-        log, part = self._log, slice(first, first + count)
-        times = [min(pair) for pair in zip(log.lasts[part].tolist(), log.walltimes[part].tolist(), strict=True)]
-        known = [0.0 if math.isnan(time) or time == NEVER else time for time in times]
-        work = math.fsum(size * time for size, time in zip(log.sizes[part].tolist(), known, strict=True)) / log.hosts
-        span = float(log.submitted[first + count - 1] - log.submitted[first])
-        return list(drawn_failures(log.hosts, self._models, until=_LONGER * (span + work + max(known)), seed=seed))
+        until = _LONGER * self._log.needed(first, count)
+        return list(drawn_failures(self._log.hosts, self._models, until=until, seed=seed))
 
 
 def _events_of(path: str | os.PathLike[str], hosts: int) -> list[tuple[float, HostEvent]]:

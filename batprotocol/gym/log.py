@@ -141,6 +141,21 @@ class Log:
         """A time, rounded to the resolution as in policies."""
         return self._clock.rounded(time)
 
+    def needed(self, first: int, count: int) -> float:
+        """The seconds from a submission by which these jobs could end, one after the other on all hosts.
+
+        Jobs whose run times are not known take no time.
+
+        Args:
+            first: the number of the first job.
+            count: the number of jobs.
+        """
+        part = slice(first, first + count)
+        times = [min(pair) for pair in zip(self.lasts[part].tolist(), self.walltimes[part].tolist(), strict=True)]
+        known = [0.0 if math.isnan(time) or time == NEVER else time for time in times]
+        work = math.fsum(size * time for size, time in zip(self.sizes[part].tolist(), known, strict=True)) / self.hosts
+        return float(self.submitted[first + count - 1] - self.submitted[first]) + work + max(known)
+
     def job(self, number: int) -> tuple[str, Job]:
         """The full name of a job, and its description."""
         _, name, job = self.workload[int(self.places[number])]

@@ -163,13 +163,20 @@ class Sight:
         max_running: the number of observed running jobs, those that end first.
         machine: the hosts that jobs share; None: they do not.
         away: whether the machine has one more value: the fraction of hosts that are down or drained.
+        electricity: the number of numbers about electricity.
 
     Raises:
         InputError: there is no such feature.
     """
 
     def __init__(
-        self, names: Sequence[str], max_queue: int, max_running: int, machine: Machine | None = None, away: bool = False
+        self,
+        names: Sequence[str],
+        max_queue: int,
+        max_running: int,
+        machine: Machine | None = None,
+        away: bool = False,
+        electricity: int = 0,
     ) -> None:
         if type(max_queue) is not int or type(max_running) is not int or max_queue < 1 or max_running < 0:
             numbers = f"got {shown(max_queue)} and {shown(max_running)}"
@@ -190,7 +197,9 @@ class Sight:
         """The position of the free shares of resources in a row, where jobs share hosts."""
         self.shape = (1 + len(machine.partitions), len(machine.resources)) if machine is not None else ()
         """Their rows (all hosts, then each partition), and their columns (the resources)."""
-        self.size = self.resources + math.prod(self.shape or (0,))
+        self.electricity = self.resources + math.prod(self.shape or (0,))
+        """The position of the numbers about electricity in a row."""
+        self.size = self.electricity + electricity
         """The number of numbers in a row."""
         waited = [place for place, each in enumerate(self.features) if each.waited is not None]
         until = [place for place, each in enumerate(self.features) if each.until is not None]
@@ -207,8 +216,11 @@ class Sight:
     def __deepcopy__(self, memo: object) -> Sight:
         return self  # it never changes
 
-    def __reduce__(self) -> tuple[type[Sight], tuple[Sequence[str], int, int, Machine | None, bool]]:
-        return Sight, (self.names, self.max_queue, self.max_running, self._of, self.away)
+    def __reduce__(self) -> tuple[type[Sight], tuple[Sequence[str], int, int, Machine | None, bool, int]]:
+        return Sight, (
+            *(self.names, self.max_queue, self.max_running, self._of, self.away),
+            self.size - self.electricity,
+        )
 
     def lasting(self, world: World) -> Lasting:
         """Compute the values of the jobs of an episode that never change."""
@@ -268,7 +280,9 @@ class Sight:
         if self.away:
             machine[3] = world.away / world.log.hosts
         if self.shape:
-            row[self.resources :] = world.shares().ravel()
+            row[self.resources : self.electricity] = world.shares().ravel()
+        if self.size > self.electricity:
+            row[self.electricity :] = world.electricity()
 
     def _write_others(self, world: World, numbers: npt.NDArray[np.int64], table: _Row) -> None:
         """Write the columns that a world does not write itself."""

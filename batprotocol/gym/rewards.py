@@ -14,11 +14,14 @@ from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.worlds.world import World
+from batprotocol.power import CARBON, PRICE
 from batprotocol.simulator import TAU, JobRow, OwnMetric, load_metric, measured
 
 __all__ = [
     "REWARDS",
     "BoundedSlowdown",
+    "Carbon",
+    "Cost",
     "Energy",
     "OfMetric",
     "OfRows",
@@ -26,6 +29,7 @@ __all__ = [
     "Utilisation",
     "Waiting",
     "reward_of",
+    "summed_up",
 ]
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -137,6 +141,24 @@ class Energy(Reward):
         return -world.joules() / 3.6e6
 
 
+class Carbon(Reward):
+    """Minus the carbon of all hosts since the first submission, in kg CO2eq. It needs an `electricity` with carbon."""
+
+    name = "carbon"
+
+    def value(self, world: World) -> float:
+        return -world.weighted(CARBON) / 1000
+
+
+class Cost(Reward):
+    """Minus the cost of the energy of all hosts since the first submission. It needs an `electricity` with a price."""
+
+    name = "cost"
+
+    def value(self, world: World) -> float:
+        return -world.weighted(PRICE)
+
+
 class OfRows(Reward):
     """A function of the rows of all jobs that have ended, in the order of their ends; 0 before the first end.
 
@@ -191,7 +213,7 @@ def _on_hosts(row: JobRow) -> JobRow:
     return replace(row, allocated_resources=f"0-{row.requested_number_of_resources - 1}")
 
 
-REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisation, Energy)}
+REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisation, Energy, Carbon, Cost)}
 """The rewards by name."""
 
 
@@ -213,3 +235,19 @@ def reward_of(given: Reward | OwnMetric | RowsReward | str) -> Reward:
         names = ", ".join(REWARDS)
         raise InputError(f"expected {names}, FILE.py:NAME, or a function of the rows of jobs, got {shown(given)}")
     return REWARDS[given]()
+
+
+def summed_up(world: World) -> dict[str, float]:
+    """The metrics of an episode that is over, by their names in `info`."""
+    outcomes, starts = world.outcomes, world.starts
+    waits = [starts[job] - world.submitted[job] for job in outcomes]
+    lasts = [world.lasts[job] for job in outcomes]
+    ends = max((starts[job] + world.lasts[job] for job in outcomes), default=0.0)
+    area = sum(world.sizes[job] * world.lasts[job] for job in outcomes)
+    passed = world.log.hosts * (ends - world.submitted[0])
+    slowdowns = [max(1.0, (wait + last) / max(last, TAU)) for wait, last in zip(waits, lasts, strict=True)]
+    return {
+        "mean_bounded_slowdown": sum(slowdowns) / max(len(slowdowns), 1),
+        "mean_waiting_time": sum(waits) / max(len(waits), 1),
+        "utilisation": area / passed if passed > 0 else 0.0,
+    }

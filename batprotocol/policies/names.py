@@ -32,12 +32,12 @@ __all__ = [
     "PARTS",
     "Part",
     "PolicyNameError",
+    "files_in",
     "is_compatible",
     "is_name",
     "named",
     "parts_of",
     "scheduler_named",
-    "site_file",
     "with_options",
 ]
 
@@ -53,6 +53,11 @@ KINDS: Final[Mapping[str, str]] = {
     "replay": "Replay",
 }
 """The kinds of parts, as headings."""
+
+
+_NOWHERE: Final = "\0"
+_BELOW: Final = os.path.join(_NOWHERE, "")
+"""A folder that cannot be, to see which options are files."""
 
 
 class PolicyNameError(SchedulerError):
@@ -183,17 +188,25 @@ def is_name(text: str) -> bool:
     return is_slurm(text) or (bool(words) and words[0].partition("=")[0] in PARTS)
 
 
-def site_file(text: str) -> str | None:
-    """The file that a name gives as the option of its part `site`; None if it gives none.
+def files_in(text: str) -> dict[str, tuple[str, str]]:
+    """The files that a name gives as the first options of its parts: each with the other options, by the parts.
 
-    >>> site_file("easy+site=sites/gpu.toml"), site_file("sites/own.py:Easy")
-    ('sites/gpu.toml', None)
+    Args:
+        text: the name of a policy.
+
+    >>> files_in("easy+site=sites/gpu.toml+cap=caps.csv?repeat=yes"), files_in("easy+cap=4kW")
+    ({'site': ('sites/gpu.toml', ''), 'cap': ('caps.csv?repeat=yes', '')}, {})
     """
-    before, _, _ = text.partition("site=")
-    if any(each in before for each in (":", "/", os.sep, ".py")):
-        return None  # it is the name of a file
-    options = [word.partition("=")[2] for word in _words(text) if word.partition("=")[0] == "site"]
-    return options[0] or None if options else None
+    found = {}
+    for word in _words(text):
+        name, _, options = word.partition("=")
+        part = PARTS.get(name)
+        if part is None or part.split is None or not options:
+            continue
+        first, *rest = part.split(options, _NOWHERE)
+        if first.startswith(_BELOW):
+            found[name] = first.removeprefix(_BELOW), ",".join(rest)
+    return found
 
 
 def with_options(text: str, options: Mapping[str, object]) -> str:

@@ -244,10 +244,11 @@ def _cap(options: Sequence[str]) -> tuple[str, Any]:
 
     if not options or not options[0]:
         raise ValueError("cap needs a number of watts or a table, as in cap=4kW or cap=caps.csv")
-    if len(options) > 1:
-        raise ValueError(f"expected one option, got {shown(','.join(options))}")
+    words = options[1:]
+    if len(set(words)) < len(words) or not set(words) <= {"slow", "off"}:
+        raise ValueError(f"expected WATTS or FILE, and slow or off, got {shown(','.join(options))}")
     try:
-        return "cap", capping.Cap(cap_named(options[0]))
+        return "cap", capping.Cap(cap_named(options[0]), slow="slow" in words, off="off" in words)
     except OSError as error:
         raise ValueError(f"cannot read {shown(error.filename)}: {error.strerror}") from None
     except InputError as error:
@@ -266,7 +267,7 @@ OPTIONS: Final[Mapping[type, tuple[str, Maker]]] = {
     allocations.Shared: ("JOBS", _shared),
     walltimes.MeanOfLast: ("N", _predicted),
     orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
-    capping.Cap: ("WATTS or FILE", _cap),
+    capping.Cap: ("WATTS|FILE,slow,off", _cap),
     failures.Requeue: ("TIMES,last", _requeue),
     Wait: ("TRACE,slack=TIME,deadline,interruptible,queue=PART,error=PART,seed=N,price", _wait),
     failures.Checkpoint: ("SECONDS,COST,restart=SECONDS,times=N,last", _checkpoint),

@@ -40,7 +40,7 @@ from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
-from batprotocol.policies.site.budget import Budget
+from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
@@ -118,6 +118,8 @@ class Policy(Scheduler):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
         self.order = order or FCFS()
         self.backfilling = backfilling or NoBackfilling()
+        if cap is not None and cap.off:
+            off_after = min(off_after, _LATEST)  # they are switched off when others need their watts
         self.switching = Switching(off_after)
         self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
         self.shares_hosts = self.allocation.share > 1
@@ -157,7 +159,7 @@ class Policy(Scheduler):
 
     def _prepare(self, state: State) -> None:
         self._computing: tuple[Host, ...] = ()
-        self._budget: Budget | None = None
+        self._power: Power | None = None
         self.state = state
         self._numbers = itertools.count()
         self._whole = WholeHosts(
@@ -200,8 +202,8 @@ class Policy(Scheduler):
             )
             return
         if self.cap is not None:
-            self._budget = self.cap.budget(event, self.state.rounded)
-        if self._budget is not None:
+            self._power = self.cap.power(event, self.state.rounded, self.switching)
+        if self._power is not None:
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
         elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan:
             self._open_site(self.rules or SiteRules())
@@ -315,7 +317,7 @@ class Policy(Scheduler):
             ranking=ranking,
             contiguous=self.allocation.contiguous,
             risk=self.risk,
-            budget=self._budget,
+            power=self._power,
             reply=lambda: self.reply,
             reject=self._reject,
             call_at=self._call_at,

@@ -142,6 +142,7 @@ def simulate(
         points=points.points,
         events=events,
         was_stopped=was_stopped,
+        cores=hosts.core_count,
     )
 
 

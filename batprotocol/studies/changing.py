@@ -102,5 +102,5 @@ def drawn_of(value: Mapping[str, Any], workload: GivenInput, scheduler: Chosen, 
     if "seed" not in value:
         return failures
     found = () if "seed" in words_of(workload) else draws_of(value, workload)
-    own = ("scheduler",) if SEED in init or SEED in scheduler.arguments.values() else ()
+    own = ("scheduler",) if SEED in init or SEED in scheduler.target or SEED in scheduler.arguments.values() else ()
     return (*found, *own, *failures)

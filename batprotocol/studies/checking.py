@@ -14,6 +14,7 @@ from batprotocol.simulator.inputs import advice_on
 from batprotocol.studies.failing import is_policy, made_events
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
+from batprotocol.studies.powering import electricity_of
 from batprotocol.studies.runs import Run
 
 __all__ = ["checked"]
@@ -36,6 +37,7 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
         workloads: dict[object, None] = {}
         platforms: dict[object, None] = {}
         events: dict[object, None] = {}
+        traces: dict[object, None] = {}
         for run in runs:
             task = run.task
             key = task.workload, task.workload_files, *(word for word in task.changes if word != "seed")
@@ -43,10 +45,14 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
                 workloads[key] = None
                 for note in _of_workload(run, inputs, files):
                     notes[note] = None
-            machine = task.platform_files, task.master, task.mmax, tuple(task.roles.items()), task.energy
-            if task.platform_files and machine not in platforms:
+            machine = task.platform_files, task.master, task.mmax, tuple(task.roles.items()), task.energy, task.watts
+            if (task.platform_files or task.watts) and machine not in platforms:
                 platforms[machine] = None
                 _expect(run, "platform", inputs, files)
+            known = run.measure.traces, key
+            if run.measure.traces and known not in traces:
+                traces[known] = None
+                _expect_traces(run, inputs, files)
             laws = tuple(each for each in task.drawn_failures.items() if each[0] != "seed")
             failing = task.events_files, task.failures_files, laws, is_policy(task.scheduler), task.platform, *machine
             if any(failing[:3]) and failing not in events:
@@ -80,6 +86,21 @@ def _of_events(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterable
     for reason in left_out:
         what = "outages are left out" if reason.is_row else "values of outages are left out"
         yield f"{task.failures}: {reason.count:,} {what}: {reason.reason}"
+
+
+def _expect_traces(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> None:
+    """Check that no trace ends before the last submission. Whether it reaches to the end of the run is known then.
+
+    Raises:
+        StudyError: one does, or it cannot be used.
+    """
+    workload = inputs.workload(run.task, files).workload
+    roots = {each.files: inputs.root(each.files, files) for each in run.measure.traces if each.files}
+    last = workload[len(workload) - 1].time if len(workload) else 0.0
+    try:
+        electricity_of(run.measure, roots).expect_until(last)
+    except InputError as error:
+        raise StudyError(f"{run}: {error.reason}", error.path or "carbon") from None
 
 
 def _expect(run: Run, what: str, inputs: Inputs, files: Mapping[str, Files]) -> None:

@@ -30,23 +30,29 @@ from batprotocol.simulator import (
     WorkflowResult,
     Workload,
     host_events_of,
-    read_energy,
     simulate,
     watched,
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.results.beside import write_failures
+from batprotocol.simulator.results.beside import (
+    ALLOCATIONS,
+    KnownPower,
+    PowerFile,
+    power_beside,
+    write_failures,
+    write_power,
+)
 from batprotocol.simulator.results.grouping import with_allocations
 from batprotocol.studies.failing import file_of_events, made_events, until_of
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs, Submitted
 from batprotocol.studies.keeping import Keeper
-from batprotocol.studies.measuring import ENERGY, Measurable, measures_of
+from batprotocol.studies.measuring import Measurable, measures_of
 from batprotocol.studies.outcomes import DONE, FAILED, KINDS, RECORDING, Outcome, TimeOver, failed, is_full
 from batprotocol.studies.runs import Limits, Measure, Task
 from batprotocol.studies.schedulers import Shelf
-from batprotocol.studies.store.jobs import ALLOCATIONS, GROUPS, USERS, WORKFLOWS, rounded
+from batprotocol.studies.store.jobs import GROUPS, USERS, WORKFLOWS, rounded
 
 __all__ = ["FUNCTION", "execute"]
 
@@ -172,6 +178,8 @@ def _run(
         write_failures(prefix, attempts, host_events)
         if allocations:
             write_allocations(f"{prefix}{ALLOCATIONS}", allocations)
+        if joules is not None:
+            write_power(prefix, PowerFile(platform.core_count, task.watts))
         workflows = _workflows(rows, workload, platform)
         what = Measurable(
             rows=rows,
@@ -179,12 +187,12 @@ def _run(
             users=workload.users,
             workflows=workflows,
             consumed_joules=joules,
-            energy=None if joules is None else tuple(read_energy(f"{prefix}{ENERGY}")),
             attempts=attempts,
             events=host_events,
+            power=KnownPower() if joules is None else power_beside(prefix),
         )
         roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
-        found = measures_of(what, measures, roots)
+        found = measures_of(what, measures, roots, lenient=True)
     groups = workload.groups
     if allocations:
         named = {name: str(user) for name, user in (workload.users or {}).items()}
@@ -214,9 +222,9 @@ def _workflows(rows: Sequence[JobRow], submitted: Submitted, platform: Platform)
     """The results of the workflows that jobs name."""
     if not submitted.groups["workflow"]:
         return []
-    cores = sum(host.cores for host in platform.computation_hosts)
     try:
-        return list(workflow_results(rows, submitted.workload.named("w0"), cores=cores).values())
+        found = workflow_results(rows, submitted.workload.named("w0"), cores=platform.core_count)
+        return list(found.values())
     except InputError:  # a job asks for something that cannot be read
         return []
 

@@ -17,7 +17,8 @@ from batprotocol.history.outages import outage_events, read_outages
 from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.outages import HostChange, HostEvent
-from batprotocol.policies.names import site_file
+from batprotocol.policies.names import parts_of
+from batprotocol.policies.slurm.naming import is_slurm
 from batprotocol.simulator import ExternalEventList, Platform, Workload, host_events_of, read_external_events
 from batprotocol.simulator.inputs.changes import known_run_times
 from batprotocol.simulator.inputs.event_lists import written_event
@@ -145,7 +146,7 @@ def made_events(
 
 def is_policy(target: str) -> bool:
     """Whether a scheduler is a policy, by its name."""
-    return ":" not in target or site_file(target) is not None
+    return is_slurm(target) or parts_of(target) is not None
 
 
 def _model(laws: Mapping[str, Any]) -> FailureModel:

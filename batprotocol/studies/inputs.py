@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.simulator.inputs import Platform, Workload, named_workload, platform_for, read_platform
 from batprotocol.simulator.inputs.machines import DEFAULT_MASTER
+from batprotocol.simulator.inputs.watts import parse_watts, with_watts
 from batprotocol.simulator.results.grouping import GROUPINGS, JobGroups, job_groups
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Task
@@ -122,16 +123,18 @@ class Inputs:
 
         def made() -> Platform:
             if task.platform_files:
-                return read_platform(
+                found = read_platform(
                     self.path(task.platform_files, shared),
-                    energy=task.energy,
+                    energy=task.energy and not task.watts,
                     roles=tuple(task.roles.items()),
                     master=task.master or DEFAULT_MASTER,
                     mmax=task.mmax or None,
                 )
-            workload = self.workload(task, shared).workload
-            hosts = None if task.platform is None else int(task.platform)
-            return platform_for([workload], hosts=hosts, mmax=task.mmax or None)
+            else:
+                workload = self.workload(task, shared).workload
+                hosts = None if task.platform is None else int(task.platform)
+                found = platform_for([workload], hosts=hosts, mmax=task.mmax or None)
+            return with_watts(found, parse_watts(task.watts)) if task.watts else found
 
         own = (task.workload, task.workload_files, tuple(task.changes.items()), task.rules)
         return self._platforms.wanted((*_machine(task), *(() if task.platform_files else (task.platform, *own))), made)
@@ -139,4 +142,4 @@ class Inputs:
 
 def _machine(task: Task) -> tuple[Any, ...]:
     """The values of a task that decide its platform, beside the workload that it may be made for."""
-    return task.platform_files, task.energy, task.master, task.mmax, tuple(task.roles.items())
+    return task.platform_files, task.energy, task.watts, task.master, task.mmax, tuple(task.roles.items())

@@ -16,6 +16,7 @@ from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.simulator.inputs.names import FILE_WORDS
 from batprotocol.simulator.inputs.outages import parse_law
+from batprotocol.simulator.inputs.watts import parse_watts
 
 __all__ = ["ESTIMATES", "KEYS", "NEVER", "OLD_KEYS", "Key", "values_of", "with_new_names"]
 
@@ -24,9 +25,9 @@ class Key(NamedTuple):
     """A key.
 
     Args:
-        kind: its purpose: an `input`, a `change` of the workload, the `machine`, its `failures`, an `option` of the
-            simulation, or the `metrics`. Keys of that kind set how results are measured; a change of their values runs
-            nothing again.
+        kind: its purpose: an `input`, a `change` of the workload, the `machine`, its `failures`, its `power`, an
+            `option` of the simulation, or the `metrics`. Keys of that kind set how results are measured; a change of
+            their values runs nothing again.
         expected: a description of its values, for error messages.
         check: whether a value is valid.
         meaning: a sentence that describes it.
@@ -98,6 +99,17 @@ def _is_law(value: Any) -> bool:
         return False
 
 
+def _is_watts(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and parse_watts(value) is not None
+    except InputError:
+        return False
+
+
+def _is_cap(value: Any) -> bool:
+    return _is_positive(value) or (isinstance(value, str) and bool(value))
+
+
 def _is_factor(value: Any) -> bool:
     return _is_number(value) and value >= 0
 
@@ -159,6 +171,23 @@ KEYS: Final[Mapping[str, Key]] = {
         *("failures", "an integer >= 0", _is_natural),
         'The seed of the failures; "0-9" are ten seeds. The default is the seed of the run.',
     ),
+    "watts": Key(
+        *("power", 'watts such as "idle=95,busy=250"', _is_watts),
+        "Typical watts for hosts that declare none, as `--watts` of simulate.",
+    ),
+    "carbon": Key(
+        *("power", 'a trace such as "gb.csv" or "daily:300"', _is_text),
+        "The carbon intensity, to measure carbon. In the name of a policy, `{carbon}` stands for it.",
+    ),
+    "price": Key(
+        *("power", 'a trace such as "prices.csv" or "daily:0.25"', _is_text),
+        "The price of the energy, to measure costs. In the name of a policy, `{price}` stands for it.",
+    ),
+    "cap": Key(
+        *("power", 'watts such as "4kW", a table of watts, or "none"', _is_cap),
+        "A cap on the power, to measure the time and the energy above it. Policies keep it: it becomes their part "
+        "`cap`.",
+    ),
     "jobs": _changing("jobs", *_INTERVAL, "; of a model, the number of jobs"),
     "time": _changing("time", *_INTERVAL),
     "window": _changing("window", *_INTERVAL, "; only the jobs of the window itself count in the results"),
@@ -186,7 +215,10 @@ KEYS: Final[Mapping[str, Key]] = {
         *("option", "a text", _is_text),
         'The initialization data of the scheduler; the seed of the run replaces "{seed}" in it.',
     ),
-    "energy": Key("option", *_TRUTH, "Whether energy is measured."),
+    "energy": Key(
+        *("option", *_TRUTH),
+        "Whether energy is measured. With watts, carbon, price or cap, it is, unless this is false.",
+    ),
     "corrected": Key("option", *_TRUTH, "Whether behaviour that looks unintended in Batsim is corrected."),
     "rules": Key(
         "option",

@@ -22,21 +22,22 @@ from batprotocol.simulator import (
     grouped,
     load_metric,
     measured,
-    read_energy,
 )
+from batprotocol.simulator.results.beside import KnownPower, power_beside
+from batprotocol.simulator.results.electricity import TraceTooShort
 from batprotocol.simulator.results.times import JobTimes, MeasuredTime
 from batprotocol.simulator.results.workflows import workflow_means
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE
+from batprotocol.studies.powering import electricity_of, known_electricity
 from batprotocol.studies.runs import Measure, OwnMetricFile
 from batprotocol.studies.store.jobs import failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.store.rows import Rows
 
-__all__ = ["ENERGY", "FUNCTION", "Measurable", "measure_again", "measures_of", "with_groups", "with_metrics"]
+__all__ = ["FUNCTION", "Measurable", "measure_again", "measures_of", "with_groups", "with_metrics"]
 
 FUNCTION: Final = "batprotocol.studies.measuring:measure_again"
 """The function that engines call to measure runs from their files."""
-ENERGY: Final = "consumed_energy.csv"
 _TOTALS: Final = "schedule.json"
 
 
@@ -48,31 +49,32 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
         hosts: the number of computation hosts.
         users: the user of each job, by its full name; None if users are unknown.
         consumed_joules: the energy of all hosts; None if it was not measured.
-        energy: the energy of all hosts since time 0, in joules, over time; None if it was not measured.
         workflows: the results of the workflows that jobs name.
         attempts: the attempts of jobs, if jobs were interrupted.
         events: the events of hosts with their times.
+        power: what is known for the metrics of electricity.
     """
 
     rows: Sequence[JobRow]
     hosts: int
     users: Mapping[str, Any] | None = None
     consumed_joules: float | None = None
-    energy: Sequence[tuple[float, float]] | None = None
     workflows: Sequence[WorkflowResult] = ()
     attempts: Sequence[Attempt] = ()
     events: Sequence[TimedHostEvent] = ()
+    power: KnownPower = KnownPower()
 
     def metrics(self, measure: Measure, roots: Mapping[str, str], more: Sequence[OwnMetric] = ()) -> dict[str, float]:
         """The known metrics by their names.
 
         Args:
             measure: how to compute them.
-            roots: the folders of the files that define metrics, by their digests.
+            roots: the folders of the files that define metrics, and of traces, by their digests.
             more: further metrics of your own, already loaded.
 
         Raises:
-            InputError: a metric of a file cannot be computed.
+            InputError: a metric of a file cannot be computed, or a trace cannot be read or is too short.
+            OSError: a trace cannot be read.
         """
         settings: Any = dict(measure.settings)
         own = [*(load_metric(os.path.join(roots[each.files], each.target)) for each in measure.own), *more]
@@ -81,9 +83,12 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
             self.hosts,
             users=self.users,
             consumed_joules=self.consumed_joules,
-            energy=self.energy,
+            energy=self.power.energy,
             attempts=self.attempts,
             events=self.events,
+            electricity=electricity_of(measure, roots),
+            cores=self.power.cores,
+            allocations=self.power.allocations,
             own=own,
             **settings,
         )
@@ -101,9 +106,28 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
         return workflow_means(each for each in self.workflows if time.has(each.arrival))
 
 
-def measures_of(what: Measurable, measures: Iterable[Measure], roots: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """The metrics of each measure, by its key."""
-    return {each.key: what.metrics(each, roots) for each in measures}
+def measures_of(
+    what: Measurable, measures: Iterable[Measure], roots: Mapping[str, str], *, lenient: bool = False
+) -> dict[str, dict[str, float]]:
+    """The metrics of each measure, by its key.
+
+    Args:
+        what: the data of a run.
+        measures: the measures.
+        roots: the folders of the files that they need, by their digests.
+        lenient: whether a measure whose trace is too short is left out. The run need not be simulated again then.
+
+    Raises:
+        InputError: a metric cannot be computed.
+    """
+    found = {}
+    for each in measures:
+        try:
+            found[each.key] = what.metrics(each, roots)
+        except TraceTooShort:
+            if not lenient:
+                raise
+    return found
 
 
 def measure_again(
@@ -149,7 +173,7 @@ def with_metrics(rows: Rows, own: Sequence[OwnMetric]) -> Rows:
     about = _about(own)
     found = []
     for row in rows:
-        measure = Measure(row.measure.settings, (*row.measure.own, *about))
+        measure = Measure(row.measure.settings, (*row.measure.own, *about), row.measure.traces)
         metrics = row.metrics
         if row.state == DONE:
             what = _kept(row.folder, row.hosts)
@@ -162,8 +186,8 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
     """A row for each group of jobs of each run: `by` is one more axis. The metrics are those of the group.
 
     They are computed from the files of each run, with its own warm-up, cool-down and tau. Metrics that files of the
-    study define, and classes of jobs, are left out. A failed run has one row, without a group. `Row.jobs` still has all
-    jobs of the run.
+    study define, and classes of jobs, are left out, and so are carbon and costs if a trace has changed since. A failed
+    run has one row, without a group. `Row.jobs` still has all jobs of the run.
 
     Args:
         rows: the rows of a study or a store.
@@ -179,7 +203,7 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
         raise InputError(f"the study has an axis {by}, and its jobs cannot be grouped by {by}, too: rename that axis")
     found = []
     for row in rows:
-        measure = Measure(row.measure.settings, tuple(_about(own)))
+        measure = Measure(row.measure.settings, tuple(_about(own)), row.measure.traces)
         if row.state != DONE:
             found.append(msgspec.structs.replace(row, axes={**row.axes, by: None}, measure=measure))
             continue
@@ -192,6 +216,9 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
             groups_in(row.folder),
             users=what.users,
             attempts=what.attempts,
+            electricity=known_electricity(row.measure),
+            cores=what.power.cores,
+            allocations=what.power.allocations,
             own=own,
             **settings,
         )
@@ -212,9 +239,9 @@ def _about(own: Sequence[OwnMetric]) -> list[OwnMetricFile]:
 
 def _kept(folder: str, hosts: int) -> Measurable:
     """The data of a run in its folder."""
-    path = os.path.join(folder, ENERGY)
+    power = power_beside(os.path.join(folder, ""))
     joules = None
-    if os.path.isfile(path):
+    if power.energy is not None:
         with open(os.path.join(folder, _TOTALS), "rb") as file:
             joules = float(msgspec.json.decode(file.read().replace(b"-nan", b"null"))["consumed_joules"])
     attempts, events = failures_in(folder)
@@ -223,8 +250,8 @@ def _kept(folder: str, hosts: int) -> Measurable:
         hosts=hosts,
         users=users_in(folder),
         consumed_joules=joules,
-        energy=None if joules is None else tuple(read_energy(path)),
         workflows=workflows_in(folder),
         attempts=attempts,
         events=events,
+        power=power,
     )

@@ -12,7 +12,7 @@ from typing import Final
 from batprotocol.edc import run
 from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.scheduler import Scheduler
-from batprotocol.errors import PeerGone
+from batprotocol.errors import InputError, PeerGone
 from batprotocol.simulator.inputs import Platform, Workload, platform_xml, workload_json
 from batprotocol.studies.outcomes import FAILED, RECORDING, Outcome
 from batprotocol.studies.runs import Task
@@ -111,6 +111,12 @@ def simulate_with(
     Returns:
         The outcome if it failed, else None; and the consumed joules, or None if they were not measured.
     """
+    if task.watts and platform.filename:
+        raise InputError(
+            "typical watts are for the embedded Batsim, and for platforms without a file: add the property "
+            "wattage_per_state to the hosts",
+            file=platform.filename,
+        )
     output = os.path.join(scratch, "out", "")
     words = list(task.batsim)
     if not any(word.startswith(each) or each in word for word in words for each in WORDS):

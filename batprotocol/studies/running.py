@@ -415,12 +415,14 @@ class _Loop:
             self._report(self._progress)
 
     def _submit(self, number: int, run: Run) -> None:
-        for digest in run.shared:
+        measures = self._measures[run.key]
+        shared = tuple(dict.fromkeys((*run.task.shared, *(each for how in measures for each in how.shared))))
+        for digest in shared:
             if digest not in self._shared:
                 files = self._files[digest]
                 self._engine.share(digest, files.packed() if self._engine.is_remote else files)
                 self._shared.add(digest)
-        self._engine.submit(number, (run.task, self._limits, self._measures[run.key]), run.shared)
+        self._engine.submit(number, (run.task, self._limits, measures), shared)
 
     def _outcome(self, ended: Ended, runs: Sequence[Run]) -> Outcome | None:
         """The outcome of a run; None if its process died and it runs once more."""

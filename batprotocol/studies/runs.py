@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["FORMAT", "Limits", "Measure", "OwnMetricFile", "Run", "Task", "version"]
+__all__ = ["FORMAT", "Limits", "Measure", "OwnMetricFile", "Run", "Task", "TraceFile", "version"]
 
 FORMAT: Final = 2
 """The format of runs in a store. A run of another format has another name."""
 
 
-_LATER: Final = ("failures", "failures_files", "drawn_failures")
+_LATER: Final = ("failures", "failures_files", "drawn_failures", "watts")
 """The fields of a task that came later, with the same format."""
 
 
@@ -45,6 +45,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         drawn_failures: the laws of failures that are drawn, see `laws_of`; empty: none are.
         init: the initialization data.
         energy: whether energy is measured.
+        watts: the typical watts of hosts that declare none, as `parse_watts` reads them, or "".
         corrected: see `simulate`.
         rules: the rule set.
         batsim: the command that simulates; by default, the embedded Batsim does.
@@ -70,6 +71,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     drawn_failures: Mapping[str, Any] = {}
     init: str = ""
     energy: bool = False
+    watts: str = ""
     corrected: bool = False
     rules: str = ""
     batsim: tuple[str, ...] = ()
@@ -123,6 +125,24 @@ class OwnMetricFile(msgspec.Struct, frozen=True):
     better: str | None = None
 
 
+class TraceFile(msgspec.Struct, frozen=True):
+    """The carbon intensity, the price or the cap that runs are measured with.
+
+    Args:
+        kind: `carbon`, `price` or `cap`.
+        text: its name, such as `gb.csv?repeat=yes`, `daily:300` or `4kW`.
+        files: the digest of its file; "" if it has none.
+        root: the folder of its file, on the machine on which the study was described; "" if it has none.
+        unit: the unit of its values.
+    """
+
+    kind: str
+    text: str
+    files: str = ""
+    root: str = ""
+    unit: str = ""
+
+
 class Measure(msgspec.Struct, frozen=True):
     """A way to measure runs.
 
@@ -130,21 +150,29 @@ class Measure(msgspec.Struct, frozen=True):
         settings: the arguments of `batprotocol.simulator.measured`: `warm_up`, `cool_down`, `begin`,
             `end`, `tau`, `wide` and `long`.
         own: the metrics that files of the study define.
+        traces: what is known about the electricity.
     """
 
     settings: Mapping[str, float] = {}
     own: tuple[OwnMetricFile, ...] = ()
+    traces: tuple[TraceFile, ...] = ()
 
     @property
     def key(self) -> str:
         """Its name: 16 hexadecimal digits."""
         own = [(each.target, each.files, each.name) for each in self.own]
-        return _hash([FORMAT, dict(self.settings), own])[:16]
+        traces = [(each.kind, each.text, each.files) for each in self.traces]
+        return _hash([FORMAT, dict(self.settings), own, *([traces] if traces else [])])[:16]
 
     @property
     def shared(self) -> tuple[str, ...]:
         """The digests of all files that it needs."""
-        return tuple(each.files for each in self.own)
+        return (*(each.files for each in self.own), *(each.files for each in self.traces if each.files))
+
+    @property
+    def currency(self) -> str:
+        """The currency of costs; "" if there is no price."""
+        return next((each.unit.partition("/")[0] for each in self.traces if each.kind == "price"), "")
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -12,19 +12,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import product
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import StudyError, shown
-from batprotocol.policies.names import PolicyNameError, scheduler_named, site_file, with_options
+from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options
 from batprotocol.policies.slurm.naming import is_slurm, slurm_files, with_slurm_files
 from batprotocol.studies.files import Files
 from batprotocol.studies.sources import imported_from_beside
 
-__all__ = ["Chosen", "Shelf", "chosen"]
+__all__ = ["Chosen", "Shelf", "chosen", "filled"]
 
 _WORDS = {
     "scheduler": "a policy or FILE:CLASS",
@@ -35,6 +35,9 @@ _WORDS = {
 }
 
 
+_EXAMPLES: Final = {"{seed}": "0", "{carbon}": "daily:300", "{price}": "daily:0.3"}
+
+
 class Chosen(msgspec.Struct, frozen=True):
     """A scheduler.
 
@@ -42,7 +45,7 @@ class Chosen(msgspec.Struct, frozen=True):
         name: its name in tables.
         target: a policy, or `NAME.py:Class` of its files.
         arguments: the arguments of the class.
-        files: its file and the modules that this imports from its folder; the file of the site of a policy; or None.
+        files: its file and the modules that this imports from its folder; the files of the parts of a policy; or None.
         parameters: its arguments with several values in the study. Each of them is an axis.
         only: the values on other axes with which it runs, by the axes; empty: it runs with all values.
     """
@@ -106,7 +109,8 @@ def _chosen(table: Mapping[str, Any], folder: str, place: str) -> list[Chosen]:
     fixed = {key: value for key, value in arguments.items() if key not in axes}
     choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     path, colon, member = target.rpartition(":")
-    if is_slurm(target) or site_file(target) or (not colon and not target.endswith(".py") and os.sep not in target):
+    has_marks = colon or target.endswith(".py") or os.sep in target
+    if is_slurm(target) or not has_marks or parts_of(target) is not None:
         if extra:
             raise StudyError(f"{shown(target)} is a policy, which has no files: remove files", place)
         return _policies(name, target, fixed, choices, folder, place)
@@ -140,19 +144,33 @@ def _policies(
 
 
 def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) -> Chosen:
-    """A policy, with the file of its part `site` if it has one. The name of a run has only the last part of its path.
+    """A policy, with the files of its parts if it has some. The name of a run has only the last parts of their paths.
 
     Raises:
         PolicyNameError: it is not a policy, or its file cannot be used.
     """
-    scheduler_named(target, folder)
+    scheduler_named(filled(target), folder)
     if is_slurm(target):
         return _slurm(name, target, folder)
-    path = site_file(target)
-    if path is None:
+    given = {part: found for part, found in files_in(target).items() if not found[0].startswith("{")}
+    if not given:
         return Chosen(name, target, parameters=parameters)
-    beside, own = os.path.split(os.path.abspath(os.path.join(folder, path)))
-    return Chosen(name, with_options(target, {"site": own}), files=Files.read(beside, [own]), parameters=parameters)
+    paths = [os.path.abspath(os.path.join(folder, path.partition("?")[0])) for path, _ in given.values()]
+    beside = os.path.dirname(paths[0])
+    if any(os.path.dirname(path) != beside for path in paths):
+        raise PolicyNameError(f"the files of {shown(target)} are in several folders: put them in one")
+    for part, (path, rest) in given.items():
+        file, mark, query = path.partition("?")
+        target = with_options(target, {part: ",".join(filter(None, (os.path.basename(file) + mark + query, rest)))})
+    files = Files.read(beside, dict.fromkeys(map(os.path.basename, paths)))
+    return Chosen(name, target, files=files, parameters=parameters)
+
+
+def filled(target: str) -> str:
+    """The name of a policy with examples of the values that runs have in place of `{seed}`, `{carbon}`, `{price}`."""
+    for word, text in _EXAMPLES.items():
+        target = target.replace(word, text)
+    return target
 
 
 def _slurm(name: str, target: str, folder: str) -> Chosen:
@@ -211,7 +229,7 @@ class Shelf:
             SchedulerError: there is no such scheduler, or it does not take these arguments.
             Exception: its file raises an exception.
         """
-        if not root or is_slurm(target) or site_file(target) is not None:
+        if not root or is_slurm(target) or parts_of(target) is not None:
             return scheduler_named(target, root)
         self._turn_to(root)
         name = root, target, repr(sorted(arguments.items()))

@@ -29,18 +29,25 @@ from batprotocol.studies.changing import (
     word_of,
     words_of,
 )
+from batprotocol.studies.electric import (
+    ELECTRICITY,
+    ElectricSchedulers,
+    electric_input,
+    measures_energy,
+    traces_of_run,
+)
 from batprotocol.studies.failing import laws_of
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, OLD_KEYS, values_of, with_new_names
+from batprotocol.studies.limits import limits_of
 from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
-from batprotocol.studies.runs import Limits, Measure, Run, Task
+from batprotocol.studies.runs import Measure, Run, Task
 from batprotocol.studies.schedulers import Chosen, chosen
 
 __all__ = ["Description", "read_description"]
 
 _SETTINGS: Final = ("name", "timeout", "memory", "metrics")
 _EXAMPLE: Final = "example"
-_UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _OF_MODELS: Final = ("jobs", "arrival_factor", "offered_load", "estimates", "estimate_factor", "walltimes", "seed")
 """The changes of a workload that is drawn from a model."""
 _EXCLUSIVE: Final = (
@@ -50,6 +57,11 @@ _EXCLUSIVE: Final = (
 """A study has at most one key of each of these groups."""
 _MOST_RUNS: Final = 10_000_000
 """The maximum number of runs of a study: a list of runs takes about a kilobyte a run."""
+_FILES: Final = ("workload", "platform", "events", "failures")
+_INPUTS: Final = (*_FILES, *ELECTRICITY)
+"""The keys with files. Those of electricity have values only if they are given."""
+_NAMED: Final = ("input", "power")
+"""The kinds of keys whose values may have names."""
 _OPTIONS: Final = ("master", "mmax", "roles")
 """The keys that a table of a platform may have beside its file."""
 
@@ -77,18 +89,19 @@ class Description:
             self._expect_keys(keys)
             self.name: str = keys.get("name", "study")
             """The name of the study."""
-            self.limits = _limits(keys)
+            self.limits = limits_of(keys)
             """The limits of each run."""
             self.axes: dict[str, tuple[Any, ...]] = {}
             """The axes of its tables: the labels of the values of each key that was given."""
             self._values = {key: self._checked(key, keys[key]) for key in KEYS if key in keys}
             self._expect_one_of_each()
-            self._inputs = {key: self._read(key) for key in ("workload", "platform", "events", "failures")}
+            self._inputs = {key: self._read(key) for key in _INPUTS if key in self._values or key not in ELECTRICITY}
             self._schedulers = [
                 found
                 for number, each in enumerate(self._values["scheduler"])
                 for found in chosen(each, self.folder, _place("scheduler", number, keys["scheduler"]))
             ]
+            self._electric = ElectricSchedulers(self._schedulers, self._inputs)
             self._metrics, self._metric_files = own_metrics(keys.get("metrics", []), self.folder)
             self._label()
             self._expect_changes()
@@ -121,7 +134,7 @@ class Description:
         if key == "scheduler":
             return values
         for number, value in enumerate(values):
-            inner = value.get(key) if KEYS[key].kind == "input" and isinstance(value, Mapping) else value
+            inner = value.get(key) if KEYS[key].kind in _NAMED and isinstance(value, Mapping) else value
             if not KEYS[key].check(inner):
                 raise StudyError(f"expected {KEYS[key].expected}, got {shown(value)}", _place(key, number, given))
         return values
@@ -152,6 +165,8 @@ class Description:
             text = given[key]
             label = given.get("name", text)
             options = {name: _option(name, given[name], place) for name in _OPTIONS if name in given}
+        if key in ELECTRICITY:
+            return electric_input(key, label, text, self.folder, place)
         if not isinstance(text, str):
             return GivenInput(label, text, None, options)
         path, mark, query = text.partition("?") if key == "workload" else (text, "", "")
@@ -224,10 +239,15 @@ class Description:
 
     def _expect_watts(self) -> None:
         without = any(each.files is None for each in self._inputs["platform"])
-        if any(self._values.get("energy", ())) and without:
+        energy = self._values.get("energy", [measures_energy(self._values)])
+        if any(energy) and without and "watts" not in self._values:
             raise StudyError(
-                "energy can only be measured on a platform whose file defines watts: name such a file", "platform"
+                "energy can only be measured on a platform whose file defines watts: name such a file, or set watts, "
+                'such as watts = "idle=95,busy=250"',
+                "platform",
             )
+        if not all(energy) and any(key in self._values for key in ELECTRICITY):
+            raise StudyError("carbon, price and cap are measured with the energy: remove energy = false", "energy")
         if "master" in self._values and without:
             raise StudyError("a platform without a file has its own master: name a platform file", "platform")
 
@@ -330,11 +350,13 @@ class Description:
         def kept(found: Files | None) -> str:
             if found is None:
                 return ""
-            files[found.digest] = found
-            return found.digest
+            if id(found) not in known:
+                known[id(found)] = found.digest
+                files[found.digest] = found
+            return known[id(found)]
 
+        known: dict[int, str] = {}
         digests = {id(each): kept(each.files) for inputs in self._inputs.values() for each in inputs}
-        sources = {id(each): kept(each.files) for each in self._schedulers}
         for each in self._metric_files:
             kept(each)
         choices = self._choices(only)
@@ -342,19 +364,19 @@ class Description:
         for chosen_values in product(*choices.values()):
             value = {key: each for key, (_, each) in zip(choices, chosen_values, strict=True)}
             axes = {key: label for key, (label, _) in zip(choices, chosen_values, strict=True) if key in self.axes}
-            workload, platform, events, failures = (
-                value[key] for key in ("workload", "platform", "events", "failures")
-            )
+            workload, platform, events, failures = (value[key] for key in _FILES)
             scheduler: Chosen = value["scheduler"]
             if not all(scheduler.runs_with_value(key, label) for key, label in axes.items()):
                 continue
             axes.update(_parameters(scheduler))
+            scheduler = self._electric.scheduler(scheduler, value)
             seed = value.get("seed", 0)
             init = value.get("init", "")
+            target = scheduler.target.replace(SEED, str(seed))
             task = Task(
-                scheduler=predicting(scheduler.target) if value.get("estimates") == PREDICTED else scheduler.target,
+                scheduler=predicting(target) if value.get("estimates") == PREDICTED else target,
                 arguments={name: seed if each == SEED else each for name, each in scheduler.arguments.items()},
-                source=sources[id(scheduler)],
+                source=kept(scheduler.files),
                 workload=workload.text,
                 workload_files=digests[id(workload)],
                 changes=changes_of(value, workload),
@@ -369,7 +391,8 @@ class Description:
                 failures_files=digests[id(failures)],
                 drawn_failures=laws_of(value, seed),
                 init=init.replace(SEED, str(seed)),
-                energy=value.get("energy", False),
+                energy=measures_energy(value),
+                watts=value.get("watts", ""),
                 corrected=value.get("corrected", False),
                 rules=value.get("rules", ""),
                 batsim=batsim,
@@ -378,7 +401,8 @@ class Description:
             )
             settings = {key: value[key] for key in value if KEYS[key].kind == "metrics"}
             settings.update(counted_of(task))
-            measure = measures.setdefault(tuple(settings.items()), Measure(settings, self._metrics))
+            traces = traces_of_run(value)
+            measure = measures.setdefault((*settings.items(), traces), Measure(settings, self._metrics, traces))
             yield Run.of(axes, task, measure, drawn_of(value, workload, scheduler, init), workload.files is None)
 
 
@@ -409,7 +433,9 @@ def _expect_once(key: str, labels: Iterable[Any]) -> None:
     seen: set[str] = set()
     for label in labels:
         if str(label) in seen:
-            hint = "; give one of them a name" if KEYS[key].kind == "input" else "; remove one of them"
+            hint = (
+                "; give one of them a name" if KEYS[key].kind in _NAMED and key != "watts" else "; remove one of them"
+            )
             raise StudyError(f"{shown(label)} is named twice{hint}", key)
         seen.add(str(label))
 
@@ -438,34 +464,6 @@ def _option(name: str, value: Any, place: str) -> Any:
 def _path_of(workload: Any) -> str:
     text = workload.get("workload") if isinstance(workload, Mapping) else workload
     return str(text).partition("?")[0]
-
-
-def _limits(keys: Mapping[str, Any]) -> Limits:
-    usual = Limits()
-    seconds, memory = keys.get("timeout", usual.seconds), keys.get("memory", usual.memory)
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds > 0:
-        raise StudyError(f"expected a number of seconds > 0, got {shown(seconds)}", "timeout")
-    return Limits(float(seconds), memory_of(memory))
-
-
-def memory_of(given: Any) -> int:
-    """The number of bytes in a text such as `2GB`, or a number as it is.
-
-    Raises:
-        StudyError: it is not a number of bytes.
-
-    >>> memory_of("1.5GB"), memory_of(4096)
-    (1500000000, 4096)
-    """
-    text = str(given).strip().removesuffix("B")
-    unit = text[-1:] if text[-1:] in _UNITS else ""
-    try:
-        found = float(text.removesuffix(unit)) * _UNITS[unit]
-    except ValueError:
-        found = -1.0
-    if isinstance(given, bool) or not 0 <= found < 2**62:
-        raise StudyError(f'expected bytes, such as 4096 or "2GB", got {shown(given)}', "memory")
-    return int(found)
 
 
 def _is_model(workload: Any) -> bool:

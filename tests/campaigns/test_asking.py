@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, ItemsView
 from itertools import pairwise
 
 import pytest
 from clusters import PaperCluster
 
 from batprotocol.campaigns.loop import Cycle, Loop
+from batprotocol.campaigns.managers import ResourceManager
+from batprotocol.campaigns.managers.asking import Clusters
 from batprotocol.campaigns.model import Campaign, ClusterProperties, Observation, Settings
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError
@@ -99,6 +102,26 @@ def test_one_that_fails_is_asked_more_and_more_rarely() -> None:
     settled(loop, slow)
     assert store.events() == ()
     loop.close()
+
+
+def test_a_late_answer_to_another_question_is_no_answer_to_this_one() -> None:
+    may_answer = threading.Event()
+    clusters = Clusters([PaperCluster("quick", 2), PaperCluster("slow", 2)], PATIENCE)
+    assert clusters.ask("request", {"slow": lambda manager: may_answer.wait()}, 0.0) == ({}, [])
+    (asked,) = (station.asked for station in clusters._stations.values() if station.asked is not None)
+
+    class Meanwhile(dict[str, Callable[[ResourceManager], str]]):
+        """Questions, of which the first is asked only when the answer to an earlier one has come."""
+
+        def items(self) -> ItemsView[str, Callable[[ResourceManager], str]]:
+            may_answer.set()
+            asked.result()
+            return super().items()
+
+    answers, errors = clusters.ask("look", Meanwhile(quick=lambda manager: "seen"), 0.0)
+    assert "slow" not in answers
+    assert errors == []
+    clusters.close()
 
 
 def test_one_that_nobody_uses_is_not_asked() -> None:

@@ -12,7 +12,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import BATPROTO, BINARY, ENVIRONMENT, FCFS, REPLAY, SOON, batproto, endpoint_of, line_of, lives, started
+from processes import (
+    BATPROTO,
+    BINARY,
+    ENVIRONMENT,
+    FCFS,
+    REPLAY,
+    SOON,
+    batproto,
+    endpoint_of,
+    gone,
+    line_of,
+    started,
+)
 from replay import PATIENCE, Peer, begun, ends, said
 from support import ROOT
 
@@ -153,16 +165,6 @@ def test_a_wait_is_told_after_a_while(tmp_path: Path) -> None:
 
 
 # Killed
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended, or does so soon."""
-    until = time.monotonic() + PATIENCE
-    while lives(pid):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")

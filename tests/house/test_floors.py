@@ -62,6 +62,7 @@ FLOORS = {
     "simulator": 5,
     "campaigns": 6,
     "policies": 6,
+    "mcp": 6,  # it starts commands, and knows none
     "gym": 6.5,  # on the ready schedulers, whose parts it decides with
     "studies": 6.5,  # on the ready schedulers, which it names
     "testing": 6,  # of those on the fifth floor, it alone may stand on another: on the simulator
@@ -153,6 +154,7 @@ CLI = {
     "fast": 4,
     "grid": 4,
     "importing": 4,
+    "mcp": 4,
     "new": 4,
     "reference": 4,
     "study": 4,

@@ -83,7 +83,7 @@ def test_the_hosts_of_power_are_as_described() -> None:
         (100.0, 100.0, 100.0),
     ]
     assert host.sleep_pstates == (SleepPState(1, 2, 3),)
-    assert host.properties == (("sleep_pstates", "1:2:3"),)
+    assert dict(host.properties)["sleep_pstates"] == "1:2:3"
 
 
 @pytest.mark.parametrize(

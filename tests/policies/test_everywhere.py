@@ -75,7 +75,8 @@ def test_batproto_runs_it_by_its_name(tmp_path: Path) -> None:
     name = NAMES[0]
     simulate(PLATFORM, WORKLOAD, named(name)(), output=f"{tmp_path}/here-")
     done = batproto("run", name, "--", *SIMULATE, "--endpoint", "{endpoint}", "-o", str(tmp_path / "socket"))
-    assert (done.returncode, done.stderr) == (0, "")
+    others = [line for line in done.stderr.splitlines() if "still waiting for" not in line]  # on a loaded machine
+    assert (done.returncode, others) == (0, [])
     assert (tmp_path / "socket" / "jobs.csv").read_bytes() == (tmp_path / "here-jobs.csv").read_bytes()
 
 

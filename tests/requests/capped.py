@@ -19,12 +19,20 @@ from lives import LATE, REJECTED
 from promised import Windowed, windowed_of
 from test_independent import Reasons
 
-from batprotocol.model import parse_hosts
+from batprotocol.model import DelayProfile, FinalJobState, parse_hosts
 from batprotocol.policies import Policy, SiteRules, named
 from batprotocol.policies.capping import Cap
 from batprotocol.power import Trace, Watts
 from batprotocol.power.hosts import declared
-from batprotocol.simulator import ExternalEventList, Platform, Result, Workload, described_platform, simulate
+from batprotocol.simulator import (
+    ExternalEventList,
+    Platform,
+    Result,
+    SleepPState,
+    Workload,
+    described_platform,
+    simulate,
+)
 from batprotocol.simulator.results.observing import EnergyRow, Observer
 
 __all__ = ["Capped", "Outcome", "cap_of", "capped_of", "check_watts", "most", "run", "watts_of"]
@@ -39,18 +47,34 @@ class Capped:
     cap: Trace
     failures: list[tuple[float, str]]
     policy: str
+    slower: tuple[float, ...] = ()
+    """The shares of the speed of slower power states. They draw this share of the watts beyond idle."""
+
+    after: float = math.inf
+    """The seconds without a job after which hosts are switched off."""
+    sleep: tuple[float, ...] = ()
+    """Of hosts that sleep: the seconds to be off and on, and the watts while they sleep, leave and wake."""
 
     @property
     def platform(self) -> Platform:
         plain = described_platform(self.windowed.world.hosts)
-        return plain.replaced(
-            [
-                msgspec.structs.replace(
-                    host, watts=(watts,), properties=(*host.properties, *declared((watts,)).items())
-                )
-                for host, watts in zip(plain.hosts, self.watts, strict=True)
-            ]
-        )
+        hosts = []
+        for host, watts in zip(plain.hosts, self.watts, strict=True):
+            states = [watts]
+            for share in self.slower:
+                full = watts.idle + share * (most(watts) - watts.idle)
+                states.append(Watts(watts.idle, min(watts.epsilon, full), full))
+            speeds = host.speeds + tuple(share * host.speeds[0] for share in self.slower)
+            sleeps: tuple[SleepPState, ...] = ()
+            if self.sleep:
+                off, on, *draws = self.sleep
+                states += [Watts(each, each, each) for each in draws]
+                sleeps = (SleepPState(len(speeds), len(speeds) + 1, len(speeds) + 2),)
+                speeds += (1.0, 1 / off, 1 / on)
+            properties = (*host.properties, *declared(states, sleeps).items())
+            changed = {"watts": tuple(states), "speeds": speeds, "properties": properties, "sleep_pstates": sleeps}
+            hosts.append(msgspec.structs.replace(host, **changed))
+        return plain.replaced(hosts)
 
     def cap_at(self, time: float) -> float:
         """The cap at a time, the first and the last values before and after all times."""
@@ -104,7 +128,7 @@ def cap_of(random: Random, watts: list[Watts]) -> Trace:
     return Trace(times, values, math.inf, "W")
 
 
-def capped_of(seed: int, count: int, policy: str | None, *, fails: bool = False) -> Capped:
+def capped_of(seed: int, count: int, policy: str | None, *, fails: bool = False, sleeps: bool = False) -> Capped:
     """A world under a cap."""
     random = Random(seed + 1)
     windowed = windowed_of(seed, count, policy, endless=seed % 5 == 0)
@@ -113,12 +137,31 @@ def capped_of(seed: int, count: int, policy: str | None, *, fails: bool = False)
     size = len(described_platform(windowed.world.hosts).hosts)
     watts = watts_of(random, size)
     part, failures = "", list[tuple[float, str]]()
+    slower = random.choice([(), (), (), (0.6,), (0.8, 0.5)])
     if fails:
         from test_promised import failures_of
 
         part = random.choice(["", "+requeue", "+requeue=1,last", "+checkpoint=5,1", "+checkpoint=4,1,last"])
         failures = failures_of(random, size)
-    return Capped(windowed, watts, cap_of(random, watts), failures, windowed.world.policy + part)
+    capped = Capped(windowed, watts, cap_of(random, watts), failures, windowed.world.policy + part, slower)
+    if sleeps:
+        capped.sleep = (
+            random.choice([1.0, 2.5]),
+            random.choice([1.0, 4.0]),
+            5.0,
+            60.0,
+            random.choice([60.0, 120.0, 200.0]),
+        )
+        share = random.choice([0.3, 0.6, 0.9])
+        cap = capped.cap
+        least = size * capped.sleep[2] + max(capped.sleep[4], *map(most, watts))
+        values = [max(share * value, least) for value in cap.values]
+        if random.random() < 0.3:  # hosts sleep for other reasons than the cap
+            capped.after = random.choice([0.0, 3.0])
+            least = sum(max(each.idle, *capped.sleep[3:]) for each in watts)
+            values = [max(value, least + share * (value - capped.idle)) for value in cap.values]
+        capped.cap = Trace(cap.times, values, cap.end, "W", repeats=cap.repeats)
+    return capped
 
 
 class Rows(Observer):
@@ -151,7 +194,10 @@ def run(capped: Capped, *, cap: bool = True, corrected: bool = True, make: Any =
         site=SiteRules.of(world.tables) if world.tables else None,
         risk=capped.windowed.risk,
         failures=plain.failures,
-        cap=Cap(capped.cap) if cap else None,
+        cap=Cap(capped.cap, slow=bool(capped.slower), off=bool(capped.sleep) and capped.after == math.inf)
+        if cap
+        else None,
+        off_after=capped.after,
     )
     policy.look = look
     windows = [(each.announced, each.data) for each in capped.windowed.promises]
@@ -178,10 +224,25 @@ def check_watts(capped: Capped, outcome: Outcome) -> None:
     ends = [(row.workload_name, row.job_id) for row in result.jobs]
     assert len(set(ends)) == len(ends)
     assert {id for name, id in ends if name == "w0"} == {job.id for job in capped.windowed.world.jobs}
+    # While no job runs, one host may leave although it draws more then: others would never have its watts.
+    leaving = max(capped.sleep[3] - min(each.idle for each in capped.watts), 0.0) if capped.sleep else 0.0
     for (begin, before), (end, after) in pairwise(outcome.points):
-        if end - begin > 1e-4:
+        if end - begin > 1e-4 and not (capped.sleep and begin < capped.sleep[0] + LATE):  # at first, all are on
             watts = (after - before) / (end - begin)
-            assert watts <= max(capped.cap_around(begin), capped.cap_around(end)) + 1e-3, f"{watts} W until {end}"
+            allowed = max(capped.cap_around(begin), capped.cap_around(end)) + leaving
+            assert watts <= allowed + 1e-3, f"{watts} W until {end}"
+    site = outcome.policy.site
+    assert site is None or site.is_idle
+    if capped.slower or capped.sleep:  # what jobs may draw depends on their power states
+        jobs = {job.id: job for job in capped.windowed.world.jobs}
+        for row in result.jobs:
+            job = jobs.get(row.job_id)
+            if job is None or job.extra_data or row.final_state is not FinalJobState.COMPLETED_WALLTIME_REACHED:
+                continue
+            profile, walltime = job.profile, job.walltime or math.inf
+            length = profile.delay if isinstance(profile, DelayProfile) else profile.computation_amount / 1e9
+            assert length >= walltime, f"{job.id} would have ended at the usual speed"
+        return
     changes: list[tuple[float, int, list[int]]] = []
     for row in result.jobs:
         if row.final_state is not REJECTED:
@@ -200,13 +261,8 @@ def check_watts(capped: Capped, outcome: Outcome) -> None:
             drawn += (most(capped.watts[host]) - capped.watts[host].idle) * ((busy[host] > 0) - was)
         following = steps[place + 1][0] if place + 1 < len(steps) else math.inf
         if following - time > LATE:  # what ends just when the cap falls is late by microseconds
-            middle = time + LATE
-            assert drawn <= capped.cap_at(middle) + 1e-3, (
-                f"jobs may draw {drawn} W of {capped.cap_at(middle)} at {time}"
-            )
-    site = outcome.policy.site
-    if site is not None:
-        assert site.is_idle
+            allowed = capped.cap_at(time + LATE)
+            assert drawn <= allowed + 1e-3, f"jobs may draw {drawn} W of {allowed} W at {time}"
 
 
 def steps_until(cap: Trace, end: float) -> list[float]:

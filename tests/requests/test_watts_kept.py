@@ -14,19 +14,20 @@ import pytest
 from capped import Capped, Outcome, cap_of, capped_of, check_watts, most, run, watts_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lives import LATE
+from lives import LATE, REJECTED
 from promised import Windowed, plain_of, windowed_of
 from test_independent import simplified
 from test_promised import Planned
 from worlds import World
 
 from batprotocol.errors import SchedulerError
-from batprotocol.model import DelayProfile
-from batprotocol.policies import Policy
+from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
+from batprotocol.policies import EASY, Policy
 from batprotocol.policies.capping import Cap
 from batprotocol.policies.site.jobs import Entry
 from batprotocol.power import Trace, Watts
 from batprotocol.simulator import Platform, StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator.results.observing import Observer, PStateRow
 from batprotocol.wire import binary
 
 WITHOUT_ENGINE = True
@@ -36,26 +37,26 @@ COUNTS = st.integers(1, 14)
 POLICIES = ["none", "greedy", "easy", "easy=no-spare", "reservations=2", "conservative", "conservative=2", None]
 
 
-def check(seed: int, count: int, policy: str | None, *, fails: bool = False, corrected: bool = True) -> None:
-    capped = capped_of(seed, count, policy, fails=fails)
+def check(seed: int, count: int, policy: str | None, corrected: bool = True, **kinds: bool) -> None:
+    capped = capped_of(seed, count, policy, **kinds)
     check_watts(capped, run(capped, corrected=corrected))
 
 
 @settings(max_examples=30)
-@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans())
+@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans(), st.booleans())
 def test_the_watts_never_exceed_the_cap_and_all_jobs_end(
-    seed: int, count: int, policy: str | None, fails: bool
+    seed: int, count: int, policy: str | None, fails: bool, sleeps: bool
 ) -> None:
-    check(seed, count, policy, fails=fails)
+    check(seed, count, policy, fails=fails, sleeps=sleeps)
 
 
 @pytest.mark.minutes
 @settings(max_examples=2_000, deadline=None)
-@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans(), st.booleans())
+@given(SEEDS, COUNTS, st.sampled_from(POLICIES), st.booleans(), st.booleans(), st.booleans())
 def test_the_watts_never_exceed_the_cap_in_2000_simulations(
-    seed: int, count: int, policy: str | None, fails: bool, corrected: bool
+    seed: int, count: int, policy: str | None, fails: bool, sleeps: bool, corrected: bool
 ) -> None:
-    check(seed, count, policy, fails=fails, corrected=corrected)
+    check(seed, count, policy, corrected, fails=fails, sleeps=sleeps)
 
 
 def test_the_check_sees_jobs_that_no_cap_holds_back() -> None:
@@ -66,7 +67,7 @@ def test_the_check_sees_jobs_that_no_cap_holds_back() -> None:
             check_watts(capped, run(capped, cap=False))
         except AssertionError:
             seen += 1
-    assert seen > 15
+    assert seen > 10
 
 
 # A cap that is never reached
@@ -260,6 +261,51 @@ def test_reservations_are_at_the_first_time_that_the_cap_allows(policy: str) -> 
 @pytest.mark.parametrize("policy", ORACLE)
 def test_reservations_are_at_the_first_time_that_the_cap_allows_in_many_simulations(policy: str) -> None:
     assert sum(check_oracle(seed, policy) for seed in range(1_500)) > 1_500
+
+
+# Slower power states
+
+
+def slow_run(cap: float, *walltimes: float | None, hosts: int = 1) -> list[tuple[str, float, float]]:
+    """Tasks of 50 s on equal hosts, which compute at half the speed for half the watts: id, start and time."""
+    platform = Platform.homogeneous(
+        4, speeds=(1e9, 0.5e9), watts=(Watts(100.0, 100.0, 200.0), Watts(100.0, 100.0, 150.0))
+    )
+    jobs = [
+        StaticJob(str(number), 0.0, hosts, ParallelTaskHomogeneousProfile(50e9, 0.0), walltime=walltime)
+        for number, walltime in enumerate(walltimes)
+    ]
+    policy = Policy(backfilling=EASY(), cap=Cap(cap, slow=True))
+    pstates = Pstates()
+    result = simulate(platform, Workload(jobs), policy, energy=True, corrected=True, observers=[pstates])
+    assert all(row.new_pstate == 0 for row in pstates.rows[-1:]), "hosts do not go back"
+    rows = [row for row in result.jobs if row.final_state is not REJECTED]
+    return sorted((row.job_id, round(row.starting_time), round(row.execution_time)) for row in rows)
+
+
+class Pstates(Observer):
+    def __init__(self) -> None:
+        self.rows: list[PStateRow] = []
+
+    def pstates_changed(self, row: PStateRow) -> None:
+        self.rows.append(row)
+
+
+def test_jobs_start_in_the_fastest_power_state_that_the_cap_allows() -> None:
+    assert slow_run(650.0, 120.0, 120.0, 120.0) == [("0", 0, 50), ("1", 0, 50), ("2", 0, 100)]
+    assert slow_run(800.0, 120.0, 120.0, 120.0) == [("0", 0, 50), ("1", 0, 50), ("2", 0, 50)]
+    assert slow_run(699.0, None, None, None) == [("0", 0, 50), ("1", 0, 50), ("2", 0, 100)]
+
+
+def test_jobs_wait_that_may_not_end_in_time_in_a_slower_power_state() -> None:
+    assert slow_run(650.0, 120.0, 120.0, 99.0) == [("0", 0, 50), ("1", 0, 50), ("2", 50, 50)]
+    assert slow_run(650.0, 60.0, 60.0, 60.0, 120.0) == [("0", 0, 50), ("1", 0, 50), ("2", 50, 50), ("3", 0, 100)]
+
+
+def test_jobs_that_only_fit_in_a_slower_power_state_run_in_it() -> None:
+    assert slow_run(450.0, 120.0, 120.0) == [("0", 0, 100), ("1", 100, 100)]
+    assert slow_run(600.0, 120.0, 120.0, hosts=4) == [("0", 0, 100), ("1", 100, 100)]
+    assert slow_run(600.0, 60.0, 120.0, hosts=4) == [("1", 0, 100)]  # the other one is rejected
 
 
 # What a cap needs

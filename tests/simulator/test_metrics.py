@@ -23,6 +23,7 @@ from batprotocol.simulator import (
     EXAMPLE_WORKLOAD,
     METRICS,
     OF_FAILURES,
+    OF_POWER,
     JobRow,
     Metrics,
     Platform,
@@ -347,14 +348,16 @@ def test_a_queue_that_grows_to_the_end() -> None:
 
 def test_no_metric_is_forgotten() -> None:
     """Who adds one to `Metrics` is told where else it belongs."""
-    fields = {"tau", "classes", "own"} | {metric.path.partition(".")[0] for metric in (METRICS | OF_FAILURES).values()}
+    fields = {"tau", "classes", "own"} | {
+        metric.path.partition(".")[0] for metric in (METRICS | OF_FAILURES | OF_POWER).values()
+    }
     assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"
 
 
 def test_unknown_metrics_are_refused() -> None:
     with pytest.raises(InputError, match="there is no metric 'mean_slow_down'; did you mean mean_slowdown"):
         metric_named("mean_slow_down")
-    with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules\?"):
+    with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules or idle_joules"):
         metric_named("energy")
     with pytest.raises(InputError, match=r"there is no metric 'x'; name a metric of your own .*: FILE.py:x$"):
         metric_named("x")

@@ -14,10 +14,10 @@ import pytest
 from batprotocol.errors import StudyError
 from batprotocol.studies import KEYS, Study, runs
 from batprotocol.studies.keys import values_of
+from batprotocol.studies.limits import memory_of
 from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task
 from batprotocol.studies.schedulers import Shelf, chosen
 from batprotocol.studies.sources import imported_from_beside
-from batprotocol.studies.study import memory_of
 
 WITHOUT_ENGINE = True
 
@@ -52,6 +52,9 @@ NAN, INF = math.nan, math.inf
         (["mtbf"], ["1mo", 60, "never"], ["soon", 0, -1, INF, None, True]),
         (["failures_until"], ["1d8h", 0.5], ["never", "1x", 0, None]),
         (["repair"], ["fixed:2h", "weibull:shape=0.7,mean=1h"], ["2h", "fixed:", 7200, None]),
+        (["watts"], ["idle=95,busy=250", "idle=1,busy=1,off=0"], ["95", "idle=95", "idle=9,busy=1", 95, None]),
+        (["carbon", "price"], ["gb.csv", "daily:300"], [300, None, True]),
+        (["cap"], ["none", "4kW", "cap.csv", 4000, 0.5], [0, -1, "", None, True]),
         (["rules"], ["batsim-5.0.0-rc2"], ["batsim-1", 5]),
         (["warm_up", "cool_down"], [0, 0.0, 0.999], [1, 1.0, -0.001, True, False, "0.1", NAN, INF]),
     ],
@@ -70,6 +73,7 @@ def test_every_key_has_a_kind() -> None:
         "input": ["workload", "platform", "events", "failures", "scheduler"],
         "machine": ["master", "mmax"],
         "failures": ["mtbf", "failure_shape", "repair", "failing", "failures_until", "failure_seed"],
+        "power": ["watts", "carbon", "price", "cap"],
         "change": [
             *(
                 "jobs",

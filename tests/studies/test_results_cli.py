@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import run_here
 
-from batprotocol.simulator import METRICS, OF_FAILURES, OF_WORKFLOWS
+from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS
 from batprotocol.studies import Rows, Study
 from batprotocol.studies.comparing import table
 
@@ -124,6 +124,6 @@ def test_what_is_wrong_is_told(study: tuple[Path, Rows], arguments: list[str], m
 
 def test_metrics_are_listed() -> None:
     shown = run_here("study", "metrics").out
-    assert all(f"\n{name} " in f"\n{shown}" for name in [*METRICS, *OF_FAILURES, *OF_WORKFLOWS])
+    assert all(f"\n{name} " in f"\n{shown}" for name in [*METRICS, *OF_FAILURES, *OF_POWER, *OF_WORKFLOWS])
     told = json.loads(run_here("study", "metrics", "--json").out)
-    assert [each["name"] for each in told] == [*METRICS, *OF_FAILURES, *OF_WORKFLOWS]
+    assert [each["name"] for each in told] == [*METRICS, *OF_FAILURES, *OF_POWER, *OF_WORKFLOWS]

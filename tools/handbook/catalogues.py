@@ -11,7 +11,7 @@ from batprotocol.outages.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.power import FORMATS
 from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
-from batprotocol.simulator import METRICS, OF_FAILURES, OF_WORKFLOWS
+from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.simulator.inputs.outages import FAILURE_PRESETS
 from batprotocol.simulator.inputs.power_traces import DAILY_WORDS, TRACE_WORDS
@@ -142,14 +142,14 @@ def _anchor(family: str) -> str:
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """The place of each metric by its name."""
     of_jobs = {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in METRICS.items()}
-    return of_jobs | {name: (_METRICS_PAGE, _anchor(name)) for name in (*OF_FAILURES, *OF_WORKFLOWS)}
+    return of_jobs | {name: (_METRICS_PAGE, _anchor(name)) for name in (*OF_FAILURES, *OF_POWER, *OF_WORKFLOWS)}
 
 
-_MORE: Final = {"failures": OF_FAILURES, "workflows": OF_WORKFLOWS}
+_MORE: Final = {"failures": OF_FAILURES, "power": OF_POWER, "workflows": OF_WORKFLOWS}
 
 
 def metrics(page: str, which: str) -> str:
-    """The metrics of `jobs`, the `machine`, `failures` or `workflows`; or the `statistics` of those of jobs."""
+    """The metrics of `jobs`, the `machine`, `failures`, `power` or `workflows`; or the `statistics` of jobs."""
     families = [(name, list(found)) for name, found in groupby(METRICS.values(), _family)]
     if which == "statistics":
         of_jobs = next(found for _, found in families if len(found) > 1)

@@ -119,8 +119,7 @@ class Clusters:
         """
         answers: dict[str, Answer] = {}
         errors: list[ClusterError] = []
-        late = self._taken(now, errors)
-        answers.update({name: answer for name, (of, answer) in late.items() if of == kind})
+        answers.update(self._taken(kind, now, errors))
         asked: list[Future[Any]] = []
         for name, question in questions.items():
             station = self._stations.get(name)
@@ -128,7 +127,7 @@ class Clusters:
                 continue
             asked.append(station.ask(kind, _bound(question, station.manager)))
         wait(asked, self._patience)
-        answers.update({name: answer for name, (_, answer) in self._taken(now, errors).items()})
+        answers.update(self._taken(kind, now, errors))  # also late ones, of any kind
         return answers, errors
 
     def tend(self) -> None:
@@ -144,15 +143,17 @@ class Clusters:
         for station in self._stations.values():
             station.close()
 
-    def _taken(self, now: float, errors: list[ClusterError]) -> dict[str, tuple[str, Any]]:
-        """The new answers by cluster, each with the kind of its question."""
-        found: dict[str, tuple[str, Any]] = {}
+    def _taken(self, kind: str, now: float, errors: list[ClusterError]) -> dict[str, Any]:
+        """Take all new answers; return those to questions of a kind, by cluster."""
+        found: dict[str, Any] = {}
         for name, station in self._stations.items():
             if station.asked is None or station.busy:
                 continue
             try:
-                found[name] = station.kind, station.take()
+                answer = station.take()
                 station.answered()
+                if station.kind == kind:
+                    found[name] = answer
             except ClusterError as error:
                 errors.append(error)
                 station.failed(now)

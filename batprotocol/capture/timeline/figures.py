@@ -10,7 +10,7 @@ import json
 import os
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
@@ -57,6 +57,9 @@ _STYLE: Final[Any] = {
     "svg.hashsalt": "batprotocol",
 }
 
+_LONG_NAME: Final = 11
+"""The unit of a series with a longer name and unit is in a line of its own."""
+
 
 class _Colours(NamedTuple):
     """The colour of each job, and the meaning of the colours."""
@@ -91,7 +94,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
         raise PackageMissing(f"figures (.pdf, .svg, .png) need the package matplotlib: {installing('plots')}") from None
     from matplotlib.figure import Figure
 
-    series = [all_series(run) for run in runs]
+    series = [_lanes(all_series(run)) for run in runs]
     heights = [height for each in series for height in (_GANTT, *[_LANE] * len(each))]
     palette = json.loads((files("batprotocol.capture.timeline") / "page" / "colours.json").read_text("utf-8"))
     colours = _coloured(runs, colour, palette)
@@ -104,7 +107,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
         for run, lanes, chosen in zip(runs, series, colours, strict=True):
             _draw_jobs(axes.pop(0), run, chosen.of_jobs, factor, len(runs) > 1)
             for lane in lanes:
-                _draw_series(axes.pop(0), lane, run.end, factor, palette["lines"][lane.kind])
+                _draw_series(axes.pop(0), lane, run.end, factor, palette["lines"][lane[0].kind])
         last = grid[-1, 0]
         last.set_xlabel(f"simulated time ({unit})")
         last.set_xlim(min(run.start for run in runs) / factor, max(run.end for run in runs) / factor or 1.0)
@@ -144,17 +147,52 @@ def _draw_jobs(axis: Any, run: TimelineData, colours: Sequence[str], factor: flo
         axis.set_title(f"{_plain(run.name)}: {size(run)}", loc="left", fontsize=8)
 
 
-def _draw_series(axis: Any, series: Series, end: float, factor: float, colour: str) -> None:
+def _lanes(series: Iterable[Series]) -> list[list[Series]]:
+    """The series that are drawn together: the cap with the power."""
+    found: list[list[Series]] = []
+    for each in series:
+        if each.kind == "power" and found and found[-1][0].kind == "power" and found[-1][0].lane == each.lane:
+            found[-1].append(each)
+        else:
+            found.append([each])
+    return found
+
+
+def _draw_series(axis: Any, lane: Sequence[Series], end: float, factor: float, colour: str) -> None:
+    """Draw a series, and the others of its lane as dashed lines."""
+    _draw_values(axis, lane[0], end, factor, colour)
+    (_, highest), names = axis.get_ylim(), [_plain(each.name) for each in lane[1:]]
+    for other in lane[1:]:
+        times, values = _points(other, end, factor)
+        axis.plot(times, values, drawstyle="steps-post", color="#444444", linewidth=0.8, linestyle="--")
+        highest = max(highest, *(value * 1.05 for value in values if isfinite(value)))
+    if names:
+        axis.set_ylim(0, highest)
+        axis.annotate(
+            f"dashed: {', '.join(names)}", (0.995, 0.07), xycoords="axes fraction", ha="right", va="bottom", fontsize=6
+        )
+
+
+def _points(series: Series, end: float, factor: float) -> tuple[list[float], list[float]]:
+    """The times and values of a series; a value that holds is drawn to the end."""
     times = [time / factor for time in (*series.times, *((end,) if series.is_step and len(series.times) else ()))]
     values = [*series.values, *series.values[-1:]] if len(times) > len(series.times) else list(series.values)
+    return times, values
+
+
+def _draw_values(axis: Any, series: Series, end: float, factor: float, colour: str) -> None:
+    times, values = _points(series, end, factor)
     are_many = len(times) > _MOST_SHAPES
     style = "steps-post" if series.is_step else "default"
     axis.plot(times, values, drawstyle=style, color=colour, linewidth=0.8, rasterized=are_many)
     if series.is_step:
         axis.fill_between(times, values, step="post", color=colour, alpha=0.2, linewidth=0, rasterized=are_many)
-    axis.set_ylim(0, (series.most or max((value for value in values if isfinite(value)), default=0) or 1) * 1.05)
+    known = [value for value in values if isfinite(value)]
+    least, most = min([*known, 0.0]), series.most or max([*known, 0.0])
+    axis.set_ylim(least * 1.05, (most if most > least else 1.0) * 1.05)
     name = _plain(series.name).replace(" ", "\n", 1)
-    axis.set_ylabel(f"{name} ({series.unit})" if series.unit else name)
+    gap = "\n" if len(name) + len(series.unit) > _LONG_NAME else " "
+    axis.set_ylabel(f"{name}{gap}({series.unit})" if series.unit else name)
     axis.yaxis.get_major_locator().set_params(nbins=3)
 
 

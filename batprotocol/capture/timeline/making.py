@@ -15,12 +15,14 @@ from batprotocol.capture.captures import Capture
 from batprotocol.capture.kinds import JOBS, jobs_file
 from batprotocol.capture.timeline.absences import absences_of
 from batprotocol.capture.timeline.conversations import Describe, read_conversation
+from batprotocol.capture.timeline.electricity import add_electricity, power_series
 from batprotocol.capture.timeline.messages import MOST_TEXTS
 from batprotocol.capture.timeline.tables import read_tables
 from batprotocol.capture.timeline.timelines import Timeline
 from batprotocol.capture.timeline.values import TimelineData, TimelineJob, intervals_of
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
+from batprotocol.power import Trace
 
 __all__ = ["JobRow", "WithJobs", "timeline"]
 
@@ -49,7 +51,10 @@ class JobRow(Protocol):
 
 @runtime_checkable
 class WithJobs(Protocol):
-    """An object with rows of jobs, such as the `Result` of a simulation. It may have `host_count`, `host_events`."""
+    """An object with rows of jobs, such as the `Result` of a simulation.
+
+    It may have `host_count`, `host_events`, `energy_over_time` and `electricity`.
+    """
 
     @property
     def jobs(self) -> Iterable[JobRow]: ...
@@ -63,6 +68,9 @@ def timeline(
     messages: int | None = MOST_TEXTS,
     describe: Describe | None = None,
     beside: str | os.PathLike[str] | None = None,
+    carbon: Trace | None = None,
+    price: Trace | None = None,
+    cap: Trace | float | None = None,
 ) -> Timeline:
     """The timeline of a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
 
@@ -75,6 +83,9 @@ def timeline(
         messages: the page keeps the texts of the first messages, up to this number; None: of all.
         describe: makes the text that the page shows for a message; by default, its JSON.
         beside: with rows of jobs: a folder with the other result files of Batsim, which are drawn, too.
+        carbon: the carbon intensity over time, to be drawn; None: that of a `Result`, if it knows one.
+        price: the price over time, as `carbon`.
+        cap: the watts that are allowed, as `carbon`; they are drawn with the power.
 
     Raises:
         CaptureError: the file holds neither messages nor a table of jobs.
@@ -98,13 +109,18 @@ def timeline(
         jobs = list(map(_job, source.jobs))
         end = max((job.finished for job in jobs if job.finished is not None), default=0.0)
         away = absences_of(getattr(source, "host_events", ()), end)
-        data = TimelineData(name or "simulation", jobs, hosts=hosts, off_duty=away)
+        energy, known = getattr(source, "energy_over_time", None), getattr(source, "electricity", None)
+        series = [power_series(energy)] if energy else []
+        data = TimelineData(name or "simulation", jobs, hosts=hosts, off_duty=away, series=series)
+        carbon, price = carbon or getattr(known, "carbon", None), price or getattr(known, "price", None)
+        cap = getattr(known, "cap", None) if cap is None else cap
     elif isinstance(source, Iterable) and beside is not None:
         data = read_tables(os.path.join(beside, JOBS), name, map(_job, source))
     elif isinstance(source, Iterable):
         data = TimelineData(name or "jobs", map(_job, source))
     else:
         raise InputError(f"a timeline is made of a result, rows of jobs, or a file, got {type(source).__name__}")
+    add_electricity(data, carbon=carbon, price=price, cap=cap)
     if users is not None:
         data.jobs = [_with_user(job, users.get(job.job_id, "")) for job in data.jobs]
     return Timeline([data])

@@ -50,7 +50,7 @@ def all_series(timeline: TimelineData) -> list[Series]:
     if "hosts" not in kinds and timeline.host_count:
         away = [each for each in timeline.off_duty if each.reason != "reserved"]
         found.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start, away, timeline.end))
-    order = ("queue", "hosts", "power", "probe")
+    order = ("queue", "hosts", "power", "carbon", "price", "probe")
     return sorted([*found, *timeline.given], key=lambda series: order.index(series.kind))
 
 

@@ -25,8 +25,8 @@ __all__ = ["MOST_HOSTS", "OFF_DUTY", "OffDuty", "Series", "SeriesKind", "Timelin
 MOST_HOSTS: Final = 1_000_000
 """The numbers of hosts are below this limit."""
 
-SeriesKind: TypeAlias = Literal["queue", "hosts", "power", "probe"]
-"""The subject of a series: jobs that wait, free hosts, power, or the values of a probe."""
+SeriesKind: TypeAlias = Literal["queue", "hosts", "power", "carbon", "price", "probe"]
+"""The subject of a series: jobs that wait, free hosts, power, carbon intensity, price, or the values of a probe."""
 
 
 class TimelineJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):

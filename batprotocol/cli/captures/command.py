@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from batprotocol.cli.messages.command import how_shown
-from batprotocol.cli.parameters import file_with_ending, timeout_option
+from batprotocol.cli.parameters import electricity_options, file_with_ending, timeout_option
 
 __all__ = ["at", "diff", "export", "replay", "stats", "tap", "timeline"]
 
@@ -269,6 +269,7 @@ _figure_or_page = file_with_ending(".html", ".pdf", ".svg", ".png")
     help="The property that selects the colour of a job. You can change it in the page.",
 )
 @click.option("--title", metavar="TEXT", default="", help="The title of the page.")
+@electricity_options
 @click.pass_context
 def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any) -> None:
     """Draw a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
@@ -295,6 +296,7 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
       batproto timeline fcfs.tar.xz easy.tar.xz -o both.html
       batproto timeline "study.runs?scheduler=easy&seed=3" results -o both.html
       batproto timeline results -o run.pdf --colour state
+      batproto timeline results -o run.html --carbon "gb.csv?begin=2020-05-01" --cap 8kW
     """
     from batprotocol.capture.timeline.pages import MOST_RUNS
     from batprotocol.cli.captures import timeline as work

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.timeline import MOST_TEXTS, Timeline, TimelineData, timeline
+from batprotocol.capture.timeline.electricity import add_electricity
 from batprotocol.capture.timeline.packing import facts, size
 from batprotocol.capture.timeline.timelines import kind_of
+from batprotocol.cli.inputs.electricity import read_electricity
 from batprotocol.cli.messages.dump import tree_text
 from batprotocol.cli.messages.tree import Trees
 from batprotocol.cli.named.runs import named
@@ -19,7 +21,15 @@ __all__ = ["draw"]
 
 
 def draw(
-    sources: Sequence[str], outputs: Sequence[str], *, messages: int | None = MOST_TEXTS, colour: str, title: str
+    sources: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    messages: int | None = MOST_TEXTS,
+    colour: str,
+    title: str,
+    carbon: str | None = None,
+    price: str | None = None,
+    cap: str | None = None,
 ) -> int:
     """Write the files, and print what they show.
 
@@ -29,6 +39,9 @@ def draw(
         messages: of how many messages of each run a page keeps the texts; None: of all.
         colour: by what jobs are coloured.
         title: the title of the page, or "".
+        carbon: the name of the carbon intensity, or None.
+        price: the name of the price, or None.
+        cap: the watts, or the table of watts, that are allowed; or None.
 
     Returns:
         The exit status: 1 where a part of a run is missing.
@@ -36,6 +49,9 @@ def draw(
     output = Output()
     pages = [path for path in outputs if kind_of(path) == "page"]
     runs = [_read(source, sources, messages if pages else 0, output) for source in sources]
+    known = read_electricity(carbon, price, cap, output)
+    for run in runs:
+        add_electricity(run, carbon=known.carbon, price=known.price, cap=known.cap)
     drawn = Timeline(_named_apart(runs), title)
     for path in outputs:
         drawn.save(path, colour=colour)  # type: ignore[arg-type]  # click knows the choices

@@ -8,14 +8,15 @@ import click
 from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import completions
+from batprotocol.cli.parameters import electricity_options
 
 __all__ = ["compare"]
 
 
 def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.simulator import METRICS, OF_FAILURES
+    from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER
 
-    return completions((*METRICS, *OF_FAILURES), start)
+    return completions((*METRICS, *OF_FAILURES, *OF_POWER), start)
 
 
 @click.command()
@@ -56,6 +57,7 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
 @click.option(
     "--hosts", metavar="N", type=click.IntRange(min=1), help="The number of hosts, if a run does not contain it."
 )
+@electricity_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all metrics.")
 def compare(**options: Any) -> None:
     """Compare two runs of the same jobs: metric by metric, job by job, with the first difference of the schedules.
@@ -68,6 +70,8 @@ def compare(**options: Any) -> None:
     If a recording does not contain a jobs.csv, the jobs come from its messages: their starts and ends differ by some
     milliseconds from those in a jobs.csv.
 
+    Carbon, costs and the time above a cap are computed from the consumed_energy.csv of each run.
+
     \b
     Examples:
       batproto simulate fcfs -o fcfs && batproto simulate easy -o easy
@@ -75,6 +79,7 @@ def compare(**options: Any) -> None:
       batproto compare "study.runs?scheduler=fcfs&seed=1" "study.runs?scheduler=easy&seed=1"
       batproto compare --metric all --most 20 fcfs easy
       batproto compare --metric mine.py:late fcfs easy
+      batproto compare --carbon daily:300 --metric carbon_grams fcfs easy
       batproto compare fcfs run.mcap
       batproto compare --json a_jobs.csv b_jobs.csv | jq .parting
     """

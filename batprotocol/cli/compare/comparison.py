@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from batprotocol.cli.inputs.electricity import read_electricity
 from batprotocol.cli.named.runs import named, remark_on, tolerance_between
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
-from batprotocol.simulator import METRICS, OF_FAILURES, OwnMetric, metric_named
+from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OwnMetric, metric_named
 from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.formats import as_json as json_of
 
@@ -26,6 +27,9 @@ def show(
     tau: float,
     tolerance: float | None,
     hosts: int | None,
+    carbon: str | None,
+    price: str | None,
+    cap: str | None,
     as_json: bool,
 ) -> None:
     """Print the differences of two runs."""
@@ -38,11 +42,17 @@ def show(
         remark_on(schedule, output)
     if one.is_reported != other.is_reported and tolerance is None:
         output.remark("tolerance", f"times that differ by less than {within:g} s count as equal")
-    found = compare(one, other, tau=tau, tolerance=within, metrics=own)
+    electricity = read_electricity(carbon, price, cap, output)
+    for schedule in (one, other) if (carbon or price or cap) else ():
+        if schedule.power.energy is None:
+            output.remark(schedule.name, "its energy over time is not known: it needs a consumed_energy.csv")
+    found = compare(one, other, tau=tau, tolerance=within, metrics=own, electricity=electricity)
     if as_json:
         output.json(json_of(found.record(most)))
         return
-    print_grid(output, found.metrics_grid((*METRICS, *OF_FAILURES, *own) if _ALL in metrics else shown or None))
+    print_grid(
+        output, found.metrics_grid((*METRICS, *OF_FAILURES, *OF_POWER, *own) if _ALL in metrics else shown or None)
+    )
     for fact in found.facts():
         output.line(("", printable(fact)))
     for header, pairs in (("gained most", found.gained_most(most)), ("lost most", found.lost_most(most))):

@@ -122,7 +122,7 @@ class NamedRun:
             return schedule_in(run, name=self.name, hosts=hosts)
 
     def timeline(self) -> TimelineData:
-        """The timeline of its result files.
+        """The timeline of its result files. A run of a study has the carbon, the price and the cap of the study.
 
         Raises:
             ProtocolError: something in them is wrong.
@@ -131,8 +131,18 @@ class NamedRun:
         from batprotocol.capture.timeline import timeline
 
         if self._row is not None:
+            from batprotocol.studies.powering import known_electricity
+
             with _telling_of_parquet(self.given):
-                return timeline(tuple(self._row.jobs()), name=self.name, beside=self._row.folder).runs[0]
+                known = known_electricity(self._row.measure)
+                return timeline(
+                    tuple(self._row.jobs()),
+                    name=self.name,
+                    beside=self._row.folder,
+                    carbon=known.carbon,
+                    price=known.price,
+                    cap=known.cap,
+                ).runs[0]
         assert self._table is not None
         return timeline(self._table).runs[0]
 

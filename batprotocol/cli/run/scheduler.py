@@ -13,6 +13,7 @@ import click
 from batprotocol.cli.terminal.text import printable
 from batprotocol.edc import Scheduler, loading
 from batprotocol.edc.faults import show_own
+from batprotocol.power import Trace
 from batprotocol.requests import Allocated, Attempt
 from batprotocol.signals import Interrupts
 
@@ -21,6 +22,7 @@ __all__ = [
     "as_file",
     "as_usage",
     "attempts_of",
+    "cap_of",
     "is_policy",
     "load",
     "pinned",
@@ -51,10 +53,12 @@ def is_policy(target: str) -> bool:
     """Whether the user means a policy, misspelt or not: the text looks like neither a file nor a class in one."""
     if target.startswith(("slurm:", "slurm=")):
         return True
-    parts, site, _ = target.partition("site=")  # the file of the part `site` may be in any folder
-    if ".py:" in target or any(each in parts for each in (":", "/", os.sep, ".py")):
-        return False
-    return bool(target) and (bool(site) or not os.path.isfile(target))
+    marks = (":", "/", os.sep, ".py")
+    if "=" in target and any(each in target for each in marks):  # the files of its parts may be in any folder
+        from batprotocol.policies.names import files_in, parts_of
+
+        return ".py:" not in target and (bool(files_in(target)) or parts_of(target) is not None)
+    return bool(target) and not any(each in target for each in marks) and not os.path.isfile(target)
 
 
 def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
@@ -62,6 +66,13 @@ def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
     from batprotocol.policies import Policy
 
     return scheduler.allocated if isinstance(scheduler, Policy) else None
+
+
+def cap_of(scheduler: object) -> Trace | None:
+    """The watts that a policy lets the machine draw at most; None for another scheduler, and without a cap."""
+    from batprotocol.policies import Policy
+
+    return scheduler.cap.trace if isinstance(scheduler, Policy) and scheduler.cap is not None else None
 
 
 def attempts_of(scheduler: object) -> Sequence[Attempt] | None:

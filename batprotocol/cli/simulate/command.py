@@ -8,7 +8,7 @@ import click
 
 from batprotocol.cli.bridge.command import old_options
 from batprotocol.cli.completing import complete_old_protocol, complete_rule_set, complete_scheduler
-from batprotocol.cli.parameters import old_protocol, rule_set, schema_option, timeout_option
+from batprotocol.cli.parameters import electricity_options, old_protocol, rule_set, schema_option, timeout_option
 
 __all__ = ["simulate"]
 
@@ -79,6 +79,12 @@ __all__ = ["simulate"]
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
 @click.option("--lazy", is_flag=True, help="Read jobs of sorted workloads when they are needed, to save memory.")
 @click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must declare their watts.")
+@click.option(
+    "--watts",
+    metavar="TEXT",
+    help="Measure energy, with typical watts for hosts that declare none: idle=95,busy=250,off=10,boot=150s.",
+)
+@electricity_options
 @click.option(
     "--record",
     metavar="PATH",
@@ -158,6 +164,7 @@ def simulate(
       batproto simulate easy-sjf -w log.swf.gz --warm-up 0.1 --cool-down 0.05
       batproto simulate easy -w log.swf.gz --by size
       batproto simulate scheduler.py:FCFS -p platform.xml -w log.swf.gz --energy
+      batproto simulate easy --carbon gb.csv?begin=2020-05-01 --price daily:0.25 --cap 8kW
       batproto simulate --endpoint tcp://127.0.0.1:28000 --record run.tar.xz
       batproto simulate --endpoint tcp://127.0.0.1:28000 --protocol 4.2 -w workload.json
       batproto simulate --endpoint unix:/tmp/bat_socket --protocol text-1 -w workload.json
@@ -166,8 +173,12 @@ def simulate(
 
     if sum(given is not None for given in (target, endpoint, library)) > 1:
         raise click.UsageError("give only one of FILE:CLASS or POLICY, --endpoint and --library", context)
-    if options["described"] is not None and (options["platform"] is not None or options["energy"] or options["roles"]):
-        raise click.UsageError("--hosts is instead of --platform, and without --energy and --role", context)
+    if any(options[each] is not None for each in ("watts", "carbon", "price", "cap")):
+        options["energy"] = True
+    if options["described"] is not None and (options["platform"] is not None or options["roles"]):
+        raise click.UsageError("--hosts is instead of --platform, and without --role", context)
+    if options["described"] is not None and options["energy"] and options["watts"] is None:
+        raise click.UsageError("the hosts of --hosts declare no watts: give --watts, such as idle=95,busy=250", context)
     if options["skip_bad"] and not options["events"]:
         raise click.UsageError("--skip-bad is for the external events of hosts: give --events, too", context)
     if options["warm_up"] + options["cool_down"] >= 1:

@@ -15,10 +15,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
+from batprotocol.cli.inputs.electricity import read_electricity
 from batprotocol.cli.new.scheduler import example_scheduler
-from batprotocol.cli.run.scheduler import allocations_of, attempts_of, is_policy, load, telling_whose_fault
+from batprotocol.cli.run.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
 from batprotocol.cli.simulate.groups import groups_of, print_groups
 from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output, ProgressBar
@@ -33,6 +36,7 @@ from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,
     DecisionComponent,
+    Electricity,
     ExternalEventList,
     JobRow,
     Observer,
@@ -52,7 +56,9 @@ from batprotocol.simulator import (
     write_real_execution,
 )
 from batprotocol.simulator.inputs.outages import read_host_events
-from batprotocol.simulator.results.beside import write_failures
+from batprotocol.simulator.inputs.watts import parse_watts, with_watts
+from batprotocol.simulator.results.beside import PowerFile, write_failures, write_power
+from batprotocol.simulator.results.electricity import TraceTooShort
 
 __all__ = ["run"]
 
@@ -90,6 +96,10 @@ def run(
     by: str | None = None,
     as_json: bool = False,
     skip_bad: bool = False,
+    watts: str | None = None,
+    carbon: str | None = None,
+    price: str | None = None,
+    cap: str | None = None,
     **old: Any,
 ) -> int:
     """Simulate, print the results, and return the exit status.
@@ -125,6 +135,10 @@ def run(
         by: the way to group jobs, to print the metrics of each group; or None.
         as_json: print JSON.
         skip_bad: leave out bad events of hosts, and report their number.
+        watts: the typical watts of hosts that declare none, or None.
+        carbon: the name of the carbon intensity, or None.
+        price: the name of the price, or None.
+        cap: the watts, or the table of watts, that are allowed; or None.
         old: the options of older versions of Batsim; see `bridge.command`.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
@@ -140,10 +154,19 @@ def run(
         if "?" in path and not len(workload):
             console_output.remark(path, "it selects no job; change the words behind the ?")
     most = _fewest(mmax, mmax_workload, given)
+    typical = None if watts is None else parse_watts(watts)
+    electricity = read_electricity(carbon, price, cap, console_output)
+    if not lazy:
+        electricity.expect_until(max((each[len(each) - 1].time for each in given if len(each)), default=0.0))
     if described is not None:
         hosts = described_platform(described, limit=host_limit if most is None else min(most, host_limit))
     else:
-        hosts = _platform(platform, given, bool(workloads), energy, roles, master, most, host_limit)
+        declared = energy and typical is None
+        hosts = _platform(platform, given, bool(workloads), declared, roles, master, most, host_limit)
+    given_watts = ""
+    if typical is not None:
+        given_watts = typical.text if any(host.watts is None for host in hosts.hosts) else ""
+        hosts = with_watts(hosts, typical)
     lists: Sequence[str | ExternalEventList] = events
     if events and (skip_bad or (target is not None and is_policy(target))):  # other schedulers may read other keys
         lists = _checked(events, len(hosts.computation_hosts), skip_bad, corrected, console_output)
@@ -188,22 +211,43 @@ def run(
             recorder.result(result)
     if result is None:  # it is the scheduler's own fault, and has been reported
         return 1
-    result.attempts = attempts_of(scheduler) or ()
+    result.attempts, result.allocations = attempts_of(scheduler) or (), allocations_of(scheduler) or ()
+    if electricity.cap is None:
+        electricity = replace(electricity, cap=cap_of(scheduler))
+    result.electricity, result.typical_watts = electricity, given_watts
     if prefix is not None:
         _write_reports(prefix, scheduler, result)
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
+    try:
+        _print(result, given, hosts, console_output, warm_up, cool_down, by, as_json)
+    except TraceTooShort as error:  # it could not be known before, and all else is
+        console_output.remark("electricity", error.reason)
+        result.electricity = Electricity()
+        _print(result, given, hosts, console_output, warm_up, cool_down, by, as_json)
+        return 1
+    return 0 if result.is_complete else 1
+
+
+def _print(
+    result: Result,
+    workloads: Sequence[Workload],
+    hosts: Platform,
+    output: Output,
+    warm_up: float,
+    cool_down: float,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """Print the results."""
     groups = None
     if by is not None:
-        groups = groups_of(
-            result, by, given, allocations_of(scheduler) or (), hosts, warm_up=warm_up, cool_down=cool_down
-        )
+        groups = groups_of(result, by, workloads, result.allocations, hosts, warm_up=warm_up, cool_down=cool_down)
     if as_json:
-        _print_json(result, given, console_output, warm_up, cool_down, groups)
+        _print_json(result, workloads, output, warm_up, cool_down, groups)
     else:
-        _show(result, console_output, warm_up, cool_down)
+        _show(result, output, warm_up, cool_down)
         if by is not None and groups is not None:
-            print_groups(console_output, by, groups)
-    return 0 if result.is_complete else 1
+            print_groups(output, by, groups, result.electricity.currency)
 
 
 def _fewest(mmax: int | None, mmax_workload: bool, workloads: Sequence[Workload]) -> int | None:
@@ -228,7 +272,9 @@ def _platform(
     if path is None and own_workloads and not energy:
         return platform_for(workloads, mmax=mmax, host_limit=host_limit)
     if path is None and own_workloads:
-        raise InputError("energy can only be measured on a platform that declares watts: name one with --platform")
+        raise InputError(
+            "energy can only be measured on hosts with watts: name a platform with --platform, or give --watts"
+        )
     return read_platform(
         path or EXAMPLE_PLATFORM, roles=roles, master=master, mmax=mmax, energy=energy, host_limit=host_limit
     )
@@ -273,6 +319,8 @@ def _write_reports(prefix: str, scheduler: Scheduler, result: Result) -> None:
     if allocations:
         write_allocations(f"{prefix}allocations.csv", allocations)
     write_failures(prefix, result.attempts, result.host_events)
+    if result.measured_energy and result.cores:
+        write_power(prefix, PowerFile(result.cores, result.typical_watts))
 
 
 class _Meter(Observer):
@@ -334,6 +382,10 @@ def _print_json(
         "cool_down": cool_down,
         "metrics": _finite(found),
     }
+    if result.typical_watts:
+        printed["watts"] = result.typical_watts
+    if result.electricity.currency:
+        printed["currency"] = result.electricity.currency
     if groups is not None:
         printed["groups"] = {name: _finite(metrics) for name, metrics in groups.items()}
     output.json(json.dumps(printed, indent=2))

@@ -17,6 +17,7 @@ from batprotocol.studies.comparing import (
     plot_ecdf,
     plot_lines,
     plot_means,
+    plot_watts,
     save_plot,
 )
 
@@ -50,12 +51,16 @@ def show(
     for name, given in (("baseline", baseline), ("panels", panels)):
         if given is not None and kind != "lines":
             raise click.UsageError(f"--{name} is for lines: give --x, and no --kind except lines")
-    if kind == "ecdf" and any(axis in GROUPINGS for axis in (by, *where)):
-        raise click.UsageError("--kind ecdf draws whole runs, and no groups of jobs: choose another kind")
+    if kind in ("ecdf", "watts") and any(axis in GROUPINGS for axis in (by, *where)):
+        raise click.UsageError(f"--kind {kind} draws whole runs, and no groups of jobs: choose another kind")
+    if kind == "watts" and (x is not None or log):
+        raise click.UsageError("--kind watts is over time: leave out --x and --log")
     kept, (name,) = measured_rows(source, [metric], where, x, by, panels)
     common: dict[str, Any] = {"by": by, "unit": unit, "log": log, "look": look}
     if kind == "ecdf":
         figure: Any = plot_ecdf(kept, of=of, **common)
+    elif kind == "watts":
+        figure = plot_watts(kept, by=by, unit=unit, look=look)
     elif kind == "boxes":
         figure = plot_boxes(kept, x=x, metric=name, **common)
     elif kind == "means":

@@ -16,9 +16,9 @@ __all__ = ["metrics", "plot", "table"]
 
 
 def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.simulator import METRICS, OF_FAILURES
+    from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER
 
-    return completions((*METRICS, *OF_FAILURES), start)
+    return completions((*METRICS, *OF_FAILURES, *OF_POWER), start)
 
 
 def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, list[str]]:
@@ -161,9 +161,9 @@ def table(**options: Any) -> None:
 @click.option("-o", "--output", metavar="FILE", type=_path, required=True, help="The file: .png, .svg or .pdf.")
 @click.option(
     "--kind",
-    type=click.Choice(["lines", "boxes", "means", "ecdf"]),
-    help="Lines with bands, boxes over runs, distributions of means, or distributions of the waiting times of jobs "
-    "(ecdf). The default is lines with --x, and boxes without it.",
+    type=click.Choice(["lines", "boxes", "means", "ecdf", "watts"]),
+    help="Lines with bands, boxes over runs, distributions of means, distributions of the waiting times of jobs "
+    "(ecdf), or the power of runs over time (watts). The default is lines with --x, and boxes without it.",
 )
 @click.option(
     "--x", metavar="AXIS", shell_complete=complete_axis, help="The axis to the right, or a metric such as offered_load."
@@ -212,8 +212,9 @@ def plot(**options: Any) -> None:
     """Draw the results of a study: the means of a metric against an axis, with bands of bootstrap intervals.
 
     Other kinds of plots are boxes over runs, distributions of means and, with --kind ecdf, the share of jobs that have
-    waited for at most each time. The command resamples whole seeds. It averages other axes within each seed first, and
-    a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
+    waited for at most each time. With --kind watts, the plot has the watts of runs over time, with the cap, the carbon
+    intensity and the price of the study. The command resamples whole seeds. It averages other axes within each seed
+    first, and a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
 
     \b
     Examples:
@@ -222,6 +223,7 @@ def plot(**options: Any) -> None:
       batproto study plot study.runs --kind means --metric consumed_joules --unit kWh -o energy.svg
       batproto study plot study.runs --kind boxes --x arrival_factor --log -o boxes.svg
       batproto study plot study.runs --kind ecdf --only offered_load=0.9 -o waiting.png
+      batproto study plot study.runs --kind watts --only seed=0 -o watts.pdf
     """
     from batprotocol.cli.study import plotting
 

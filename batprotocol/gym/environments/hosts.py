@@ -12,6 +12,7 @@ from gymnasium import spaces
 from batprotocol.errors import InputError
 from batprotocol.gym.backfilling import Backfiller
 from batprotocol.gym.environment import Environment, Mask, Ranks
+from batprotocol.gym.worlds.electric import Electric
 from batprotocol.gym.worlds.simulated import Simulated
 from batprotocol.gym.worlds.world import World
 from batprotocol.hosts import FrozenHosts
@@ -140,6 +141,8 @@ class Power(Environment):
         return world
 
     def make_world(self, first: int, ranks: Ranks | None, tried: Ranks | None) -> World:
+        if self.electricity is not None:
+            return Electric(self.log, first, self.jobs, ranks, tried, known=self.electricity, platform=self.platform)
         return Simulated(self.log, first, self.jobs, ranks, tried, self.platform, energy=True)
 
     def actions(self) -> spaces.Space[Any]:

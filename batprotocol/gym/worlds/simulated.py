@@ -30,7 +30,7 @@ from batprotocol.simulator import EnergyRow, ExternalEventList, JobRow, Observer
 from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs.columns import JobColumns
 
-__all__ = ["OTHER", "Decision", "Execute", "Simulated", "named"]
+__all__ = ["OTHER", "Decision", "Execute", "Seen", "Simulated", "equal_hosts", "named"]
 
 OTHER: Final = -(1 << 62)
 """The result of `advance` for an event that is neither a submission nor an end: hosts have switched on or off."""
@@ -88,12 +88,12 @@ class Simulated(World):
         self.allocations: dict[int, FrozenHosts] = {}
         self._decisions: list[Decision] = []
         self._events: list[Event] = []
-        self._seen = _Seen()
+        self._seen = self.seen()
         workload = _part_of(log, first, count)
         self._ids = tuple(named(log, first + job) for job in range(count))
         self._names = {id: job for job, id in enumerate(self._ids)}
         self._simulator = Simulator(
-            _platform(log) if platform is None else platform,
+            equal_hosts(log) if platform is None else platform,
             [workload],
             external_events=events,
             energy=energy,
@@ -103,6 +103,10 @@ class Simulated(World):
         builder.add_edc_hello("batprotocol.gym", "1")
         self._take(self._simulator.begin(builder.finish_message()))
         self.advance()
+
+    def seen(self) -> Seen:
+        """The observer of this simulation."""
+        return Seen()
 
     def copy(self: _Self) -> _Self:
         made = super().copy()
@@ -253,7 +257,7 @@ class _Switch(NamedTuple):
         builder.add_turn_on_off_hosts(self.hosts, self.pstate)
 
 
-class _Seen(Observer):
+class Seen(Observer):
     """Keeps the rows of jobs, and the last measurement of energy."""
 
     def __init__(self) -> None:
@@ -267,7 +271,7 @@ class _Seen(Observer):
         self.joules = float(row.energy)
 
 
-def _platform(log: Log) -> Platform:
+def equal_hosts(log: Log) -> Platform:
     """Equal hosts. If all jobs are delays, messages take no time."""
     if log.is_plain:
         return Platform.homogeneous(log.hosts, bandwidth=math.inf, latency=0.0)

@@ -21,6 +21,7 @@ from batprotocol.hosts import FrozenHosts
 from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import Backfilling, Order, State
+from batprotocol.power import Kind
 from batprotocol.simulator import JobRow
 
 __all__ = ["World"]
@@ -337,6 +338,21 @@ class World(ABC):
             InputError: energy is not measured here.
         """
         raise InputError("this environment does not measure energy: use one that does, such as batprotocol/Power-v0")
+
+    def weighted(self, kind: Kind) -> float:
+        """The grams of CO2eq, or the money, of the energy since the first submission.
+
+        Args:
+            kind: `carbon` or `price`.
+
+        Raises:
+            InputError: it is not known here.
+        """
+        raise InputError(f"this environment does not know the {kind}: use the option electricity with a {kind}")
+
+    def electricity(self) -> npt.NDArray[np.float64]:
+        """The numbers about electricity that agents see, in environments that know it."""
+        raise NotImplementedError
 
     def see(self, row: Any, tables: tuple[Any, Any, Any], layout: Layout) -> bool:
         """Write the observation into a row, if this world can do so itself, and return whether it did; see `Sight`."""

@@ -31,5 +31,8 @@ class Actions(Protocol):
     def switch(self, hosts: Iterable[int], on: bool) -> None:
         """Switch hosts on or off."""
 
+    def change_pstate(self, pstate: int, hosts: list[int]) -> None:
+        """Change the power state of hosts that are on."""
+
     def finish(self) -> None:
         """No more jobs are registered."""

@@ -55,6 +55,9 @@ class Allowance:
             least = min(least, value)
             self._rest.append(least)
         self._rest.reverse()
+        before = self._values[-1] if self.repeats else self._values[0]
+        values = zip(self._times, [before, *self._values], self._values, strict=False)
+        self._rises = [time for time, less, more in values if more > less]
         self._known: dict[int, _Runs] = {}
 
     @property
@@ -130,23 +133,21 @@ class Allowance:
             return max((end - begin for begin, end in zip(begins, ends, strict=True)), default=0.0)
         return max((end - max(begin, now) for begin, end in zip(begins, ends, strict=True) if end > now), default=0.0)
 
-    def openings(self, amount: int, after: float, before: float) -> Iterator[float]:
-        """The times at which an amount begins to be allowed, between two times.
+    def rises(self, after: float, before: float) -> Iterator[float]:
+        """The times at which more is allowed than just before, between two times.
 
         Args:
-            amount: the amount.
             after: the times are later than this one.
             before: they are no later than this one.
         """
-        if amount <= self._rest[0]:
-            return
-        begins, _, _ = self._runs(amount)
-        if not self.repeats:
-            yield from (begin for begin in begins[bisect_right(begins, after) :] if begin <= before)
-            return
-        turn = math.floor((after - self._times[0]) / self._period) * self._period
-        while begins and turn + begins[0] <= before:
-            yield from (turn + begin for begin in begins if after < turn + begin <= before)
+        rises, turn = self._rises, 0.0
+        if self.repeats:
+            turn = math.floor((after - self._times[0]) / self._period) * self._period
+        while rises and turn + rises[0] <= before:
+            first = bisect_right(rises, after - turn)
+            yield from (turn + time for time in rises[first:] if after < turn + time <= before)
+            if not self.repeats:
+                return
             turn += self._period
 
     def _runs(self, amount: int) -> _Runs:

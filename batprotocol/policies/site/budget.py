@@ -9,12 +9,16 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from typing import Final
 
 from batprotocol.policies.site.allowance import Allowance
 
 __all__ = ["Budget"]
+
+_DIGIT: Final = 1 << 20
+"""A host has fewer jobs of one pace."""
 
 
 class _Steps:
@@ -61,80 +65,138 @@ class _Steps:
 class Budget:
     """What jobs draw, in microwatts beyond idle hosts.
 
+    Jobs run at a pace: 0 is the usual one, and in each of the next ones, hosts compute slower and draw less.
+
     Args:
-        increments: how much more each host draws at most with jobs than without.
+        paces: for each pace, how much more each host draws at most with jobs than without.
         allowance: what is allowed.
         rounded: rounds times, so that those that count as equal are equal.
+
+    Attributes:
+        increments: those of the usual pace.
+        is_uniform: whether all hosts draw as much more, in each pace.
     """
 
-    def __init__(self, increments: Mapping[int, int], allowance: Allowance, rounded: Callable[[float], float]) -> None:
-        self.increments, self.allowance, self._rounded = dict(increments), allowance, rounded
-        self._sums = [0, *accumulate(sorted(self.increments.values()))]
-        self.is_uniform = len(set(self.increments.values())) <= 1
-        self._busy: Counter[int] = Counter()  # how many jobs run on each host now
+    def __init__(
+        self, paces: Sequence[Mapping[int, int]], allowance: Allowance, rounded: Callable[[float], float]
+    ) -> None:
+        self._paces, self.allowance, self._rounded = [dict(pace) for pace in paces], allowance, rounded
+        self.increments = self._paces[0]
+        self._sums = [[0, *accumulate(sorted(pace.values()))] for pace in self._paces]
+        self.is_uniform = all(len(set(pace.values())) <= 1 for pace in self._paces)
+        self._busy: Counter[int] = Counter()  # the jobs of each host now; of each pace, they are a digit of the number
         self._drawn = 0
+        self._standing: dict[int, int] = {}  # what hosts draw while they have no job
         self._now = -math.inf
         self._total = _Steps()
-        self._jobs: defaultdict[int, _Steps] = defaultdict(_Steps)  # how many jobs each host has, over time
+        self._jobs: defaultdict[int, _Steps] = defaultdict(_Steps)  # the jobs of each host, over time
 
-    def smallest(self, count: int) -> int:
+    @property
+    def paces(self) -> range:
+        """The paces that there are, the fastest one first."""
+        return range(len(self._paces))
+
+    def smallest(self, count: int, pace: int = 0) -> int:
         """The least that so many hosts draw more with jobs than without."""
-        return self._sums[min(count, len(self._sums) - 1)]
+        sums = self._sums[pace]
+        return sums[min(count, len(sums) - 1)]
 
-    def sum(self, hosts: Iterable[int]) -> int:
+    def sum(self, hosts: Iterable[int], pace: int = 0) -> int:
         """How much more hosts draw with jobs than without."""
-        return sum(map(self.increments.__getitem__, hosts))
+        return sum(map(self._paces[pace].__getitem__, hosts))
+
+    def _draws(self, host: int, jobs: int) -> int:
+        """How much more a host draws with these jobs than without: as much as with the one that draws most."""
+        if not jobs:
+            return 0
+        if jobs < _DIGIT:
+            return self.increments[host]
+        most, pace = 0, 0
+        while jobs:
+            jobs, digit = divmod(jobs, _DIGIT)
+            if digit:
+                most = max(most, self._paces[pace][host])
+            pace += 1
+        return most
 
     # What is drawn now
 
-    def began(self, hosts: Iterable[int]) -> None:
+    def began(self, hosts: Iterable[int], pace: int = 0) -> None:
         """A job runs on hosts from now on."""
-        for host in hosts:
-            if not self._busy[host]:
-                self._drawn += self.increments[host]
-            self._busy[host] += 1
+        self._change(hosts, _DIGIT**pace)
 
-    def ended(self, hosts: Iterable[int]) -> None:
+    def ended(self, hosts: Iterable[int], pace: int = 0) -> None:
         """A job runs on hosts no longer."""
+        self._change(hosts, -(_DIGIT**pace))
+
+    def _change(self, hosts: Iterable[int], by: int) -> None:
         for host in hosts:
-            self._busy[host] -= 1
-            if not self._busy[host]:
-                self._drawn -= self.increments[host]
+            jobs = self._busy[host]
+            self._busy[host] = jobs + by
+            self._drawn += self._draws_now(host, jobs + by) - self._draws_now(host, jobs)
+
+    def _draws_now(self, host: int, jobs: int) -> int:
+        return self._draws(host, jobs) if jobs else self._standing.get(host, 0)
+
+    def stands(self, host: int, draws: int) -> None:
+        """A host draws so much from now on while it has no job."""
+        if not self._busy[host]:
+            self._drawn += draws - self._standing.get(host, 0)
+        self._standing[host] = draws
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job runs."""
+        return any(self._busy.values())
+
+    @property
+    def standing(self) -> int:
+        """What the hosts without jobs draw now."""
+        return sum(draws for host, draws in self._standing.items() if not self._busy[host])
 
     def rest(self, now: float) -> int:
         """How much more is allowed now than jobs draw."""
         return self.allowance.at(now) - self._drawn
 
-    def fits_now(self, hosts: Iterable[int], now: float) -> bool:
+    def fits_now(self, hosts: Iterable[int], now: float, pace: int = 0) -> bool:
         """Whether a job on these hosts is allowed now, as far as running jobs are concerned."""
-        more = sum(self.increments[host] for host in hosts if not self._busy[host])
-        return not more or more <= self.rest(now)
+        return self.lacks(hosts, now, pace) <= 0
+
+    def lacks(self, hosts: Iterable[int], now: float, pace: int = 0) -> int:
+        """How much a job on these hosts would draw beyond what is allowed now; 0 or less: it may start."""
+        busy, by, draws = self._busy, _DIGIT**pace, self._draws_now
+        more = sum(draws(host, busy[host] + by) - draws(host, busy[host]) for host in hosts)
+        return more - self.rest(now) if more > 0 else 0
 
     # What is drawn over time
+
+    @property
+    def now(self) -> float:
+        """The time before which nothing matters any more."""
+        return self._now
 
     def advance(self, now: float) -> None:
         """The past of a time does not matter any more."""
         self._now = now
         self._total.forget(now)
 
-    def take(self, hosts: Iterable[int], begin: float, end: float) -> None:
+    def take(self, hosts: Iterable[int], begin: float, end: float, pace: int = 0) -> None:
         """A job has hosts from one time to another one."""
-        begin, end = self._rounded(begin), self._rounded(end)
-        hosts = tuple(hosts)
-        for (first, last), more in self._pieces(hosts, begin, end, 0).items():
-            self._total.add(first, last, more)
-        for host in hosts if begin < end else ():
-            self._jobs[host].add(begin, end, 1)
+        self._add(tuple(hosts), begin, end, _DIGIT**pace)
 
-    def give_back(self, hosts: Iterable[int], begin: float, end: float) -> None:
+    def give_back(self, hosts: Iterable[int], begin: float, end: float, pace: int = 0) -> None:
         """A job does not have hosts from one time to another one, which it had."""
+        self._add(tuple(hosts), begin, end, -(_DIGIT**pace))
+
+    def _add(self, hosts: tuple[int, ...], begin: float, end: float, by: int) -> None:
         begin, end = self._rounded(begin), self._rounded(end)
-        hosts = tuple(hosts)
-        for (first, last), less in self._pieces(hosts, begin, end, 1).items():
-            self._total.add(first, last, -less)
-        for host in hosts if begin < end else ():
+        if end <= begin:
+            return
+        for (first, last), more in self._pieces(hosts, begin, end, by).items():
+            self._total.add(first, last, more)
+        for host in hosts:
             jobs = self._jobs[host]
-            jobs.add(begin, end, -1)
+            jobs.add(begin, end, by)
             jobs.forget(self._now)
             if len(jobs.times) == 1 and not jobs.values[0]:
                 del self._jobs[host]
@@ -143,36 +205,41 @@ class Budget:
         """An amount is kept from a time on; a negative one is kept no longer."""
         self._total.add(self._rounded(begin), math.inf, amount)
 
-    def _pieces(self, hosts: Iterable[int], begin: float, end: float, jobs: int) -> dict[tuple[float, float], int]:
-        """The intervals in which some of the hosts have a number of jobs, with what those draw."""
+    def _pieces(self, hosts: Iterable[int], begin: float, end: float, by: int) -> dict[tuple[float, float], int]:
+        """What hosts draw more with one more job, or with one less, in the intervals in which that is the same."""
         found: dict[tuple[float, float], int] = {}
         for host in hosts if begin < end else ():
-            increment, known = self.increments[host], self._jobs.get(host)
-            if known is None:
-                found[begin, end] = found.get((begin, end), 0) + increment
-                continue
-            for first, last, count in _joined(known.within(begin, end), jobs):
-                if count == jobs:
-                    found[first, last] = found.get((first, last), 0) + increment
+            known = self._jobs.get(host)
+            steps = [(begin, end, 0)] if known is None else known.within(begin, end)
+            since, until, before = begin, begin, 0
+            for first, last, jobs in steps:
+                more = self._draws(host, jobs + by) - self._draws(host, jobs)
+                if more != before:
+                    if before:
+                        found[since, until] = found.get((since, until), 0) + before
+                    since, before = first, more
+                until = last
+            if before:
+                found[since, until] = found.get((since, until), 0) + before
         return found
 
-    def cost(self, host: int, begin: float, end: float) -> int:
+    def cost(self, host: int, begin: float, end: float, pace: int = 0) -> int:
         """How much more a host draws at most if it gets one more job from one time to another one."""
-        jobs = self._jobs.get(host)
-        if jobs is not None and all(count for _, _, count in jobs.within(self._rounded(begin), self._rounded(end))):
-            return 0
-        return self.increments[host]
+        jobs, by = self._jobs.get(host), _DIGIT**pace
+        if jobs is None:
+            return self._paces[pace][host]
+        steps = jobs.within(self._rounded(begin), self._rounded(end))
+        return max((self._draws(host, each + by) - self._draws(host, each) for _, _, each in steps), default=0)
 
-    def fits(self, hosts: Iterable[int], begin: float, end: float) -> bool:
+    def fits(self, hosts: Iterable[int], begin: float, end: float, pace: int = 0) -> bool:
         """Whether a job is allowed on these hosts from one time to another one, beside all that is taken."""
         begin, end = self._rounded(begin), self._rounded(end)
-        pieces = self._pieces(hosts, begin, end, 0)
+        pieces = self._pieces(hosts, begin, end, _DIGIT**pace)
         least = self.allowance.least
         if len(pieces) <= 1:
             return all(
                 taken + more <= least(first, last)
                 for (since, until), more in pieces.items()
-                if more
                 for first, last, taken in self._total.within(since, until)
             )
         more = _Steps()
@@ -194,20 +261,10 @@ class Budget:
         times = self._total.times
         return times[bisect_right(times, after) : bisect_right(times, before)]
 
+    def taken_at(self, time: float) -> int:
+        """What is taken at a time."""
+        return next(self._total.within(time, math.inf))[2]
+
     def last_change(self) -> float:
         """The last time at which what is taken changes."""
         return self._total.times[-1]
-
-
-def _joined(steps: Iterable[tuple[float, float, int]], wanted: int) -> Iterator[tuple[float, float, int]]:
-    """Steps, of which those in a row that have the wanted number, or have not, are one."""
-    before: tuple[float, float, int] | None = None
-    for begin, end, number in steps:
-        if before is not None and (before[2] == wanted) == (number == wanted):
-            before = before[0], end, before[2]
-            continue
-        if before is not None:
-            yield before
-        before = begin, end, number
-    if before is not None:
-        yield before

@@ -10,43 +10,64 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from batprotocol.policies.jobs import State
+from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.choosing import runs
+from batprotocol.policies.site.idling import Idling
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.site.planning import Asked, Planner
 from batprotocol.policies.site.pool import Amount
 from batprotocol.policies.site.reserving import FIRST, NEVER, Start
+from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found
 from batprotocol.requests.features import matches
 
-__all__ = ["CappedPlanner"]
+__all__ = ["CappedPlanner", "Power"]
 
 _MOST_TRIES: Final = 10_000
 _MOST_TIMES: Final = 100_000
 _MOST_KNOWN: Final = 4096
 
 
+class Power(NamedTuple):
+    """The watts that jobs and idle hosts may draw.
+
+    Attributes:
+        budget: what jobs draw, and what is allowed.
+        pacing: the slower power states in which jobs may run; None: they wait.
+        idling: the hosts that are switched off, so that others may run; None: none are.
+    """
+
+    budget: Budget
+    pacing: Pacing | None = None
+    idling: Idling | None = None
+
+
 class CappedPlanner(Planner):
     """Chooses what starts, under a cap.
 
     Args:
-        budget: what jobs draw, and what is allowed.
+        power: the watts that jobs and idle hosts may draw.
         own: gives the own number of a host: in the lane of a reservation, it has another one.
         planned: the arguments of `Planner`.
     """
 
-    def __init__(self, budget: Budget, own: Callable[[int], int], *planned: Any) -> None:
+    def __init__(self, power: Power, own: Callable[[int], int], *planned: Any) -> None:
         super().__init__(*planned)
-        self._budget, self._own = budget, own
-        self._held: dict[int, tuple[list[int], float, float]] = {}  # the hosts and the time of each reservation
-        self._run: dict[str, tuple[list[int], float]] = {}  # the hosts of each running job, and its latest end
+        self._budget, self._pacing, self._idling = power
+        self._own, budget = own, power.budget
+        self._held: dict[int, tuple[list[int], float, float, int]] = {}  # hosts, time and pace of each reservation
+        self._run: dict[str, tuple[list[int], float, int]] = {}  # hosts, latest end and pace of each running job
         self._kept: list[tuple[int, float]] = []  # for entries that wait without a reservation
         self._gained = False  # whether watts are free earlier than was known
         self._needs: dict[tuple[object, ...], int] = {}
         self._next_less = budget.allowance.next_step(-math.inf)
+        self._floors: dict[int, int] = {}  # the fastest pace of entries that can never run at the usual one
+        self._picked: dict[str, tuple[int, float]] = {}  # the slower pace of a job that starts, and its usual time
 
     # When to plan
 
@@ -77,38 +98,93 @@ class CappedPlanner(Planner):
         lane = entry.lane
         return entry.limit if lane is None or not lane.windows else min(entry.limit, lane.rest(now))
 
-    def _need(self, entry: Entry) -> int:
-        """The least that an entry draws, wherever it runs."""
-        return self._budget.smallest(entry.job.size) if entry.kind.amount == self._pool.whole else 0
+    def _floor(self, entry: Entry) -> int:
+        """The fastest pace at which an entry can ever run, which is that of its reservations."""
+        return self._floors.get(entry.number, 0) if self._floors else 0
+
+    def _need(self, entry: Entry, pace: int) -> int:
+        """The least that an entry draws at a pace, wherever it runs."""
+        return self._budget.smallest(entry.job.size, pace) if entry.kind.amount == self._pool.whole else 0
+
+    def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
+        self._forget_pace(entry)
+        hosts = super()._now(entry, state, shut)
+        if self._pacing is None or entry.lane is not None or entry.kind.amount != self._pool.whole:
+            return hosts
+        if hosts is None:
+            return self._slower(entry, state, shut)
+        self._picked[entry.job.id] = self._floor(entry), entry.expected
+        return hosts
+
+    def _slower(self, entry: Entry, state: State, shut: frozenset[int]) -> list[int] | None:
+        """Hosts on which an entry can start now at a slower pace, the fastest of them; None: it cannot."""
+        assert self._pacing is not None
+        usual, floor, own = entry.expected, self._floor(entry), [self._own(host) for host in entry.kind.fitting]
+        for pace in self._budget.paces[floor + 1 :] if len(own) >= entry.job.size else ():
+            if self._pacing.is_possible(entry, own, pace):
+                entry.expected = self._pacing.expected(entry, own, pace, floor, usual)
+                self._picked[entry.job.id] = pace, usual
+                hosts = super()._now(entry, state, shut)
+                if hosts is not None:
+                    return hosts
+        self._picked.pop(entry.job.id, None)
+        entry.expected = usual
+        return None
+
+    def _forget_pace(self, entry: Entry) -> None:
+        """An entry has not started at the pace at which it could have."""
+        if self._picked:
+            pace_and_usual = self._picked.pop(entry.job.id, None)
+            if pace_and_usual is not None:
+                entry.expected = pace_and_usual[1]
+
+    def _pace(self, entry: Entry) -> int:
+        """The pace at which an entry starts now."""
+        picked = self._picked.get(entry.job.id) if self._picked else None
+        return self._floor(entry) if picked is None else picked[0]
+
+    def _spares(self, entry: Entry, hosts: list[int], state: State) -> bool:
+        spares = super()._spares(entry, hosts, state)
+        if not spares:
+            self._forget_pace(entry)
+        return spares
 
     def _chosen_now(
         self, entry: Entry, hosts: list[int], state: State, first: Callable[[int], int] | None = None
     ) -> list[int] | None:
-        now, budget = state.now, self._budget
-        if len(hosts) < entry.job.size or ((need := self._need(entry)) > budget.rest(now) and need):
+        now, budget, pace = state.now, self._budget, self._pace(entry)
+        need = self._need(entry, pace)
+        if len(hosts) < entry.job.size or (need > budget.rest(now) and need and self._idling is None):
             return None
         end = now + self._lasts(entry, now)
 
         def cost(host: int) -> tuple[int, int]:
-            return budget.cost(self._own(host), now, end), first(host) if first is not None else 0
+            return budget.cost(self._own(host), now, end, pace), first(host) if first is not None else 0
 
         for chosen in self._choices(entry, hosts, self._pool.free, cost, first):
             own = [self._own(host) for host in chosen]
-            if budget.fits_now(own, now) and budget.fits(own, now, end):
-                return chosen
+            delay = 0.0 if self.sleeping is None else self.sleeping.delay(chosen)
+            lacks = budget.lacks(own, now, pace)
+            if budget.fits(own, now, end + delay, pace):
+                if lacks <= 0:
+                    return chosen
+                if self._idling is not None and not self._idling.lacking:
+                    self._idling.lacking = lacks  # some are switched off
         return None
 
     def _chosen_at(
         self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
     ) -> list[int] | None:
-        budget = self._budget
-        if self._need(entry) > budget.allowance.at(time):
+        budget, pace = self._budget, self._floor(entry)
+        if self._need(entry, pace) > budget.allowance.at(time):
             return None
         end = time + self._lasts(entry, time)
-        for chosen in self._choices(
-            entry, hosts, free, lambda host: (budget.cost(self._own(host), time, end), 0), None
-        ):
-            if budget.fits([self._own(host) for host in chosen], time, end):
+
+        def cost(host: int) -> tuple[int, int]:
+            return budget.cost(self._own(host), time, end, pace), 0
+
+        for chosen in self._choices(entry, hosts, free, cost, None):
+            if budget.fits([self._own(host) for host in chosen], time, end, pace):
                 return chosen
         return None
 
@@ -150,29 +226,48 @@ class CappedPlanner(Planner):
                     yield chosen
 
     def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
-        increments, allowance = self._budget.increments, self._budget.allowance
-        seconds = self._lasts(entry, time)
-        for chosen in self._choices(entry, hosts, self._pool.capacity, lambda host: increments[self._own(host)], None):
-            if allowance.lasts(self._budget.sum(map(self._own, chosen)), seconds, time):
+        budget, seconds, pace = self._budget, self._lasts(entry, time), self._floor(entry)
+        for chosen in self._choices(
+            entry, hosts, self._pool.capacity, lambda host: budget.sum((self._own(host),), pace), None
+        ):
+            if budget.allowance.lasts(budget.sum(map(self._own, chosen), pace), seconds, time):
                 return chosen
         return None
 
     def hopeless(self, job: SiteJob, now: float) -> tuple[list[Entry], str]:
         allowance = self._budget.allowance
-        found = [
-            entry
-            for entry in job.entries
-            if entry.lane is None and not allowance.lasts(self._least(entry), entry.limit, now)
-        ]
+        found = [entry for entry in job.entries if entry.lane is None and not self._has_pace(entry, now)]
         if not found:
             return [], ""
-        least = min(map(self._least, found))
-        asked, left = f"it adds {least / 1e6:.10g} W to the watts of idle hosts", allowance.most(now)
+        paces = {entry.number: self._possible_paces(entry) for entry in found}
+        least = min(self._least(entry, pace) for entry in found for pace in paces[entry.number])
+        whose, left = "idle" if self._idling is None else "sleeping", allowance.most(now)
+        asked = f"it adds {least / 1e6:.10g} W to the watts of {whose} hosts"
         if least > left:
             return found, f"{asked}, and the cap leaves {max(left, 0) / 1e6:.10g} W"
         limit = min(entry.limit for entry in found)
         runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s"
         return found, f"{asked} and {runs_for}, and the cap leaves that for {allowance.longest(least, now):g} s"
+
+    def _possible_paces(self, entry: Entry) -> list[int]:
+        """The paces at which an entry may run."""
+        if self._pacing is None or entry.kind.amount != self._pool.whole:
+            return [0]
+        own = [self._own(host) for host in entry.kind.hosts]
+        paces = self._budget.paces
+        return [pace for pace in paces if not pace or self._pacing.is_possible(entry, own, pace)]
+
+    def _has_pace(self, entry: Entry, now: float) -> bool:
+        """Whether an entry can run some time, and from which pace on."""
+        allowance, floor = self._budget.allowance, self._floor(entry)
+        for pace in self._possible_paces(entry):
+            if pace >= floor and allowance.lasts(self._least(entry, pace), entry.limit, now):
+                if pace > floor and self._pacing is not None:
+                    self._floors[entry.number] = pace
+                    own = [self._own(host) for host in entry.kind.hosts]
+                    entry.expected = self._pacing.expected(entry, own, pace, floor, entry.expected)
+                return True
+        return False
 
     def is_less_allowed(self, now: float) -> bool:
         allowance = self._budget.allowance
@@ -181,20 +276,21 @@ class CappedPlanner(Planner):
         self._next_less = allowance.next_step(now)
         return True
 
-    def _least(self, entry: Entry) -> int:
-        """The least that an entry draws on hosts that it could have, if no other job ran."""
-        request = entry.job.request
-        key = entry.kind, entry.job.size, request.contiguous, request.constraint
+    def _least(self, entry: Entry, pace: int = 0) -> int:
+        """The least that an entry draws at a pace on hosts that it could have, if no other job ran."""
+        request, budget = entry.job.request, self._budget
+        key = entry.kind, entry.job.size, request.contiguous, request.constraint, pace
         found = self._needs.get(key)
         if found is None:
             if len(self._needs) >= _MOST_KNOWN:
                 self._needs.clear()
-            increments = self._budget.increments
             choices = self._choices(
-                entry, sorted(entry.kind.hosts), self._pool.capacity, lambda host: increments[self._own(host)], None
+                *(entry, sorted(entry.kind.hosts), self._pool.capacity),
+                lambda host: budget.sum((self._own(host),), pace),
+                None,
             )
             found = self._needs[key] = min(
-                (self._budget.sum(map(self._own, chosen)) for chosen in choices), default=1 << 62
+                (budget.sum(map(self._own, chosen), pace) for chosen in choices), default=1 << 62
             )
         return found
 
@@ -219,14 +315,11 @@ class CappedPlanner(Planner):
         )
 
     def _times(self, entry: Entry, now: float, before: float) -> list[float]:
-        """The times at which watts may begin to suffice for an entry."""
-        budget = self._budget
-        last = max(now, budget.last_change(), *(end for end in self.ends[-1:] if end < NEVER))
-        period = budget.allowance.period if budget.allowance.repeats else 0.0
-        openings = budget.allowance.openings(
-            max(self._need(entry), 1), now, min(before, last + 2 * period if period else before)
-        )
-        return [*budget.changes(now, before), *islice(openings, _MOST_TIMES)]
+        """The times at which watts may begin to suffice for an entry: as others end, or as more is allowed."""
+        budget, allowance = self._budget, self._budget.allowance
+        last = max([now, budget.last_change(), *(end for end in self.ends[-1:] if end < NEVER)])
+        rises = allowance.rises(now, min(before, last + 2 * allowance.period))  # then, all is as a period before
+        return [*budget.changes(now, before), *islice(rises, _MOST_TIMES)]
 
     def _may_move_forward(self, entry: Entry, state: State) -> bool:
         return self._gained or super()._may_move_forward(entry, state)
@@ -251,24 +344,23 @@ class CappedPlanner(Planner):
         self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
     ) -> list[SiteRunning] | None:
         budget, own, end = self._budget, [self._own(host) for host in hosts], now + self._lasts(entry, now)
+        pace = self._floor(entry)
         given = [held for number, held in self._held.items() if number not in self._fixed]
-        given += [(self._run[job.waited.id][0], now, self._run[job.waited.id][1]) for job in victims]
+        given += [self._rest_of(job, now) for job in victims]
         found = list(victims)
         for held in given:
             budget.give_back(*held)
-        more: list[tuple[SiteRunning, tuple[list[int], float, float]]] = []
+        more: list[tuple[SiteRunning, tuple[list[int], float, float, int]]] = []
         for job in others:
-            if budget.fits(own, now, end):
+            if budget.fits(own, now, end, pace):
                 break
-            hosts_of, until = self._run[job.waited.id]
-            if until > now:
-                more.append((job, (hosts_of, now, until)))
-                budget.give_back(*more[-1][1])
-        may = budget.fits(own, now, end)
+            more.append((job, self._rest_of(job, now)))
+            budget.give_back(*more[-1][1])
+        may = budget.fits(own, now, end, pace)
         for job, held in reversed(more):
             if may:
                 budget.take(*held)
-                if budget.fits(own, now, end):
+                if budget.fits(own, now, end, pace):
                     continue  # it need not give way after all
                 budget.give_back(*held)
                 found.append(job)
@@ -281,17 +373,20 @@ class CappedPlanner(Planner):
         if not super()._may_start(entry, hosts, state):
             return False
         budget, now, own = self._budget, state.now, [self._own(host) for host in hosts]
+        pace = self._floor(entry)
         others = list(self._held.values())
         for held in others:
             budget.give_back(*held)
-        may = budget.fits_now(own, now) and budget.fits(own, now, now + self._lasts(entry, now))
+        may = budget.fits_now(own, now, pace) and budget.fits(own, now, now + self._lasts(entry, now), pace)
         for held in others:
             budget.take(*held)
+        if may and pace:
+            self._picked[entry.job.id] = pace, entry.expected
         return may
 
     def _wait_for(self, entry: Entry, state: State) -> None:
         if not self.settings.backfills:  # no later job takes the watts that it waits for
-            need = self._least(entry)
+            need = self._least(entry, self._floor(entry))
             self._kept.append((need, state.now))
             self._budget.keep(need, state.now)
 
@@ -304,7 +399,7 @@ class CappedPlanner(Planner):
 
     def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
         super()._take(entry, hosts, begin)
-        held = [self._own(host) for host in hosts], begin, begin + self._lasts(entry, begin)
+        held = [self._own(host) for host in hosts], begin, begin + self._lasts(entry, begin), self._pace(entry)
         self._held[entry.number] = held
         self._budget.take(*held)
 
@@ -313,23 +408,52 @@ class CappedPlanner(Planner):
         self._budget.give_back(*self._held.pop(entry.number))
         self._gained = True
 
+    def _rest_of(self, job: SiteRunning, now: float) -> tuple[list[int], float, float, int]:
+        """What a running job still has."""
+        own, end, pace = self._run[job.waited.id]
+        return own, now, end, pace
+
     def began(self, job: SiteRunning) -> None:
-        own, end = job.members, job.started + job.entry.limit
-        self._run[job.waited.id] = own, end
-        self._budget.began(own)
-        self._budget.take(own, job.started, end)
+        own, end, pace = job.members, job.started + job.entry.limit, self._pace(job.entry)
+        self._picked.pop(job.waited.id, None)
+        self._run[job.waited.id] = own, end, pace
+        self._budget.began(own, pace)
+        self._budget.take(own, min(self._budget.now, job.started), end, pace)
+
+    def lasts(self, job: SiteRunning, now: float) -> None:
+        own, before, pace = self._run[job.waited.id]
+        end = job.started + job.entry.limit
+        if end != before and not job.is_giving_way:
+            self._budget.give_back(own, now, before, pace)
+            self._budget.take(own, now, end, pace)
+            self._run[job.waited.id] = own, end, pace
 
     def gives_way(self, job: SiteRunning, now: float) -> None:
-        own, end = self._run[job.waited.id]
-        self._run[job.waited.id] = own, now
+        own, end, pace = self._run[job.waited.id]
+        self._run[job.waited.id] = own, now, pace
         if end > now:
-            self._budget.give_back(own, now, end)
+            self._budget.give_back(own, now, end, pace)
             self._gained = True
 
     def over(self, job: SiteRunning, now: float) -> None:
         self.gives_way(job, now)
-        own, _ = self._run.pop(job.waited.id)
-        self._budget.ended(own)
+        own, _, pace = self._run.pop(job.waited.id)
+        self._budget.ended(own, pace)
+        self._floors.pop(job.entry.number, None)
+        if self._pacing is not None:
+            self._pacing.over(job.waited.id, own)
+
+    def sleeps(self, sleeping: Sleeping) -> None:
+        super().sleeps(sleeping)
+        sleeping.idling = self._idling
+
+    def around(self, actions: Actions) -> Actions:
+        return actions if self._pacing is None else self._pacing.around(actions, self._pace_of)
+
+    def _pace_of(self, job_id: str) -> int:
+        """The pace of a job that runs, or starts now."""
+        run = self._run.get(job_id)
+        return run[2] if run is not None else self._picked.get(job_id, (0, 0.0))[0]
 
 
 def _rows(hosts: Sequence[int], size: int) -> Iterator[list[int]]:

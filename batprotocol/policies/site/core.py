@@ -21,8 +21,7 @@ from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
 from batprotocol.policies.site.away import Away
-from batprotocol.policies.site.budget import Budget
-from batprotocol.policies.site.capped import CappedPlanner
+from batprotocol.policies.site.capped import CappedPlanner, Power
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.fates import Fates
 from batprotocol.policies.site.holding import Holding
@@ -68,7 +67,7 @@ class Site:
         actions: how jobs are executed, rejected and killed.
         failures: the fate of jobs whose hosts fail; None: they are lost.
         starts: which jobs wait for a better time; None: they start as soon as they can.
-        budget: the watts that jobs may draw; None: any.
+        power: the watts that jobs and idle hosts may draw; None: any.
 
     Raises:
         InputError: a property of a host, or a name in the rules, cannot be used.
@@ -89,10 +88,10 @@ class Site:
         failures: Failures | None = None,
         starts: Wait | None = None,
         risk: bool = False,
-        budget: Budget | None = None,
+        power: Power | None = None,
     ) -> None:
         hosts = tuple(hosts)
-        self.rules, self._state, self._actions, self._contiguous = rules, state, actions, contiguous
+        self.rules, self._state, self._contiguous = rules, state, contiguous
         self._hosts = SiteHosts(hosts, rules)
         self._pool = self._hosts.pool
         offers = {offer.id: offer for offer in self._hosts.machine.offers}
@@ -104,7 +103,8 @@ class Site:
         self._timeline = Timeline(self._pool.capacity, state.now)
         self._chooser = Chooser(ranking, offers)
         self._lanes = Lanes(self._pool.hosts)
-        self._planner = self._new_planner(settings_of(backfilling), budget)
+        self._planner = self._new_planner(settings_of(backfilling), power)
+        self._actions = self._planner.around(actions)
         self._usage = Usage(rules)
         self._admission = Admission(self._hosts, rules, state, self.queue, self._chooser, self._usage, walltimes)
         self._running: dict[str, SiteRunning] = {}
@@ -144,9 +144,9 @@ class Site:
         self.attempts: list[Attempt] = []
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
 
-    def _new_planner(self, settings: Settings, budget: Budget | None) -> Planner:
+    def _new_planner(self, settings: Settings, power: Power | None) -> Planner:
         planned = settings, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of
-        return Planner(*planned) if budget is None else CappedPlanner(budget, self._lanes.own, *planned)
+        return Planner(*planned) if power is None else CappedPlanner(power, self._lanes.own, *planned)
 
     @property
     def is_idle(self) -> bool:
@@ -195,10 +195,10 @@ class Site:
         """
         state = self._state
         sleeping = Sleeping(switching, state, self._away, self._lanes, self._actions.switch)
-        self.sleeping = self._planner.sleeping = self._holding.sleeping = self._occupancy.sleeping = sleeping
+        self.sleeping = self._holding.sleeping = self._occupancy.sleeping = sleeping
+        self._planner.sleeps(sleeping)
         sleeping.left(switching.hand_over(state))
-        if awake_first:
-            self._chooser.is_late = sleeping.is_late
+        self._chooser.is_late = sleeping.is_late if awake_first else None
 
     def adopt(self, running: RunningJob, missing: Iterable[int] = ()) -> None:
         """A job runs that was started before the site was opened: it has its hosts for itself.
@@ -353,11 +353,10 @@ class Site:
                 self.sleeping.give_back(hosts)
             self._holding.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal)
             return
-        amount = entry.kind.amount
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now + delay, self._starts)
         running.missing = missing
-        running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, amount)
+        running.priority, running.cores = self.queue.priority(entry), self._pool.cores(hosts, entry.kind.amount)
         self._starts += 1
         self._occupancy.take(running)
         if self.priorities is not None:

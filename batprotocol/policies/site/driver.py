@@ -28,7 +28,7 @@ from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.budget import Budget
+from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.rules import SiteRules
@@ -76,7 +76,7 @@ class SiteDriver:
         ranking: which of the hosts with room a job gets.
         contiguous: whether all jobs need hosts with consecutive numbers.
         risk: whether jobs start although a window that is known would meet them.
-        budget: the watts that jobs may draw; None: any.
+        power: the watts that jobs and idle hosts may draw; None: any.
         reply: gives the reply of this turn.
         reject: rejects a job, with a reason.
         call_at: calls the policy at a time.
@@ -98,7 +98,7 @@ class SiteDriver:
         ranking: str,
         contiguous: bool,
         risk: bool,
-        budget: Budget | None,
+        power: Power | None,
         reply: Callable[[], Any],
         reject: Callable[[str, object], None],
         call_at: Callable[[float], None],
@@ -112,7 +112,7 @@ class SiteDriver:
             ranking=ranking,
             contiguous=contiguous,
             risk=risk,
-            budget=budget,
+            power=power,
         )
         self._switching = switching
         if switching.seconds:
@@ -235,6 +235,10 @@ class SiteDriver:
     def switch(self, hosts: Iterable[int], on: bool) -> None:
         """Switch hosts on or off."""
         self._switching.switch(hosts, on, self._reply())
+
+    def change_pstate(self, pstate: int, hosts: list[int]) -> None:
+        """Change the power state of hosts that are on."""
+        self._reply().add_change_hosts_pstate(hosts, pstate)
 
     def finish(self) -> None:
         """No more jobs are registered."""

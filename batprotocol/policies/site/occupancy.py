@@ -91,3 +91,4 @@ class Occupancy:
             self._state.move(job, end)
         if end > now:
             self._timeline.take(everywhere, now, end, amount)
+        self._planner.lasts(job, now)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from batprotocol.policies.jobs import State
+from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.away import Away
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.gaps import Gaps
@@ -314,6 +315,17 @@ class Reserving:
 
     def began(self, job: SiteRunning) -> None:
         """A job runs from now on."""
+
+    def lasts(self, job: SiteRunning, now: float) -> None:
+        """A running job has begun, or is expected to end, at another time than was known."""
+
+    def sleeps(self, sleeping: Sleeping) -> None:
+        """From now on, hosts sleep."""
+        self.sleeping = sleeping
+
+    def around(self, actions: Actions) -> Actions:
+        """The actions as this plan carries them out."""
+        return actions
 
     def gives_way(self, job: SiteRunning, now: float) -> None:
         """A running job will not run for as long as was known."""

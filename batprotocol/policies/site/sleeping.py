@@ -14,6 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.away import Away
+from batprotocol.policies.site.idling import Idling
 from batprotocol.policies.site.jobs import Entry
 from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.switching import Switching
@@ -35,6 +36,7 @@ class Sleeping:
         asleep: the hosts that sleep.
         waking: the hosts that are being switched on, each with the time at which it should be on.
         leaving: the hosts that are being switched off.
+        idling: what hosts without jobs may draw; None: any watts.
         longest: the longest time that a host takes until it is on, in seconds.
     """
 
@@ -53,6 +55,7 @@ class Sleeping:
         self.asleep: set[int] = set(switching.asleep)
         self.waking: dict[int, float] = {host: state.now + self._seconds[host][1] for host in switching.waking}
         self.leaving: set[int] = set()
+        self.idling: Idling | None = None
         self._jobs: Counter[int] = Counter()  # the number of jobs on each host
         self._idle = dict(switching.idle_since)
         self._due = [(since + self._after, host) for host, since in self._idle.items()]
@@ -109,6 +112,12 @@ class Sleeping:
         for host in hosts:
             self.asleep.remove(host)
             self.waking[host] = self._state.now + self._seconds[host][1]
+            if self.idling is not None:
+                self.idling.wakes(host)
+
+    def _may_wake(self, host: int, begin: float) -> bool:
+        """Whether a host that sleeps may be switched on for a job that starts at a time."""
+        return self.idling is None or self.idling.may_wake(host, self._state.now, begin)
 
     def ahead(self, heads: Iterable[Entry]) -> float:
         """Switch on the hosts of reservations that begin soon.
@@ -123,20 +132,19 @@ class Sleeping:
             if head.start - self.longest >= following or head.start == math.inf:
                 continue
             sleeping = [host for host in map(self._lanes.own, head.reserved) if host in self.asleep]
-            due = [host for host in sleeping if head.start - self._seconds[host][1] <= now]
-            for host in due:
-                self._rest(host, head.start)
-            self.wake(due)
-            following = min(
-                (head.start - self._seconds[host][1] for host in sleeping if host in self.asleep), default=following
-            )
+            for host in sleeping:
+                if head.start - self._seconds[host][1] <= now and self._may_wake(host, head.start):
+                    self._rest(host, head.start)
+                    self.wake([host])
+            later = (head.start - self._seconds[host][1] for host in sleeping if host in self.asleep)
+            following = min((time for time in later if time > now), default=following)
         return following
 
     def prepare(self, numbers: Iterable[int], count: int, begin: float) -> None:
         """A job starts at a time on some of these hosts: as many of those that are idle are on then."""
         idle = sorted({self._lanes.own(number) for number in numbers} - self._jobs.keys() - self._away.hosts)
         on = [host for host in idle if host not in self.asleep and host not in self.leaving][:count]
-        woken = [host for host in idle if host in self.asleep][: count - len(on)]
+        woken = [host for host in idle if host in self.asleep and self._may_wake(host, begin)][: count - len(on)]
         for host in [*on, *woken]:
             if self._idle.get(host, -math.inf) < begin:
                 self._rest(host, begin)
@@ -147,6 +155,8 @@ class Sleeping:
     def switch_off(self, heads: Iterable[Entry]) -> None:
         """Switch off the hosts that have been idle for long, and that no reservation needs soon."""
         now = self._state.now
+        if self.idling is not None:
+            self.leave(self.idling.surplus(self._on_without_jobs(heads), now))
         due: list[int] = []
         while self._due and self._due[0][0] <= now + self._state.resolution / 2:
             time, host = heappop(self._due)
@@ -170,6 +180,14 @@ class Sleeping:
                 leaving.append(host)
         self.leave(leaving)
 
+    def _on_without_jobs(self, heads: Iterable[Entry]) -> list[int]:
+        """The hosts that are on and have no job, those first that have been idle for longest."""
+        soon = self._state.now + 2 * self.longest
+        needed = {self._lanes.own(number) for head in heads if head.start <= soon for number in head.reserved}
+        others = self.asleep | self.leaving | self.waking.keys() | needed
+        idle = [host for host in self._seconds if host not in others and not self._jobs[host]]
+        return sorted(idle, key=lambda host: (self._idle.get(host, math.inf), -host))
+
     def leave(self, hosts: list[int]) -> None:
         """Switch off idle hosts that are on."""
         if not hosts:
@@ -184,14 +202,19 @@ class Sleeping:
         now = self._state.now
         for host in hosts:
             self.leaving.add(host)
+            if self.idling is not None:
+                self.idling.leaves(host)
             self._away.closes(host, now, now + self._seconds[host][0])
 
     def switched(self, hosts: Iterable[int]) -> list[int]:
         """Hosts were switched on or off; returns those that have space for jobs again."""
         slept = [host for host in hosts if host in self.leaving]
         for host in hosts:
-            self.waking.pop(host, None)
+            if self.waking.pop(host, None) is not None and self.idling is not None:
+                self.idling.is_on(host)
         for host in slept:
+            if self.idling is not None:
+                self.idling.sleeps(host)
             self.leaving.remove(host)
             self.asleep.add(host)
             self._away.opens(host, self._state.now)
@@ -201,4 +224,5 @@ class Sleeping:
         """The next time at which hosts may be switched off; infinity: none."""
         while self._due and self._idle.get(self._due[0][1], math.inf) + self._after != self._due[0][0]:
             heappop(self._due)
-        return self._due[0][0] if self._due else math.inf
+        due = self._due[0][0] if self._due else math.inf
+        return due if self.idling is None else min(due, self.idling.next_time(self._state.now))

@@ -12,7 +12,6 @@ from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
 from batprotocol.policies.backfilling import NoBackfilling
 from batprotocol.policies.jobs import State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.planning import Planner
@@ -68,7 +67,7 @@ class Steered(Site):
 
     _planner: _Plan
 
-    def _new_planner(self, settings: Settings, budget: Budget | None) -> Planner:
+    def _new_planner(self, settings: Settings, power: object) -> Planner:
         return _Plan(_NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
 
     @property
@@ -296,6 +295,9 @@ class _Actions:
 
     def switch(self, hosts: Iterable[int], on: bool) -> None:
         """No host sleeps."""
+
+    def change_pstate(self, pstate: int, hosts: list[int]) -> None:
+        """No job runs slower than usual."""
 
     def finish(self) -> None:
         """Nobody registers jobs."""

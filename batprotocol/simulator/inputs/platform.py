@@ -138,6 +138,11 @@ class Platform:
         return changed
 
     @property
+    def core_count(self) -> int:
+        """The number of cores of all computation hosts."""
+        return sum(host.cores for host in self.computation_hosts)
+
+    @property
     def computation_hosts(self) -> tuple[Host, ...]:
         """The hosts that execute jobs. They are first in `hosts`."""
         return tuple(host for host in self.hosts if host.role is Role.COMPUTE)

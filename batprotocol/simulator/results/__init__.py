@@ -4,16 +4,17 @@
 Batsim's result files; `allocations` what jobs took of shared hosts, and `attempts` the runs that were interrupted, with
 the `reports` of schedulers; `beside` has the files of failures. `statistics` (with `series`, `extended` and `precise`
 numbers) adds up important numbers. `metrics` computes the metrics of the field from the `times` of jobs, with the names
-of a `catalogue`: `failures` those of interruptions and of hosts that were `away`, `own` those of users, `workflows`
-those of each workflow, and `grouping` those of groups of jobs, such as partitions. `result` has the results at the end:
-as text (`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts, and as `frames` of
-other libraries.
+of a `catalogue`: `failures` those of interruptions and of hosts that were `away`, `electricity` those of watts, carbon
+and cost, `own` those of users, `workflows` those of each workflow, and `grouping` those of groups of jobs, such as
+partitions. `result` has the results at the end: as text (`facts` in `words`, and `steadiness`: whether the run was long
+enough), as a `summary` with charts, and as `frames` of other libraries.
 """
 
 from batprotocol.simulator.results.allocations import read_allocations, write_allocations
 from batprotocol.simulator.results.attempts import read_attempts, write_attempts
 from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
-from batprotocol.simulator.results.catalogue import METRICS, OF_FAILURES, OF_WORKFLOWS, Metric
+from batprotocol.simulator.results.catalogue import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS, Metric
+from batprotocol.simulator.results.electricity import Electricity, PowerMetrics
 from batprotocol.simulator.results.failures import FailureMetrics
 from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
 from batprotocol.simulator.results.grouping import GROUPINGS, grouped, job_groups
@@ -45,10 +46,12 @@ __all__ = [
     "GROUPINGS",
     "METRICS",
     "OF_FAILURES",
+    "OF_POWER",
     "OF_WORKFLOWS",
     "TAU",
     "WORKFLOW_METRICS",
     "Distribution",
+    "Electricity",
     "EnergyPoints",
     "EnergyRow",
     "FailureMetrics",
@@ -62,6 +65,7 @@ __all__ = [
     "Observers",
     "OwnMetric",
     "PStateRow",
+    "PowerMetrics",
     "Result",
     "ResultFiles",
     "Statistics",

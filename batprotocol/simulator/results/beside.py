@@ -1,4 +1,4 @@
-"""The files beside Batsim's in which a run keeps its failures: its attempts, and the events of hosts.
+"""The files beside Batsim's in which a run keeps its failures, and what its energy is measured with.
 
 This module must not know how they are measured.
 """
@@ -9,15 +9,64 @@ import os
 from collections.abc import Collection
 from typing import Final
 
-from batprotocol.requests import Attempt
+import msgspec
+
+from batprotocol.errors import InputError
+from batprotocol.requests import Allocated, Attempt
 from batprotocol.simulator.inputs.event_lists import read_external_events, write_event_lines
+from batprotocol.simulator.results.allocations import read_allocations
 from batprotocol.simulator.results.attempts import read_attempts, write_attempts
 from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
+from batprotocol.simulator.results.files import read_energy
 
-__all__ = ["ATTEMPTS", "HOST_EVENTS", "failures_beside", "write_failures"]
+__all__ = [
+    "ALLOCATIONS",
+    "ATTEMPTS",
+    "ENERGY",
+    "HOST_EVENTS",
+    "POWER",
+    "KnownPower",
+    "PowerFile",
+    "failures_beside",
+    "power_beside",
+    "write_failures",
+    "write_power",
+]
 
 ATTEMPTS: Final = "attempts.csv"
 HOST_EVENTS: Final = "host_events.jsonl"
+ALLOCATIONS: Final = "allocations.csv"
+ENERGY: Final = "consumed_energy.csv"
+POWER: Final = "power.json"
+_MOST_BYTES: Final = 1 << 16
+
+
+class PowerFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The values that a run keeps of its platform, in power.json, if its energy was measured.
+
+    Args:
+        cores: the number of cores of all computation hosts.
+        watts: the typical watts of hosts that declare none, as `parse_watts` reads them; "" if all declare theirs.
+    """
+
+    cores: int
+    watts: str = ""
+
+
+class KnownPower(msgspec.Struct, frozen=True):
+    """The values of the files of a run for the metrics of electricity.
+
+    Args:
+        energy: the joules of all hosts since time 0, over time; None if energy was not measured.
+        cores: the number of cores of all computation hosts; None if it is unknown.
+        watts: the typical watts of hosts that declare none, or "".
+        allocations: what jobs took of shared hosts.
+    """
+
+    energy: tuple[tuple[float, float], ...] | None = None
+    cores: int | None = None
+    watts: str = ""
+    allocations: tuple[Allocated, ...] = ()
 
 
 def write_failures(prefix: str, attempts: Collection[Attempt], events: Collection[TimedHostEvent]) -> None:
@@ -52,4 +101,48 @@ def failures_beside(prefix: str) -> tuple[list[Attempt], list[TimedHostEvent]]:
     return (
         read_attempts(attempts) if os.path.isfile(attempts) else [],
         list(host_events_of([read_external_events(events)])) if os.path.isfile(events) else [],
+    )
+
+
+def write_power(prefix: str, power: PowerFile) -> None:
+    """Write what a run keeps of its platform for the metrics of electricity.
+
+    Args:
+        prefix: the prefix of its result files, such as `out/`.
+        power: the values.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with open(f"{prefix}{POWER}", "wb") as file:
+        file.write(msgspec.json.encode(power) + b"\n")
+
+
+def power_beside(prefix: str) -> KnownPower:
+    """The values of the files of a run for the metrics of electricity. Files may be missing.
+
+    Args:
+        prefix: the prefix of its result files, such as `out/`.
+
+    Raises:
+        InputError: a file cannot be used.
+        OSError: a file cannot be read.
+    """
+    energy, about, taken = (f"{prefix}{name}" for name in (ENERGY, POWER, ALLOCATIONS))
+    if not os.path.isfile(energy):
+        return KnownPower()
+    power: PowerFile | None = None
+    if os.path.isfile(about):
+        with open(about, "rb") as file:
+            try:
+                power = msgspec.json.decode(file.read(_MOST_BYTES), type=PowerFile)
+            except (msgspec.DecodeError, UnicodeError) as error:
+                raise InputError(f"it is not a power.json: {error}", file=about) from None
+        if power.cores < 1:
+            raise InputError(f"expected a number of cores > 0, got {power.cores}", "cores", file=about)
+    return KnownPower(
+        tuple(read_energy(energy)),
+        None if power is None else power.cores,
+        "" if power is None else power.watts,
+        tuple(read_allocations(taken)) if os.path.isfile(taken) else (),
     )

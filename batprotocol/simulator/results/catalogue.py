@@ -14,9 +14,11 @@ import msgspec
 from batprotocol.errors import InputError, shown
 
 __all__ = [
+    "ALL_METRICS",
     "CLASSES",
     "METRICS",
     "OF_FAILURES",
+    "OF_POWER",
     "OF_WORKFLOWS",
     "PREFIXES",
     "TAU",
@@ -24,6 +26,7 @@ __all__ = [
     "flat",
     "metric_called",
     "of_class",
+    "with_currency",
     "with_tau",
 ]
 
@@ -239,6 +242,51 @@ OF_FAILURES: Final = {
 }
 """The metrics of runs whose hosts failed or whose jobs were interrupted, by their names."""
 
+_EEHPC: Final = (
+    "EE HPC Working Group, Energy Efficient High Performance Computing Power Measurement Methodology 2.0, 2017"
+)
+_SCOPE_2: Final = "GHG Protocol, Scope 2 Guidance, 2015: location based"
+_SCI: Final = "Software Carbon Intensity, ISO/IEC 21031:2024"
+_WITHOUT_JOBS: Final = "energy of all hosts - energy of the hosts of each job while it ran, also of those that sleep"
+_POWER: Final[tuple[tuple[str, str, str, str, Literal["less", "more"] | None, str], ...]] = (
+    ("mean_watts", "mean power", "W", "energy of all hosts / measured time", "less", _EEHPC),
+    ("peak_watts", "peak power", "W", "greatest mean watts between two readings of the energy", "less", _EEHPC),
+    ("idle_joules", "energy without jobs", "J", _WITHOUT_JOBS, "less", ""),
+    ("job_joules", "energy of jobs", "J", "energy of the hosts of each job while it ran, of all jobs", "less", ""),
+    (
+        *("carbon_grams", "carbon", "g", "sum over time of the energy of all hosts * carbon intensity, as CO2eq"),
+        *("less", _SCOPE_2),
+    ),
+    (
+        *("job_carbon_grams", "carbon of jobs", "g", "energy of jobs * mean carbon intensity while each ran, as CO2eq"),
+        *("less", _SCOPE_2),
+    ),
+    ("cost", "cost", "", "sum over time of the energy of all hosts * price", "less", ""),
+    ("job_cost", "cost of jobs", "", "energy of jobs * mean price while each ran", "less", ""),
+    (
+        *("seconds_above_cap", "time above the cap", "s"),
+        *("time in which the mean watts between two readings of the energy are above the cap", "less", ""),
+    ),
+    ("joules_above_cap", "energy above the cap", "J", "the energy above the cap in this time", "less", ""),
+    (
+        *("joules_per_core_hour", "energy per useful core hour", "J/core h"),
+        *("energy of all hosts / core hours of useful work, as for goodput", "less", _SCI),
+    ),
+    (
+        *("grams_per_core_hour", "carbon per useful core hour", "g/core h"),
+        *("carbon / core hours of useful work, as for goodput", "less", _SCI),
+    ),
+)
+"""Name, label, unit, definition, better direction, source. The unit of money is that of the price."""
+OF_POWER: Final = {
+    name: Metric(name, label, definition, unit, source, better, f"power.{name}")
+    for name, label, unit, definition, better, source in _POWER
+}
+"""The metrics of electricity of runs whose energy over time is known, by their names."""
+ALL_METRICS: Final = {**METRICS, **OF_FAILURES, **OF_POWER, **OF_WORKFLOWS}
+"""All metrics of the library by their names."""
+_MONEY: Final = ("power.cost", "power.job_cost")
+
 _GETTERS: Final = tuple((each.name, attrgetter(each.path)) for each in METRICS.values())
 PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
 """The prefixes of the names of metrics for each class of jobs."""
@@ -263,6 +311,9 @@ def flat(metrics: Any) -> dict[str, float]:
         if part.failures is not None:
             known = ((prefix + name, getattr(part.failures, name)) for name in OF_FAILURES)
             found.update({name: float(value) for name, value in known if value is not None and value == value})
+        if part.power is not None:
+            known = ((prefix + name, getattr(part.power, name)) for name in OF_POWER)
+            found.update({name: float(value) for name, value in known if value is not None and value == value})
         found.update({prefix + name: value for name, value in part.own.items() if value == value})
     return found
 
@@ -285,6 +336,11 @@ def with_tau(metric: Metric, tau: float) -> Metric:
     return msgspec.structs.replace(metric, label=f"{metric.label} (tau = {tau:g} s)", definition=definition)
 
 
+def with_currency(metric: Metric, currency: str) -> Metric:
+    """A metric of money that was measured in this currency, which is then its unit; other metrics are as they were."""
+    return msgspec.structs.replace(metric, unit=currency) if currency and metric.path in _MONEY else metric
+
+
 def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
     """The metric with a flat name, also for a class of jobs.
 
@@ -295,7 +351,7 @@ def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
     Raises:
         InputError: there is no such metric; the error suggests similar names.
     """
-    known = {**METRICS, **OF_FAILURES, **OF_WORKFLOWS, **{each.name: each for each in own}}
+    known = {**ALL_METRICS, **{each.name: each for each in own}}
     if name in known:
         return known[name]
     for prefix, jobs in PREFIXES.items():

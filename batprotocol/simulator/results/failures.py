@@ -15,7 +15,7 @@ from batprotocol.requests import Attempt
 from batprotocol.simulator.results.away import TimedHostEvent, away_hosts
 from batprotocol.simulator.results.times import JobTimes, SeenJobs, WholeJob, whole_jobs
 
-__all__ = ["FailureMetrics", "Followed", "followed"]
+__all__ = ["FailureMetrics", "Followed", "followed", "useful_share"]
 
 
 _OWN_ENDS: Final = ("completed", "walltime")
@@ -140,6 +140,19 @@ def availability(events: Iterable[TimedHostEvent], hosts: int, begin: float, end
     away = away_hosts(events, hosts)
     area, unable = away.area(begin, end)
     return 1 - area / (hosts * (end - begin)), away.complete(begin, end) / (end - begin), unable
+
+
+def useful_share(failures: FailureMetrics, running: Iterable[JobTimes], begin: float, end: float) -> float:
+    """The share of the host-seconds of jobs in a time that were useful work: neither lost, nor for checkpoints.
+
+    Args:
+        failures: the metrics of this time.
+        running: all times that jobs ran.
+        begin: the begin of the time, in seconds.
+        end: its end.
+    """
+    ran = math.fsum(_overlap(job.start, job.finish, begin, end) * job.hosts for job in running)
+    return 1 - failures.lost_work / ran - failures.checkpoint_overhead if ran > 0 else 1.0
 
 
 def _overlap(first: float, last: float, begin: float, end: float) -> float:

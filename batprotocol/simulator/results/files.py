@@ -26,7 +26,7 @@ from batprotocol.simulator.results.observing import (
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.tables import Rows, quoted
 
-__all__ = ["COLUMNS", "ResultFiles", "parse_jobs", "read_energy", "read_jobs", "write_real_execution"]
+__all__ = ["COLUMNS", "ResultFiles", "parse_energy", "parse_jobs", "read_energy", "read_jobs", "write_real_execution"]
 
 _JOBS: Final = (
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,success,final_state,"
@@ -282,25 +282,37 @@ def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:
         OSError: the file cannot be read.
         InputError: the file is not a consumed_energy.csv; the error names the line.
     """
+    with open(path, encoding="utf-8", newline="") as file:
+        return parse_energy(file, os.fspath(path))
+
+
+def parse_energy(lines: Iterable[str], name: str) -> list[tuple[float, float]]:
+    """Read the text of a consumed_energy.csv, see `read_energy`.
+
+    Args:
+        lines: its lines, with their ends.
+        name: its name in error messages.
+
+    Raises:
+        InputError: it is not a consumed_energy.csv; the error names the line.
+    """
     import csv
 
-    name = os.fspath(path)
     found: list[tuple[float, float]] = []
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = csv.reader(file)
-        try:
-            if next(rows, [])[:2] != _CONSUMED_ENERGY.split(",")[:2]:
-                raise InputError("it is not a consumed_energy.csv: it does not begin with time,energy", file=name)
-            for row in rows:
-                point = float(row[0]), float(row[1])
-                if not all(map(math.isfinite, point)) or (found and point[0] < found[-1][0]):
-                    raise ValueError(f"expected a time that is not before the last one, and joules, got {shown(row)}")
-                found.append(point)
-        except InputError:
-            raise
-        except (ValueError, IndexError, csv.Error) as error:
-            reason = f"it is not a consumed_energy.csv: {error}"
-            raise InputError(reason, file=name, line=rows.line_num or None) from None
+    rows = csv.reader(lines)
+    try:
+        if next(rows, [])[:2] != _CONSUMED_ENERGY.split(",")[:2]:
+            raise InputError("it is not a consumed_energy.csv: it does not begin with time,energy", file=name)
+        for row in rows:
+            point = float(row[0]), float(row[1])
+            if not all(map(math.isfinite, point)) or (found and point[0] < found[-1][0]):
+                raise ValueError(f"expected a time that is not before the last one, and joules, got {shown(row)}")
+            found.append(point)
+    except InputError:
+        raise
+    except (ValueError, IndexError, csv.Error) as error:
+        reason = f"it is not a consumed_energy.csv: {error}"
+        raise InputError(reason, file=name, line=rows.line_num or None) from None
     return found
 
 

@@ -19,7 +19,8 @@ from batprotocol.requests import Allocated, Attempt, Request, read_request
 from batprotocol.requests.fitting import needs_of
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results.catalogue import TAU
-from batprotocol.simulator.results.failures import followed
+from batprotocol.simulator.results.electricity import CoreTimes, Electricity, power_of_jobs, share_hosts
+from batprotocol.simulator.results.failures import followed, useful_share
 from batprotocol.simulator.results.metrics import (
     MeasuredRun,
     Metrics,
@@ -46,6 +47,7 @@ JobGroups: TypeAlias = Mapping[str, Mapping[str, str]]
 """The group of each job by its full name, for each of `GROUPINGS`. Sizes are only those of jobs that share hosts."""
 
 _NOBODY: Final = "-"
+_UNKNOWN: Final = Electricity()
 _DIGITS: Final = re.compile("([0-9]{1,18})", re.ASCII)
 
 
@@ -153,13 +155,17 @@ def grouped(
     begin: float | None = None,
     end: float | None = None,
     attempts: Iterable[Attempt] = (),
+    electricity: Electricity = _UNKNOWN,
+    cores: int | None = None,
+    allocations: Iterable[Allocated] = (),
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> dict[str, Metrics]:
     """The metrics of each group of jobs, by the names of the groups. Those of failures are only for the whole machine.
 
     All groups have the measured time of the whole run. The utilisation of a group is that of all hosts by its jobs. Its
     loss of capacity counts the hosts that no job of any group used while its jobs were waiting. Its makespan is from
-    its own first submission to its own last end. The energy is not known.
+    its own first submission to its own last end. Its energy, carbon and cost are those of the hosts of its jobs while
+    they ran, if energy was measured.
 
     Args:
         rows: the rows of all jobs.
@@ -173,10 +179,14 @@ def grouped(
         begin: the time at which the measured time begins, in place of a warm-up.
         end: the time at which it ends, in place of a cool-down.
         attempts: the attempts of jobs, as for `measured`.
+        electricity: as for `measured`.
+        cores: as for `measured`.
+        allocations: as for `measured`.
         own: your own metrics.
 
     Raises:
-        InputError: an argument is out of its range, or one of your own metrics cannot be measured.
+        InputError: an argument is out of its range, a trace does not reach over the measured time, or one of your own
+            metrics cannot be measured.
     """
     if by not in GROUPINGS:
         raise InputError(f"expected one of {', '.join(GROUPINGS)}, got {shown(by)}")
@@ -187,6 +197,7 @@ def grouped(
         joined = followed(seen, attempts, (), hosts)
         whole, jobs, rejected = joined.whole, joined.jobs, joined.rejected
     else:
+        joined = None
         whole = [WholeJob(name, time, ()) for time, name in seen.rejected]
         whole += [WholeJob(job.name, job.submission, (job,)) for job in seen.jobs]
         jobs, rejected = seen.jobs, [time for time, _ in seen.rejected]
@@ -194,6 +205,9 @@ def grouped(
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
     time = MeasuredTime(begin, end, counting.is_window)
     idle = _Idle(seen.jobs, hosts, begin, end)
+    taken = CoreTimes.of(cores, hosts, allocations)
+    has_energy = any(job.joules is not None for job in seen.jobs)
+    is_shared = has_energy and share_hosts(seen.jobs)
     parts = _parts(every, whole, {job.name: job for job in jobs}, by, labels)
     found: dict[str, Metrics] = {}
     for label in sorted(parts, key=_natural):
@@ -204,6 +218,14 @@ def grouped(
             nb_rejected=sum(map(counting.has, part.rejected)),
             loss_of_capacity=idle.while_waiting(part.running) / (hosts * (end - begin)) if end > begin else 0.0,
         )
+        if has_energy:
+            useful = 1.0
+            if joined is not None:
+                useful = useful_share(
+                    joined.metrics(part.running, counted, begin, end, hosts), part.running, begin, end
+                )
+            power = power_of_jobs(part.running, electricity, taken, useful, begin, end, is_shared=is_shared)
+            metrics = replace(metrics, power=power)
         if chosen:
             run = MeasuredRun(hosts=hosts, begin=begin, end=end, metrics=metrics, rows=every, users=users)
             given = [row for row in part.rows if row.starting_time is not None and counting.has(row.submission_time)]

@@ -9,17 +9,18 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from batprotocol.distributions import Distribution
 from batprotocol.errors import InputError, shown
-from batprotocol.requests import Attempt
+from batprotocol.requests import Allocated, Attempt
 from batprotocol.simulator.results.away import TimedHostEvent
 from batprotocol.simulator.results.catalogue import CLASSES, TAU, flat
-from batprotocol.simulator.results.failures import FailureMetrics, followed
+from batprotocol.simulator.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
+from batprotocol.simulator.results.failures import FailureMetrics, followed, useful_share
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
 from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs
@@ -36,6 +37,8 @@ __all__ = [
     "metrics_of",
     "per_processor_bounded_slowdown",
 ]
+
+_UNKNOWN: Final = Electricity()
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +71,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
         failures: the metrics of failures and interruptions; None if no job ran several times, and neither attempts nor
             events of hosts are known.
+        power: the metrics of electricity; None where the energy over time is not known.
         own: your own metrics, by their names; NaN where they are not known.
         classes: the metrics of the jobs of each class, by its name; empty by default.
     """
@@ -90,6 +94,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     fairness: float | None = None
     consumed_joules: float | None = None
     failures: FailureMetrics | None = None
+    power: PowerMetrics | None = None
     own: Mapping[str, float] = {}
     classes: Mapping[str, Metrics] = {}
 
@@ -174,6 +179,9 @@ def measured(
     end: float | None = None,
     attempts: Iterable[Attempt] = (),
     events: Iterable[TimedHostEvent] = (),
+    electricity: Electricity = _UNKNOWN,
+    cores: int | None = None,
+    allocations: Iterable[Allocated] = (),
     own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
@@ -194,7 +202,8 @@ def measured(
         consumed_joules: the energy of all hosts in the whole run, for results without a warm-up and a cool-down.
         energy: the energy of all hosts over time: times in seconds in ascending order, and the joules since time 0,
             such as those of `read_energy`. In between, it is assumed to grow evenly. With a warm-up or a cool-down,
-            this is the only source of the energy of the measured time, and it must reach to the end of this time.
+            this is the only source of the energy of the measured time, and it must reach to the end of this time. The
+            metrics of electricity need it.
         wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
             classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
         long: jobs that ran for more seconds than this are long, the others short.
@@ -207,10 +216,14 @@ def measured(
             attempts are joined by the names of jobs, and a job that continues from its progress has lost nothing.
         events: the events of hosts with their times, by their times, such as those of `host_events_of`, for
             availability.
+        electricity: the carbon intensity and the price of the energy, and the cap on the power.
+        cores: the number of cores of all computation hosts, for metrics of core hours; None if it is unknown.
+        allocations: the amounts that jobs took of shared hosts, such as `Policy.allocated` or `read_allocations`.
         own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
 
     Raises:
-        InputError: an argument is out of its range, or one of your own metrics cannot be measured.
+        InputError: an argument is out of its range, a trace does not reach over the measured time, or one of your own
+            metrics cannot be measured.
     """
     expect_usable(hosts, tau, warm_up, cool_down)
     if (wide is None) != (long is None):
@@ -237,12 +250,20 @@ def measured(
             inside = part if joined is None else joined.attempts_of(part)
             chosen_jobs = [job for job in part if time.has(job.submission)]
             classes[name] = metrics_of(chosen_jobs, inside, time, hosts, tau, users, part)
-    joules = consumed_joules if time.is_whole else None if energy is None else _consumed(energy, *time.of(counted))
+    points = None if energy is None else list(energy)
+    joules = consumed_joules if time.is_whole else None if points is None else _consumed(points, *time.of(counted))
+    failures = None if joined is None else joined.metrics(running, counted, *time.of(counted), hosts)
+    power = None
+    if points is not None:
+        useful = 1.0 if failures is None else useful_share(failures, running, *time.of(counted))
+        taken = CoreTimes.of(cores, hosts, allocations)
+        power = power_of_machine(running, points, electricity, taken, useful, *time.of(counted))
     found = replace(
         metrics_of(counted, running, time, hosts, tau, users, jobs),
         nb_rejected=sum(map(time.has, rejected)),
         consumed_joules=joules,
-        failures=None if joined is None else joined.metrics(running, counted, *time.of(counted), hosts),
+        failures=failures,
+        power=power,
         classes=classes,
     )
     return _with_own(found, chosen, every, time, hosts, users, wide, long) if chosen else found

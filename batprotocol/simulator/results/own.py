@@ -19,13 +19,12 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.results.catalogue import (
-    METRICS,
-    OF_FAILURES,
-    OF_WORKFLOWS,
+    ALL_METRICS,
     PREFIXES,
     TAU,
     Metric,
     metric_called,
+    with_currency,
     with_tau,
 )
 from batprotocol.simulator.results.observing import JobRow
@@ -197,7 +196,7 @@ def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise InputError(f"expected a function with a name, got {shown(name)}: define it with def")
     taken = next((each for each in PREFIXES if name.startswith(each)), None)
-    if name in {*METRICS, *OF_FAILURES, *OF_WORKFLOWS} or taken:
+    if name in ALL_METRICS or taken:
         why = f"metrics of {PREFIXES[taken]} jobs begin like this" if taken else "the library has a metric of this name"
         raise InputError(f"a metric of your own cannot be called {shown(name)}: {why}; use another name")
 
@@ -303,12 +302,15 @@ def own_metrics(given: Iterable[OwnMetric | Callable[..., Any] | str]) -> tuple[
     return tuple(found.values())
 
 
-def metric_named(name: str | Metric | Callable[..., Any], *, tau: float = TAU, own: Iterable[Metric] = ()) -> Metric:
+def metric_named(
+    name: str | Metric | Callable[..., Any], *, tau: float = TAU, currency: str = "", own: Iterable[Metric] = ()
+) -> Metric:
     """The metric with a flat name, also for a class of jobs; or `FILE.py:NAME`, a metric of your own.
 
     Args:
         name: the name. A metric is returned as it is, and a function becomes a metric of your own.
         tau: the bound of bounded slowdowns that was used, in seconds. The definition and the label contain it.
+        currency: the currency of costs, which is then their unit; "" if it is unknown.
         own: your own metrics that may be named without their files.
 
     Raises:
@@ -320,7 +322,7 @@ def metric_named(name: str | Metric | Callable[..., Any], *, tau: float = TAU, o
     'mean bounded slowdown (tau = 60 s)'
     """
     if isinstance(name, Metric):
-        return with_tau(name, tau)
+        return with_currency(with_tau(name, tau), currency)
     if isinstance(name, str):
-        return load_metric(name) if ":" in name else with_tau(metric_called(name, own), tau)
+        return load_metric(name) if ":" in name else with_currency(with_tau(metric_called(name, own), tau), currency)
     return metric(name)

@@ -12,7 +12,8 @@ from batprotocol.simulator.inputs.events import ExternalEventList
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results import frames
 from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
-from batprotocol.simulator.results.failures import FailureMetrics
+from batprotocol.simulator.results.electricity import Electricity
+from batprotocol.simulator.results.facts import facts_of_failures, facts_of_power, facts_of_times
 from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.grouping import grouped, job_groups
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
@@ -20,7 +21,7 @@ from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer,
 from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.steadiness import unsteady_sentence
-from batprotocol.simulator.results.words import duration, joules, percent, ratio
+from batprotocol.simulator.results.words import duration, percent, ratio
 
 if TYPE_CHECKING:
     import pandas
@@ -73,6 +74,7 @@ class Result:
         points: the energy over time, if the rows are given; otherwise it is in the result files.
         events: the external events of the simulation, of which those of hosts matter.
         was_stopped: whether the decision component stopped it before all jobs had ended.
+        cores: the number of cores of all computation hosts, for metrics of core hours; None if it is unknown.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Result:
         points: Iterable[tuple[float, float]] = (),
         events: Iterable[ExternalEventList] = (),
         was_stopped: bool = False,
+        cores: int | None = None,
     ) -> None:
         self._statistics = statistics
         self._rows = rows
@@ -94,6 +97,14 @@ class Result:
         """The attempts of jobs as the scheduler reports them: set it to `Policy.attempts` before you ask for metrics.
 
         Without it, attempts are joined by the names of jobs, see `measured`."""
+        self.allocations: Sequence[Allocated] = ()
+        """The amounts that jobs took of shared hosts: set it to `Policy.allocated` before you ask for core hours."""
+        self.electricity = Electricity()
+        """The carbon intensity and the price of the energy, and the cap: set it before you ask for metrics."""
+        self.typical_watts = ""
+        """The typical watts of hosts that declare none, as `parse_watts` reads them; "" if all declare their watts."""
+        self.cores = cores
+        """The number of cores of all computation hosts; None if it is unknown."""
         self.host_count = hosts
         """The number of computation hosts of the platform."""
         self.measured_energy = energy
@@ -215,7 +226,8 @@ class Result:
             own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
 
         Raises:
-            InputError: an argument is out of its range, or one of your own metrics cannot be measured.
+            InputError: an argument is out of its range, a trace of the electricity is too short, or one of your own
+                metrics cannot be measured.
         """
         return measured(
             self.jobs,
@@ -223,13 +235,16 @@ class Result:
             tau=tau,
             users=users,
             consumed_joules=self.consumed_joules,
-            energy=self.energy_over_time if warm_up or cool_down else None,
+            energy=self.energy_over_time,
             wide=wide,
             long=long,
             warm_up=warm_up,
             cool_down=cool_down,
             attempts=self.attempts,
             events=host_events_of(self._events),
+            electricity=self.electricity,
+            cores=self.cores,
+            allocations=self.allocations,
             own=own,
         )
 
@@ -257,7 +272,8 @@ class Result:
             own: your own metrics.
 
         Raises:
-            InputError: an argument is out of its range, or one of your own metrics cannot be measured.
+            InputError: an argument is out of its range, a trace of the electricity is too short, or one of your own
+                metrics cannot be measured.
 
         >>> from batprotocol.model import DelayProfile
         >>> from batprotocol.policies import named
@@ -270,6 +286,7 @@ class Result:
         {'low': 20, '-': 60}
         """
         given = [workloads] if isinstance(workloads, Workload) else list(workloads)
+        allocations = list(allocations)
         groups = job_groups(given, allocations)
         return grouped(
             self.jobs,
@@ -281,6 +298,9 @@ class Result:
             warm_up=warm_up,
             cool_down=cool_down,
             attempts=self.attempts,
+            electricity=self.electricity,
+            cores=self.cores,
+            allocations=allocations,
             own=own,
         )
 
@@ -364,10 +384,10 @@ class Result:
         shown = whole if window is None else window
         failures = None if shown is None else shown.failures
         if failures is not None:
-            found += _of_failures(failures)
-        joules_used = self.consumed_joules if window is None else window.consumed_joules
-        if joules_used is not None:
-            found.append(("energy", f"{joules(joules_used)} consumed"))
+            found += facts_of_failures(failures)
+        if self.measured_energy:
+            found += facts_of_power(self.metrics() if shown is None else shown)
+            found += [("watts", f"typical ones: {self.typical_watts}")] if self.typical_watts else []
         if not self.is_complete:
             stopped = "the decision component stopped the simulation before all jobs had ended"
             found.append(("end", stopped if self.was_stopped else "the simulation did not reach its end"))
@@ -395,7 +415,7 @@ class Result:
         ]
         found = [(name, f"{write(mean)} mean, {write(most)} at most") for name, write, mean, most in times]
         if whole is not None and self._statistics.runs_again:
-            found = _times(whole)
+            found = facts_of_times(whole)
         found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
         load = self.offered_load if whole is None else whole.offered_load
         if load is not None and load == load:  # it is not NaN
@@ -405,7 +425,7 @@ class Result:
     def _of_window(self, window: Metrics) -> list[tuple[str, str]]:
         """The numbers of the jobs that were submitted in the measured time, and of the machine in that time."""
         found = [("measured", f"{window.nb_jobs:,} jobs that were submitted in {duration(window.measured_time)}")]
-        found += _times(window)
+        found += facts_of_times(window)
         found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
         if window.offered_load == window.offered_load:  # it is not NaN
             found.append(("offered load", percent(window.offered_load)))
@@ -434,32 +454,3 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result of {self.nb_jobs} jobs, makespan {self.makespan:g} s>"
-
-
-def _times(metrics: Metrics) -> list[tuple[str, str]]:
-    """The times and slowdowns of jobs, as names and texts."""
-    times = [
-        ("waiting time", duration, metrics.waiting),
-        ("slowdown", ratio, metrics.slowdown),
-        ("bounded slowdown", ratio, metrics.bounded_slowdown),
-        ("turnaround time", duration, metrics.turnaround),
-    ]
-    return [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
-
-
-def _of_failures(failures: FailureMetrics) -> list[tuple[str, str]]:
-    """The numbers of failures, as names and texts."""
-    found = []
-    if failures.availability is not None:
-        found.append(("availability", percent(failures.availability)))
-    count = failures.nb_interruptions
-    text = f"{count:,}"
-    if count:
-        text += f", one in {duration(failures.mean_time_to_interrupt)} that jobs ran"
-    if failures.nb_given_up:
-        text += f"; jobs given up: {failures.nb_given_up:,}"
-    found.append(("interruptions", text))
-    lost = f"{failures.lost_work / 3600:,.4g} host hours lost" if failures.lost_work else ""
-    overhead = f"{percent(failures.checkpoint_overhead)} for checkpoints" if failures.checkpoint_overhead else ""
-    found.append(("goodput", ", ".join(filter(None, (percent(failures.goodput), lost, overhead)))))
-    return found

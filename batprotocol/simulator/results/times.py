@@ -31,6 +31,8 @@ class JobTimes(NamedTuple):
         name: its full name.
         paused: seconds between its start and its end in which it did not run, because it waited to run again.
         repeated: seconds that it ran in vain: it did this work again.
+        joules: the energy of its hosts while it ran; None if it is not known, or if it ran several times.
+        allocated: its hosts, as in jobs.csv; "" if it ran several times.
     """
 
     submission: float
@@ -40,6 +42,8 @@ class JobTimes(NamedTuple):
     name: str
     paused: float = 0.0
     repeated: float = 0.0
+    joules: float | None = None
+    allocated: str = ""
 
     @classmethod
     def of(cls, row: JobRow) -> JobTimes | None:
@@ -47,7 +51,9 @@ class JobTimes(NamedTuple):
         start, finish = row.starting_time, row.finish_time
         if start is None or finish is None:
             return None
-        return cls(row.submission_time, start, finish, row.host_count, f"{row.workload_name}!{row.job_id}")
+        joules = None if row.consumed_energy is None or row.consumed_energy < 0 else float(row.consumed_energy)
+        name = f"{row.workload_name}!{row.job_id}"
+        return cls(row.submission_time, start, finish, row.host_count, name, 0.0, 0.0, joules, row.allocated_resources)
 
     @property
     def waiting(self) -> float:

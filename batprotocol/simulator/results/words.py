@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["chart", "duration", "joules", "percent", "ratio"]
+__all__ = ["chart", "duration", "energy", "grams", "joules", "percent", "ratio", "watts"]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:-=+*%#"
@@ -73,7 +73,38 @@ def joules(amount: float) -> str:
     >>> joules(1234567.0), joules(12.0)
     ('1.23 MJ', '12 J')
     """
+    return _prefixed(amount, "J")
+
+
+def energy(amount: float) -> str:
+    """Joules, and from a watt-hour on also as watt-hours.
+
+    >>> energy(3.2e8), energy(12.0)
+    ('320 MJ (88.9 kWh)', '12 J')
+    """
+    return f"{joules(amount)} ({_prefixed(amount / 3600, 'Wh')})" if abs(amount) >= 3600 else joules(amount)
+
+
+def watts(power: float) -> str:
+    """Watts with a prefix that leaves few digits.
+
+    >>> watts(8123.0)
+    '8.12 kW'
+    """
+    return _prefixed(power, "W")
+
+
+def grams(amount: float) -> str:
+    """Grams, kilograms or tonnes.
+
+    >>> grams(12.3), grams(45678.0), grams(2.5e7)
+    ('12.3 g', '45.7 kg', '25 t')
+    """
+    return f"{amount / 1e6:,.3g} t" if abs(amount) >= 1e6 else _prefixed(amount, "g")
+
+
+def _prefixed(amount: float, unit: str) -> str:
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(amount) >= factor:
-            return f"{amount / factor:.3g} {prefix}J"
-    return f"{amount:.3g} J"
+            return f"{amount / factor:.3g} {prefix}{unit}"
+    return f"{amount:.3g} {unit}"

@@ -5,8 +5,8 @@ confidence intervals of their means: of independent draws, or of windows that fo
 `resampling`, and by the distribution of `student`. `tables` makes tables of means and differences, with readable
 numbers (`digits`, `units`) and `captions`, in `formats` for terminals, papers and notebooks. `pairs` compares two runs,
 which `schedules` reads from result files and recordings (`reported`), and `logged` makes of logs; `causes` finds why
-their jobs part. `plots` draws the metrics of runs and `ecdf`
-those of jobs, in the style of `drawing`, on `figures`. It must not know how runs are made or kept.
+their jobs part. `plots` draws the metrics of runs, `ecdf` those of jobs, and
+`watts` the power over time, in the style of `drawing`, on `figures`. It must not know how runs are made or kept.
 """
 
 from batprotocol.deprecation import old_names
@@ -24,6 +24,7 @@ from batprotocol.studies.comparing.plots import (
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import REPORTED_TOLERANCE, Schedule, read_schedule, schedule_in
 from batprotocol.studies.comparing.tables import Cell, Table, table
+from batprotocol.studies.comparing.watts import plot_watts
 
 __all__ = [
     "CONFIDENCE",
@@ -49,6 +50,7 @@ __all__ = [
     "plot_ecdf",
     "plot_lines",
     "plot_means",
+    "plot_watts",
     "read_schedule",
     "save_plot",
     "schedule_in",

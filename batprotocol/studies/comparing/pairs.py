@@ -11,11 +11,23 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import METRICS, OF_FAILURES, TAU, JobRow, Metric, OwnMetric, metric_named, own_metrics
+from batprotocol.simulator import (
+    METRICS,
+    OF_FAILURES,
+    OF_POWER,
+    TAU,
+    Electricity,
+    JobRow,
+    Metric,
+    OwnMetric,
+    metric_named,
+    own_metrics,
+)
 from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.studies.comparing.units import usual_unit
 
 __all__ = ["TOLERANCE", "Comparison", "JobPair", "Parting", "compare"]
 
@@ -37,6 +49,7 @@ SHOWN: Final = (
     "nb_jobs",
     "nb_rejected",
     *OF_FAILURES,
+    *OF_POWER,
 )
 """The metrics that are shown by default."""
 
@@ -94,6 +107,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         tolerance: the number of seconds by which equal times may differ.
         own: the metrics of the user's own among `metrics`.
         tau: the bound of bounded slowdowns, in seconds.
+        currency: the currency of costs; "" if it is unknown.
     """
 
     names: tuple[str, str]
@@ -105,6 +119,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float
     own: tuple[OwnMetric, ...] = ()
     tau: float = TAU
+    currency: str = ""
 
     @property
     def gained(self) -> int:
@@ -138,9 +153,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         rows = []
         wanted: Iterable[str | Metric] = [*SHOWN, *self.own] if metrics is None else metrics
         for name in wanted:
-            metric = metric_named(name, tau=self.tau, own=self.own)
+            metric = metric_named(name, tau=self.tau, currency=self.currency, own=self.own)
             one, other = self.metrics.get(metric.name, (None, None))
             if one is not None or other is not None:
+                metric, divisor = usual_unit(metric, (one, other))
+                one, other = (None if value is None else value / divisor for value in (one, other))
                 rows.append([Entry(metric.label_with_unit), *_change(metric, one, other)])
         return Grid(["", *self.names, "difference", "%"], rows)
 
@@ -205,6 +222,7 @@ def compare(
     tau: float = TAU,
     tolerance: float = TOLERANCE,
     metrics: Iterable[OwnMetric | Callable[..., Any] | str] = (),
+    electricity: Electricity | None = None,
 ) -> Comparison:
     """The differences between two runs of the same jobs. A job that ran several times is one job.
 
@@ -214,10 +232,12 @@ def compare(
         tau: the bound of bounded slowdowns, in seconds, > 0.
         tolerance: times that differ by less are equal, in seconds, >= 0.
         metrics: further metrics of your own, also as functions or by their names (`FILE.py:NAME`).
+        electricity: the carbon intensity and the price of the energy of both runs, and the cap; None: they are not
+            known.
 
     Raises:
-        InputError: the runs have no common job, an argument is out of its range, or one of your metrics cannot be
-            measured.
+        InputError: the runs have no common job, an argument is out of its range, a trace is too short, or one of your
+            metrics cannot be measured.
     """
     if not 0 <= tolerance < math.inf:
         raise InputError(f"expected a tolerance >= 0, got {shown(tolerance)}")
@@ -232,8 +252,8 @@ def compare(
     partings = [found for pair in pairs if (found := _parting(pair, tolerance)) is not None]
     both = [(pair.one, pair.other) for pair in pairs]
     own = own_metrics(metrics)
-    flat, others_flat = (each.metrics(tau, own).flat() for each in (one, other))
-    names = [*METRICS, *OF_FAILURES, *(each.name for each in own)]
+    flat, others_flat = (each.metrics(tau, own, electricity).flat() for each in (one, other))
+    names = [*METRICS, *OF_FAILURES, *OF_POWER, *(each.name for each in own)]
     return Comparison(
         names=(one.name, other.name),
         metrics={
@@ -248,6 +268,7 @@ def compare(
         tolerance=tolerance,
         own=own,
         tau=tau,
+        currency="" if electricity is None else electricity.currency,
     )
 
 

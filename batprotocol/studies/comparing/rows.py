@@ -13,7 +13,8 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import METRICS, TAU, JobRow, Metric, metric_named
+from batprotocol.simulator import TAU, JobRow, Metric, metric_named
+from batprotocol.simulator.results.catalogue import ALL_METRICS
 
 __all__ = [
     "ABSENT",
@@ -261,9 +262,11 @@ def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
     """
     own = {each.name: each for row in rows for each in getattr(row, "own_metrics", ())}
     taus = {getattr(row, "tau", None) or TAU for row in rows}
-    if isinstance(name, str) and name not in METRICS and any(name in row.metrics for row in rows):
+    currencies = {getattr(row, "currency", "") for row in rows}
+    if isinstance(name, str) and name not in ALL_METRICS and any(name in row.metrics for row in rows):
         own.setdefault(name, Metric(name, name.replace("_", " "), "", "", "", None, "own"))  # of the user's own loop
-    found = metric_named(name, own=own.values(), tau=taus.pop() if len(taus) == 1 else TAU)
+    tau, currency = taus.pop() if len(taus) == 1 else TAU, currencies.pop() if len(currencies) == 1 else ""
+    found = metric_named(name, own=own.values(), tau=tau, currency=currency)
     if not any(found.name in row.metrics for row in rows):
         raise InputError(f"no run has {found.name}")
     return found

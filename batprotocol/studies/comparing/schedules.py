@@ -18,8 +18,8 @@ from batprotocol.capture.timeline.tables import read_table
 from batprotocol.deprecation import OldName
 from batprotocol.errors import InputError
 from batprotocol.requests import Attempt
-from batprotocol.simulator import TAU, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
-from batprotocol.simulator.results.beside import failures_beside
+from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
+from batprotocol.simulator.results.beside import KnownPower, failures_beside, power_beside
 from batprotocol.simulator.results.files import COLUMNS, parse_jobs
 from batprotocol.studies.comparing.reported import ReportedRows, of_messages, of_table
 
@@ -45,6 +45,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         users: the user of each job, by its full name, if users are known.
         attempts: the attempts of its jobs, if they are known.
         events: the events of its hosts with their times, if they are known.
+        power: what is known for the metrics of electricity.
         is_reported: whether its times are those of messages, and not Batsim's own.
         is_logged: whether it is that of a log, and not of a simulation.
         asked: what jobs asked for, in the vocabulary of `batprotocol.requests`, by their full names, if it is known.
@@ -60,20 +61,25 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     users: Mapping[str, object] | None = None
     attempts: Sequence[Attempt] = ()
     events: Sequence[TimedHostEvent] = ()
+    power: KnownPower = KnownPower()
     is_reported: bool = False
     is_logged: bool = False
     asked: Mapping[str, Mapping[str, Any]] = {}
     remarks: tuple[str, ...] = ()
 
-    def metrics(self, tau: float = TAU, own: Iterable[OwnMetric] = ()) -> Metrics:
+    def metrics(
+        self, tau: float = TAU, own: Iterable[OwnMetric] = (), electricity: Electricity | None = None
+    ) -> Metrics:
         """Its metrics.
 
         Args:
             tau: the bound of bounded slowdowns, in seconds.
             own: further metrics of your own.
+            electricity: the carbon intensity and the price of the energy, and the cap; None: they are not known.
 
         Raises:
-            InputError: tau is not > 0, there are no hosts, or one of your metrics cannot be measured.
+            InputError: tau is not > 0, there are no hosts, a trace is too short, or one of your metrics cannot be
+                measured.
         """
         return measured(
             self.jobs,
@@ -83,6 +89,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             consumed_joules=self.consumed_joules,
             attempts=self.attempts,
             events=self.events,
+            energy=self.power.energy,
+            electricity=electricity or Electricity(),
+            cores=self.power.cores,
+            allocations=self.power.allocations,
             own=own,
         )
 
@@ -158,7 +168,7 @@ def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | 
     Args:
         rows: the rows.
         totals: the path of their schedule.json. The file may be missing. Their attempts.csv and host_events.jsonl are
-            beside it, if the run had failures.
+            beside it, if the run had failures, and its consumed_energy.csv, if energy was measured.
         name: its name.
         hosts: see `read_schedule`.
 
@@ -169,8 +179,11 @@ def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | 
     found = _schedule(tuple(rows), _totals(totals) if os.path.exists(totals) else {}, name, hosts)
     if not totals:
         return found
-    attempts, events = failures_beside(totals.removesuffix(_TOTALS))
-    return msgspec.structs.replace(found, attempts=attempts, events=events)
+    prefix = totals.removesuffix(_TOTALS)
+    attempts, events = failures_beside(prefix)
+    power = power_beside(prefix)
+    remarks = (f"hosts that declare no watts have typical ones: {power.watts}",) if power.watts else ()
+    return msgspec.structs.replace(found, attempts=attempts, events=events, power=power, remarks=remarks)
 
 
 def _schedule(jobs: tuple[JobRow, ...], machine: Mapping[str, float], name: str, hosts: int | None) -> Schedule:

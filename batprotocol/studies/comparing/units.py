@@ -1,4 +1,4 @@
-"""Units of printed numbers: the units that users ask for, and prefixes that shorten numbers of joules.
+"""Units of printed numbers: the units that users ask for, and prefixes that shorten numbers of joules, watts and grams.
 
 Numbers in stores, CSV and JSON stay in the unit of the metric.
 """
@@ -15,22 +15,35 @@ from batprotocol.simulator import Metric
 
 __all__ = ["UNITS", "in_unit", "usual_unit"]
 
+_JOULES: Final = {
+    "J": 1.0,
+    "kJ": 1e3,
+    "MJ": 1e6,
+    "GJ": 1e9,
+    "TJ": 1e12,
+    "Wh": 3.6e3,
+    "kWh": 3.6e6,
+    "MWh": 3.6e9,
+    "GWh": 3.6e12,
+}
+_GRAMS: Final = {"g": 1.0, "kg": 1e3, "t": 1e6}
 UNITS: Final = {
-    "J": {
-        "J": 1.0,
-        "kJ": 1e3,
-        "MJ": 1e6,
-        "GJ": 1e9,
-        "TJ": 1e12,
-        "Wh": 3.6e3,
-        "kWh": 3.6e6,
-        "MWh": 3.6e9,
-        "GWh": 3.6e12,
-    },
+    "J": _JOULES,
+    "J/core h": {f"{unit}/core h": size for unit, size in _JOULES.items()},
+    "W": {"W": 1.0, "kW": 1e3, "MW": 1e6, "GW": 1e9},
+    "g": _GRAMS,
+    "g/core h": {f"{unit}/core h": size for unit, size in _GRAMS.items()},
     "s": {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
 }
 """The units in which each unit of metrics can be shown, with their sizes."""
-_PREFIXED: Final = ("TJ", "GJ", "MJ", "kJ")
+_USUAL: Final = {
+    "J": ("TJ", "GJ", "MJ", "kJ"),
+    "J/core h": ("MJ/core h", "kJ/core h"),
+    "W": ("GW", "MW", "kW"),
+    "g": ("t", "kg"),
+    "g/core h": ("kg/core h",),
+}
+"""The units that shorten large numbers, the largest first."""
 
 
 def in_unit(metric: Metric, unit: str) -> tuple[Metric, float]:
@@ -56,15 +69,15 @@ def in_unit(metric: Metric, unit: str) -> tuple[Metric, float]:
 
 
 def usual_unit(metric: Metric, values: Iterable[float | None]) -> tuple[Metric, float]:
-    """A metric in its usual unit, with a prefix for joules, and the divisor of its numbers.
+    """A metric in its usual unit, with a prefix for large numbers, and the divisor of its numbers.
 
     >>> from batprotocol.simulator import METRICS
     >>> usual_unit(METRICS["consumed_joules"], [3.2e9, 1.5e9])[0].label_with_unit
     'energy [GJ]'
     """
-    if metric.unit == "J":
+    if metric.unit in _USUAL:
         most = max((abs(value) for value in values if value is not None), default=0.0)
-        for unit in _PREFIXED:
-            if most >= UNITS["J"][unit]:
+        for unit in _USUAL[metric.unit]:
+            if most >= UNITS[metric.unit][unit]:
                 return in_unit(metric, unit)
     return metric, 1.0

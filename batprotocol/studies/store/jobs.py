@@ -19,12 +19,11 @@ from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
 from batprotocol.requests import Allocated, Attempt
 from batprotocol.simulator.results import JobRow, TimedHostEvent, WorkflowResult, read_allocations, read_jobs
-from batprotocol.simulator.results.beside import failures_beside
+from batprotocol.simulator.results.beside import ALLOCATIONS, failures_beside
 from batprotocol.simulator.results.frames import JOB_KINDS
 from batprotocol.simulator.results.grouping import JobGroups
 
 __all__ = [
-    "ALLOCATIONS",
     "CSV",
     "GROUPS",
     "PARQUET",
@@ -43,8 +42,6 @@ __all__ = [
 
 CSV: Final = "jobs.csv"
 PARQUET: Final = "jobs.parquet"
-ALLOCATIONS: Final = "allocations.csv"
-"""The file with what each started job took of its hosts, of runs whose jobs shared hosts."""
 GROUPS: Final = "groups.json"
 """The file with the groups that jobs belong to, such as partitions, of runs whose jobs ask for some."""
 WORKFLOWS: Final = "workflows.json"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 import msgspec
 
 from batprotocol.requests import Allocated, Attempt
-from batprotocol.simulator.results import JobRow, Metric
+from batprotocol.simulator.results import Electricity, JobRow, Metric, read_energy
+from batprotocol.simulator.results.beside import ENERGY
 from batprotocol.simulator.results.frames import arrow_table, pandas_frame, polars_frame
 from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
 from batprotocol.studies.runs import Measure
@@ -87,6 +88,26 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         """
         return failures_in(self.folder)[0]
 
+    def energy_over_time(self) -> list[tuple[float, float]] | None:
+        """The times of readings, in seconds, and the joules of all hosts since time 0; None if it was not measured.
+
+        Raises:
+            InputError: its consumed_energy.csv cannot be used.
+            OSError: it cannot be read.
+        """
+        path = os.path.join(self.folder, ENERGY)
+        return read_energy(path) if os.path.isfile(path) else None
+
+    def electricity(self) -> Electricity:
+        """The carbon intensity, the price and the cap that it was measured with, unless their files have changed.
+
+        Raises:
+            InputError: a trace cannot be used.
+        """
+        from batprotocol.studies.powering import known_electricity  # it reads traces
+
+        return known_electricity(self.measure)
+
     @property
     def own_metrics(self) -> tuple[Metric, ...]:
         """The metrics that files of the study define."""
@@ -99,6 +120,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def tau(self) -> float | None:
         """The bound of its bounded slowdowns in seconds, if the study sets it."""
         return self.measure.settings.get("tau")
+
+    @property
+    def currency(self) -> str:
+        """The currency of its costs; "" if it has no price."""
+        return self.measure.currency
 
     @property
     def traceback(self) -> str:

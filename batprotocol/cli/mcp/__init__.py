@@ -1,0 +1,1 @@
+"""`batproto mcp`: `command` has its parameters, and starts the server."""

@@ -1,0 +1,125 @@
+"""`Electric`: the embedded Batsim simulates an episode, and measures its energy, carbon and costs.
+
+Changes of the traces are events, so an agent that waits can decide then. This module must not know rewards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from batprotocol.gym.electric import KnownElectricity
+from batprotocol.gym.log import Log
+from batprotocol.gym.worlds.simulated import OTHER, Seen, Simulated, equal_hosts
+from batprotocol.model import Event, ExternalEventOccurredEvent
+from batprotocol.power import JOULES_PER_KWH, Kind
+from batprotocol.simulator import EnergyRow, ExternalEventList, Platform
+from batprotocol.simulator.inputs import with_watts
+
+__all__ = ["Electric"]
+
+_Self = TypeVar("_Self", bound="Electric")
+_SHORTEST = 1e-3
+"""Readings that are nearer to one another, in seconds, have no watts of their own."""
+
+
+class Electric(Simulated):
+    """The world of this module.
+
+    Args:
+        log: see `World`.
+        first: see `World`.
+        count: see `World`.
+        ranks: see `World`.
+        tried: see `World`.
+        known: the traces.
+        platform: the hosts with their watts; None: equal hosts with typical ones.
+    """
+
+    __slots__ = ("_counted", "_most", "_pending", "_weighted", "known")
+
+    shared: ClassVar[tuple[str, ...]] = (*Simulated.shared, "_most", "known")
+    numbers: ClassVar[tuple[str, ...]] = (*Simulated.numbers, "_counted", "_pending")
+    changing: ClassVar[tuple[str, ...]] = (*Simulated.changing, "_weighted")
+
+    def __init__(
+        self,
+        log: Log,
+        first: int,
+        count: int,
+        ranks: npt.NDArray[np.int64] | None = None,
+        tried: npt.NDArray[np.int64] | None = None,
+        *,
+        known: KnownElectricity,
+        platform: Platform | None = None,
+    ) -> None:
+        self.known = known
+        hosts = with_watts(equal_hosts(log), known.watts) if platform is None else platform
+        self._most = sum(max(each.max for each in host.watts) for host in hosts.hosts if host.watts is not None)
+        events = [(time, event.to_data()) for time, event in known.changes(log, first, count)]
+        self._pending = len(events)
+        self._counted = 0
+        self._weighted = [0.0] * len(known.traces)
+        lists = [ExternalEventList.of(events, corrected=True)] if events else []
+        super().__init__(log, first, count, ranks, tried, hosts, energy=True, events=lists)
+
+    def seen(self) -> Seen:
+        return _Meter()
+
+    @property
+    def goes_on(self) -> bool:
+        return super().goes_on or self._pending > 0
+
+    def finish(self) -> None:
+        while len(self.finished) < self.count and self.advance() is not None:
+            pass
+
+    def _turn_of(self, event: Event) -> tuple[int, int]:
+        return (-1, 0) if isinstance(event, ExternalEventOccurredEvent) else super()._turn_of(event)
+
+    def _take_event(self, event: Event) -> int | None:
+        if isinstance(event, ExternalEventOccurredEvent):
+            self._pending -= 1
+            return OTHER
+        return super()._take_event(event)
+
+    # Measured
+
+    @property
+    def _points(self) -> Sequence[tuple[float, float]]:
+        assert isinstance(self._seen, _Meter)
+        return self._seen.points
+
+    def electricity(self) -> npt.NDArray[np.float64]:
+        points = self._points
+        watts = 0.0
+        if len(points) > 1 and points[-1][0] - points[-2][0] > 0:
+            watts = (points[-1][1] - points[-2][1]) / (points[-1][0] - points[-2][0])
+        return self.known.numbers(self.now, watts, self._most)
+
+    def weighted(self, kind: Kind) -> float:
+        if kind not in self.known.traces:
+            return super().weighted(kind)
+        points, begin = self._points, self.submitted[0]
+        if self._counted < len(points) - 1:
+            new = [point for point in points[self._counted :] if point[0] >= begin]
+            for place, trace in enumerate(self.known.traces.values()):
+                self._weighted[place] += trace.weighted(new) / JOULES_PER_KWH
+            self._counted = len(points) - 1
+        return self._weighted[list(self.known.traces).index(kind)]
+
+
+class _Meter(Seen):
+    """Also keeps the energy over time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.points: list[tuple[float, float]] = [(0.0, 0.0)]
+
+    def energy_read(self, row: EnergyRow) -> None:
+        super().energy_read(row)
+        if row.time - self.points[-1][0] >= _SHORTEST:
+            self.points.append((row.time, float(row.energy)))

@@ -1,0 +1,307 @@
+"""The server and the client of the package `mcp`: all tools, hostile arguments, limits, and the program itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from patience import until
+from processes import gone
+from replay import PATIENCE
+from support import DATA
+
+anyio = pytest.importorskip("anyio")
+pytest.importorskip("mcp")
+
+from mcp import Client, StdioServerParameters, stdio_client  # noqa: E402
+
+from batprotocol.mcp import Limits  # noqa: E402
+from batprotocol.mcp.server import server_of  # noqa: E402
+
+WITHOUT_ENGINE = True
+
+STUDY = 'scheduler = ["fcfs", "easy"]\nworkload = "lublin:16?jobs=30"\nseed = "0-2"\n'
+"""Six simulations of a moment each."""
+Play = Callable[[Any], Awaitable[None]]
+"""What a test does with a client."""
+
+
+def play(limits: Limits, acts: Play) -> None:
+    async def connected() -> None:
+        async with Client(server_of(limits)) as client:
+            await acts(client)
+
+    anyio.run(connected)
+
+
+async def said(client: Any, tool: str, **arguments: Any) -> tuple[bool, str]:
+    """Whether a call has failed, and its text."""
+    answer = await client.call_tool(tool, arguments)
+    return bool(answer.is_error), "\n".join(each.text for each in answer.content)
+
+
+# All tools
+
+
+def test_an_assistant_uses_all_tools(tmp_path: Path) -> None:
+    run = sorted((DATA / "runs").glob("*.tar.xz"))[0]
+    shutil.copy(run, tmp_path / "run.tar.xz")
+
+    async def acts(client: Any) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        for tool, arguments, expected in (
+            ("policies", {}, "conservative"),
+            ("metrics", {}, "mean_bounded_slowdown"),
+            ("rules", {}, "turn.order"),
+            ("rules", {"rule": "turn.order"}, "strictly"),
+            ("schema", {"name": "ExecuteJobEvent"}, "job_id: string"),
+            ("schema", {"about": "requests"}, "partition"),
+            ("dump", {"file": "run.tar.xz"}, "SimulationBegins"),
+            ("dump", {"file": "run.tar.xz", "events": ["SimulationEnds"], "as_json": True}, '"SimulationEndsEvent"'),
+            ("check", {"file": "run.tar.xz"}, "message"),
+            ("at", {"file": "run.tar.xz", "seconds": 1.0}, "after message"),
+            ("simulate", {"policy": "easy", "workloads": ["lublin:16?jobs=20"]}, '"complete": true'),
+            ("study", {"toml": STUDY, "metrics": ["mean_waiting_time"]}, "easy"),
+        ):
+            failed, text = await said(client, tool, **arguments)
+            assert not failed, text
+            assert expected in text, (tool, text)
+            names.discard(tool)
+        assert not names
+
+    play(Limits(str(tmp_path)), acts)
+    assert len(list(tmp_path.glob("study-*.toml"))) == 1
+
+
+def test_results_are_those_of_the_command(tmp_path: Path) -> None:
+    async def acts(client: Any) -> None:
+        first = await said(client, "simulate", policy="easy-sjf", workloads=["lublin:16?jobs=50"], output="results")
+        assert first == await said(client, "simulate", policy="easy-sjf", workloads=["lublin:16?jobs=50"])
+        values = json.loads(first[1])["metrics"]
+        rows = (tmp_path / "results" / "jobs.csv").read_text().splitlines()
+        waiting = rows[0].split(",").index("waiting_time")
+        mean = sum(float(row.split(",")[waiting]) for row in rows[1:]) / (len(rows) - 1)
+        assert values["mean_waiting_time"] == pytest.approx(mean, rel=1e-6)
+
+    play(Limits(str(tmp_path)), acts)
+
+
+# Limits
+
+
+def test_a_call_that_takes_long_is_ended_and_a_study_goes_on(tmp_path: Path) -> None:
+    async def late(client: Any) -> None:
+        failed, text = await said(client, "simulate", policy="easy", workloads=["lublin:512?jobs=2000000"])
+        assert failed
+        assert "it took more than 3 s" in text
+
+    play(Limits(str(tmp_path), seconds=3.0), late)
+
+    async def full(client: Any) -> None:
+        failed, text = await said(client, "study", toml=STUDY)
+        assert failed
+        assert "more than 5 runs" in text
+        failed, text = await said(client, "study", toml=STUDY, only=["seed=0"])
+        assert not failed, text
+
+    play(Limits(str(tmp_path), runs=5), full)
+
+
+def test_long_answers_are_cut(tmp_path: Path) -> None:
+    async def acts(client: Any) -> None:
+        failed, text = await said(client, "rules")
+        assert not failed
+        assert text.endswith("[cut after 1,000 characters; ask for less]")
+        assert len(text) < 1100
+
+    play(Limits(str(tmp_path), characters=1000), acts)
+
+
+def test_code_of_the_folder_runs_only_if_that_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("open('ran', 'w').close()\nfrom batprotocol.policies import Policy as Mine\n")
+    study = STUDY + 'metrics = ["mine.py:count"]\n'
+
+    async def refused(client: Any) -> None:
+        for tool, arguments in (
+            ("simulate", {"policy": "mine.py:Mine"}),
+            ("study", {"toml": study}),
+            ("study", {"toml": STUDY.replace("easy", "mine.py:Mine")}),
+        ):
+            failed, text = await said(client, tool, **arguments)
+            assert failed, text
+            assert "do not run here" in text, text
+        assert not (tmp_path / "ran").exists()
+
+    play(Limits(str(tmp_path)), refused)
+
+    async def done(client: Any) -> None:
+        failed, text = await said(client, "simulate", policy="mine.py:Mine", workloads=["lublin:16?jobs=5"])
+        assert not failed, text
+        assert (tmp_path / "ran").exists()
+
+    play(Limits(str(tmp_path), runs_code=True), done)
+
+
+# Hostile arguments
+
+SECRET = "the-secret-of-others"
+WORDS: tuple[Any, ...] = (
+    *("{outside}", "{outside}/secret.swf", "../outside/secret.swf", "link.swf", "linked/secret.swf", "//{outside}/x"),
+    *(
+        "/etc/passwd",
+        "/proc/self/environ",
+        "/dev/zero",
+        "/dev/stdin",
+        "-",
+        "--",
+        "--help",
+        "-h",
+        "--output=/x",
+        "~/.ssh",
+    ),
+    *(
+        "$(touch {outside}/run)",
+        "; touch {outside}/run",
+        "`id`",
+        "|id",
+        "a\nb",
+        "a\0b",
+        "\ud800",
+        "é" * 900,
+        "a" * 5000,
+    ),
+    *(
+        "slurm:{outside}/secret.swf",
+        "easy+site={outside}/secret.swf",
+        "evil.py:Evil",
+        "{outside}/evil.py:Evil",
+        "json:load",
+    ),
+    *(
+        "file://{outside}/secret.swf",
+        "http://127.0.0.1:1/x",
+        "tcp://127.0.0.1:1",
+        "evil.so",
+        "\x1b[31mred",
+        "%s%n",
+        "{}",
+    ),
+    *(None, 0, -1, 1e308, float("inf"), True, [], ["x"] * 100, {}, {"a": {"b": []}}),
+)
+"""What a tool can get in the place of a text."""
+PLACES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("dump", "file", {}),
+    ("check", "file", {}),
+    ("at", "file", {"seconds": 1.0}),
+    ("simulate", "policy", {}),
+    ("simulate", "workloads", {"policy": "fcfs"}),
+    ("simulate", "platform", {"policy": "fcfs"}),
+    ("simulate", "output", {"policy": "fcfs", "workloads": ["lublin:4?jobs=2"]}),
+    ("study", "file", {}),
+    ("study", "toml", {}),
+    ("rules", "rule", {}),
+)
+
+
+def hostile(outside: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Calls with hostile arguments. Each word is in the places that could use it."""
+    calls: list[tuple[str, dict[str, Any]]] = []
+    for number, word in enumerate(WORDS):
+        given = word.replace("{outside}", str(outside)) if isinstance(word, str) else word
+        chosen = PLACES if number < 6 else [PLACES[(number + 3 * step) % len(PLACES)] for step in range(3)]
+        for tool, name, others in chosen:
+            value = [given] if name == "workloads" and isinstance(given, str) else given
+            calls.append((tool, {**others, name: value}))
+    for text in (
+        '"{outside}/secret.swf"',
+        '"../outside/secret.swf"',
+        '"evil.py:Evil"',
+        '"lublin:9999999999?jobs=99999"',
+    ):
+        value = text.replace("{outside}", str(outside))
+        for key in ("scheduler", "workload", "platform", "events", "metrics", "name"):
+            kept = {"scheduler": '"fcfs"', "workload": '"lublin:4?jobs=2"', key: value}
+            calls.append(("study", {"toml": "\n".join(f"{name} = {each}" for name, each in kept.items())}))
+    return calls
+
+
+def test_hostile_arguments_reach_nothing_outside_of_the_folder(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    for each in (folder, outside):
+        each.mkdir()
+        (each / "evil.py").write_text(f"import os\nos.close(os.open({str(outside / 'ran')!r}, os.O_CREAT))\n")
+    (outside / "secret.swf").write_text(f"; {SECRET}\n{SECRET} 1 2 3\n")
+    (folder / "link.swf").symlink_to(outside / "secret.swf")
+    (folder / "linked").symlink_to(outside)
+    before = sorted(os.listdir(outside))
+    calls = hostile(outside)
+    assert len(calls) >= 200
+    failures = 0
+
+    async def acts(client: Any) -> None:
+        async def one(tool: str, arguments: dict[str, Any]) -> None:
+            nonlocal failures
+            try:
+                failed, text = await said(client, tool, **arguments)
+            except UnicodeError:  # the client does not send it
+                return
+            failures += failed
+            assert SECRET not in text, (tool, arguments, text)
+            assert "Traceback" not in text, (tool, arguments, text)
+            assert len(text) < 20_000
+
+        for start in range(0, len(calls), 4):
+            async with anyio.create_task_group() as group:
+                for tool, arguments in calls[start : start + 4]:
+                    group.start_soon(one, tool, arguments)
+
+    play(Limits(str(folder), seconds=20.0, memory=2 << 30), acts)
+    assert sorted(os.listdir(outside)) == before
+    assert failures > len(calls) / 2
+
+
+# The program
+
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+def test_the_program_serves_on_standard_input_and_output(tmp_path: Path) -> None:
+    async def acts() -> None:
+        server = StdioServerParameters(command=sys.executable, args=["-m", "batprotocol", "mcp", str(tmp_path)])
+        async with Client(stdio_client(server)) as client:
+            failed, text = await said(client, "simulate", policy="easy", workloads=["lublin:16?jobs=20"])
+            assert not failed, text
+            assert json.loads(text)["complete"] is True
+
+    anyio.run(acts)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_program_and_its_commands(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import os, time\nopen('running', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    words = [sys.executable, "-m", "batprotocol", "mcp", "--schedulers", str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for message in (
+            {"id": 1, "method": "initialize", "params": {**HELLO}},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": {"name": "simulate", "arguments": {"policy": "slow.py:Slow"}}},
+        ):
+            print(json.dumps({"jsonrpc": "2.0", **message}), file=process.stdin, flush=True)
+        until((tmp_path / "running").exists, PATIENCE, 0.05)
+        until(lambda: (tmp_path / "running").read_text() != "", PATIENCE, 0.05)
+        pid = int((tmp_path / "running").read_text())
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == 128 + number
+    assert gone(pid)
