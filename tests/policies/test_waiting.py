@@ -246,6 +246,19 @@ def test_jobs_depend_on_jobs_that_wait() -> None:
     assert [round(row.starting_time) for row in rows] == [0, 6000]
 
 
+def test_a_time_that_is_a_little_later_than_its_millisecond_is_no_end() -> None:
+    """The policy asks for calls in milliseconds, and this time is some nanoseconds later than one."""
+    time = 11851200.983000001
+    trace = Trace([0.0, time, time + 3600, time + 7200], [3.0, 2.0, 3.0, 1.0], time + 4e4, "g/kWh")
+    deadline = json.dumps({"deadline": time + 20001.0 + 51.0})
+    jobs = [
+        StaticJob("0", time - 100, 1, DelayProfile(20000.0), walltime=20001.0, extra_data=deadline),
+        StaticJob("1", time - 50, 1, DelayProfile(10.0), walltime=60.0),
+    ]
+    rows = simulated(jobs, Policy(starts=Wait(trace, 8000.0))).jobs
+    assert {row.job_id: round(row.starting_time - time) for row in rows} == {"0": 0, "1": 7200}
+
+
 # Forecasts
 
 
