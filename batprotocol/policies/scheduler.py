@@ -236,7 +236,7 @@ class Policy(Allocating, Scheduler):
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
-        if self._call <= self.state.now:
+        if self._call <= max(self.state.now, self.now):  # times can be rounded down
             self._call, self._whole.changed = math.inf, True
         self._take_arrivals()
         if self._happening:
@@ -284,9 +284,10 @@ class Policy(Allocating, Scheduler):
     def _call_at(self, time: float) -> None:
         """Ask Batsim for a call, so that the policy decides at that time even if nothing happens."""
         if time < min(self._call, _LATEST):
-            self._call = time
+            milliseconds = math.ceil(time * 1000)
+            self._call = milliseconds / 1000  # which can be earlier than the time, by a rounding error
             self._calls += 1
-            self.reply.add_call_me_later(f"policy-{self._calls}", OneShot(math.ceil(time * 1000), TimeUnit.Millisecond))
+            self.reply.add_call_me_later(f"policy-{self._calls}", OneShot(milliseconds, TimeUnit.Millisecond))
 
     def _reject(self, job_id: str, why: object) -> None:
         logger.warning("%s is rejected: %s", shown(job_id), why)

@@ -123,8 +123,8 @@ class Holding:
             return Turn(since)
         deadline = job.request.deadline
         return part.turn(
-            *(self._state.now, since, job.entries[0].expected),
-            walltime=job.walltime,
+            *(self._state.now, since, job.total if job.ran else job.entries[0].expected),
+            walltime=job.walltime + job.ran,
             deadline=None if deadline is None else deadline.of(job.submitted),
             divisible=part.interruptible and self._lives.is_divisible(job),
             ran=job.ran,

@@ -38,11 +38,12 @@ class SiteJob(WaitingJob):
             a better time.
         until: the time at which it waits for a better time again; infinity: it does not.
         ran: the seconds that it ran before it was interrupted to wait for a better time.
+        total: the seconds that it was expected to run in all, before it was interrupted.
     """
 
     __slots__ = (
         *("amount", "cores", "eligible", "entries", "first_id", "gpus", "is_whole", "life", "lost", "profile"),
-        *("ran", "request", "run", "until"),
+        *("ran", "request", "run", "total", "until"),
     )
 
     def __init__(self, id: str, job: Job, number: int, submitted: float, request: Request) -> None:
@@ -59,7 +60,7 @@ class SiteJob(WaitingJob):
         self.lost = 0.0
         self.eligible = submitted
         self.until = math.inf
-        self.ran = 0.0
+        self.ran = self.total = 0.0
 
     @property
     def array(self) -> str:
