@@ -98,7 +98,8 @@ FLAGS: Final = [] if sys.platform == "win32" else ["-fvisibility=hidden", "-w", 
 
 
 def is_wanted(default: bool) -> bool:
-    """Whether to compile."""
+    """Whether to compile. By default not for a free-threaded Python: mypyc's code counts on the lock of others."""
+    default = default and not sysconfig.get_config_var("Py_GIL_DISABLED")
     return {"1": True, "0": False}.get(os.environ.get(VARIABLE, ""), default)
 
 

@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,17 @@ def test_it_computes_as_python_does() -> None:
 def test_it_can_be_chosen(monkeypatch: pytest.MonkeyPatch, value: str, wanted: tuple[bool, bool]) -> None:
     monkeypatch.setenv("BATPROTOCOL_COMPILED", value)
     assert (is_wanted(default=True), is_wanted(default=False)) == wanted
+
+
+@pytest.mark.parametrize(("variable", "wanted"), [(None, False), ("0", False), ("1", True)])
+def test_a_free_threaded_python_compiles_only_if_asked(
+    variable: str | None, wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sysconfig, "get_config_var", {"Py_GIL_DISABLED": 1}.get)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if variable is not None:
+        monkeypatch.setenv(VARIABLE, variable)
+    assert is_wanted(default=True) == wanted
 
 
 def test_the_files_that_mypyc_writes_are_compiled_in_few_pieces(tmp_path: Path) -> None:
