@@ -110,6 +110,7 @@ INNER = {
     "sockets",
     "steps",
     "stubs",
+    "systems",
     "distributions",
     "durations",
     "files",
