@@ -171,6 +171,7 @@ def power_of_machine(
         TraceTooShort: a trace does not reach over the whole time.
     """
     points = _from_zero(energy)
+    begin = max(begin, 0.0)  # jobs may be submitted before the simulation begins
     if not end > begin or not points or points[-1][0] < end - _ROUNDED:
         return None
     end = min(end, points[-1][0])
@@ -218,6 +219,7 @@ def power_of_jobs(
     Raises:
         TraceTooShort: a trace does not reach over the whole time.
     """
+    begin = max(begin, 0.0)
     shared = bool(times.shared) or (share_hosts(running) if is_shared is None else is_shared)
     if shared or any(job.joules is None for job in running):
         return PowerMetrics(currency=electricity.currency)
