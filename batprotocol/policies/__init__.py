@@ -2,8 +2,8 @@
 
 `Policy`, in `scheduler`, combines the parts. `named`, in `names`, makes a policy from its name, whose parts have
 `options`, and `by_name` does so for programs that load schedulers from files only. Each part is a class of a few lines
-in `orders`, `backfilling` (which makes reservations in a `profile`), `allocations`, `walltimes`, `failures` or
-`starts`. The parts read the state in `jobs` and `queue`.
+in `orders`, `backfilling` (which makes reservations in a `profile`), `allocations`, `walltimes`, `failures`, `starts`
+or `capping`. The parts read the state in `jobs` and `queue`.
 `whole` gives whole hosts to jobs, and `switching` knows which hosts sleep. `site` plans jobs that share hosts, with
 partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and `filling` divides their
 cores between hosts. `happening` reads events of hosts. `places` is the old name of `allocations`. `slurm` is another
@@ -15,6 +15,7 @@ from __future__ import annotations
 from batprotocol.deprecation import old_names
 from batprotocol.policies.allocations import *
 from batprotocol.policies.backfilling import *
+from batprotocol.policies.capping import *
 from batprotocol.policies.failures import *
 from batprotocol.policies.jobs import *
 from batprotocol.policies.names import *

@@ -1,6 +1,6 @@
 """Caps of watts: what a machine may draw at most, as a part of policies.
 
-What hosts draw comes from their properties. This module must not know how jobs are planned.
+The watts of hosts come from their properties. This module must not know how jobs are planned.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _SOURCE: Final = "Georgiou et al., IPDPSW 2015"
 class Cap:
     """The machine never draws more than some watts: jobs wait, as they wait for hosts.
 
-    What counts are the watts of all hosts without load, and for each host with jobs the most that it draws with any
-    load. So a cap holds whatever jobs do.
+    The watts of all hosts without load count, and for each host with jobs the most that it draws with any load. So a
+    cap holds whatever jobs do.
 
     Args:
         watts: the cap: a number of watts, or watts over time, where time 0 is the begin of the simulation. Outside of
@@ -136,7 +136,7 @@ def _watts_of(host: Host) -> HostWatts:
 
 
 class _Base(NamedTuple):
-    """What a host draws at most without jobs, in microwatts: on, leaving, asleep, waking; and the most of these."""
+    """The most that a host draws without jobs, in microwatts: on, leaving, asleep, waking; and the most of these."""
 
     on: int
     leaving: int
@@ -146,7 +146,7 @@ class _Base(NamedTuple):
 
 
 def _base_of(host: Host, watts: HostWatts, sleeps: bool) -> _Base:
-    """What a host draws at most without jobs.
+    """The most that a host draws without jobs.
 
     Args:
         host: the host.

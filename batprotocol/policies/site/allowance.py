@@ -1,4 +1,4 @@
-"""What jobs may draw over time: the cap of a machine without the watts of its idle hosts.
+"""The watts that jobs may draw over time: the cap of a machine without the watts of its idle hosts.
 
 Watts are whole numbers of microwatts, so that sums are exact. This module must not know jobs.
 """
@@ -35,7 +35,7 @@ class _Runs(NamedTuple):
 
 
 class Allowance:
-    """What jobs may draw over time.
+    """The watts that jobs may draw over time.
 
     Args:
         cap: the watts that the machine may draw at most. Outside of its times, its first and last values hold.
@@ -71,11 +71,11 @@ class Allowance:
         return self._period < math.inf
 
     def at(self, time: float) -> int:
-        """What is allowed at a time."""
+        """The amount that is allowed at a time."""
         return self._values[self._place(self._folded(time))]
 
     def least(self, begin: float, end: float) -> int:
-        """What is allowed throughout an interval, also one without an end."""
+        """The amount that is allowed throughout an interval, also one without an end."""
         length = end - begin
         if self.repeats and length >= self._period:
             return int(self._rest[0])

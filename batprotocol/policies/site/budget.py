@@ -1,4 +1,4 @@
-"""What running jobs and reservations draw beyond idle hosts, now and over time, beside what is allowed.
+"""The watts of running jobs and reservations beyond those of idle hosts, now and over time, beside what is allowed.
 
 A host counts once, however many jobs share it: the sum is what its jobs may draw, whatever their load is. This module
 must not know jobs, and which hosts they could have instead.
@@ -63,7 +63,7 @@ class _Steps:
 
 
 class Budget:
-    """What jobs draw, in microwatts beyond idle hosts.
+    """The watts of jobs, in microwatts beyond those of idle hosts.
 
     Jobs run at a pace: 0 is the usual one, and in each of the next ones, hosts compute slower and draw less.
 
@@ -151,7 +151,7 @@ class Budget:
 
     @property
     def standing(self) -> int:
-        """What the hosts without jobs draw now."""
+        """The sum of what the hosts without jobs draw now."""
         return sum(draws for host, draws in self._standing.items() if not self._busy[host])
 
     def rest(self, now: float) -> int:
@@ -206,7 +206,7 @@ class Budget:
         self._total.add(self._rounded(begin), math.inf, amount)
 
     def _pieces(self, hosts: Iterable[int], begin: float, end: float, by: int) -> dict[tuple[float, float], int]:
-        """What hosts draw more with one more job, or with one less, in the intervals in which that is the same."""
+        """The increase of what hosts draw with one more job, or one less, by intervals in which that is the same."""
         found: dict[tuple[float, float], int] = {}
         for host in hosts if begin < end else ():
             known = self._jobs.get(host)
@@ -262,7 +262,7 @@ class Budget:
         return times[bisect_right(times, after) : bisect_right(times, before)]
 
     def taken_at(self, time: float) -> int:
-        """What is taken at a time."""
+        """The sum of what is taken at a time."""
         return next(self._total.within(time, math.inf))[2]
 
     def last_change(self) -> float:

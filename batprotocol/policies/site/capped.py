@@ -196,11 +196,11 @@ class CappedPlanner(Planner):
         cost: Callable[[int], Any],
         first: Callable[[int], Any] | None,
     ) -> Iterator[list[int]]:
-        """The choices of hosts for an entry that are tried: the one without a cap, and then those that draw less.
+        """The hosts that are tried for an entry: those that it gets without a cap, and then others that draw less.
 
         Args:
             entry: the entry.
-            hosts: the hosts with room.
+            hosts: the hosts with space.
             free: what is free on each.
             cost: how much more each would draw, as a key by which the best hosts come first.
             first: the key without a cap.
@@ -409,7 +409,7 @@ class CappedPlanner(Planner):
         self._gained = True
 
     def _rest_of(self, job: SiteRunning, now: float) -> tuple[list[int], float, float, int]:
-        """What a running job still has."""
+        """The hosts, the time and the pace that a running job still has."""
         own, end, pace = self._run[job.waited.id]
         return own, now, end, pace
 

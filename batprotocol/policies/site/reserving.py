@@ -238,7 +238,7 @@ class Reserving:
     def _chosen_now(
         self, entry: Entry, hosts: list[int], state: State, first: Callable[[int], int] | None = None
     ) -> list[int] | None:
-        """Those of some hosts with room that an entry gets if it starts now; None: it cannot start on them.
+        """Those of some hosts with space that an entry gets if it starts now; None: it cannot start on them.
 
         Args:
             entry: the entry.
@@ -251,7 +251,7 @@ class Reserving:
     def _chosen_at(
         self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
     ) -> list[int] | None:
-        """Those of some hosts with room from a time on that an entry gets then; None: it cannot have them."""
+        """Those of some hosts with space from a time on that an entry gets then; None: it cannot have them."""
         return self._chooser.choose(hosts, entry.job.size, entry.job.request, free)
 
     def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
@@ -299,7 +299,7 @@ class Reserving:
         choose: Callable[[Sequence[int], float], list[int] | None] | None,
         before: float,
     ) -> Found:
-        """The first time from which on hosts have room for an entry for so many seconds, and the hosts."""
+        """The first time from which on hosts have space for an entry for some seconds, and the hosts."""
         kind = entry.kind
         return self._timeline.earliest(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before)
 
