@@ -153,7 +153,7 @@ def power_of(metrics: Metrics) -> PowerMetrics:
     return metrics.power
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(workloads(), st.sampled_from([0.0, 0.3]))
 def test_parts_add_up(workload: Workload, warm_up: float) -> None:
     result = simulated(workload, carbon=CARBON, price=PRICE, cap=300.0)
@@ -171,7 +171,7 @@ def test_parts_add_up(workload: Workload, warm_up: float) -> None:
     assert all(power_of(group).mean_watts is None for group in groups)
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(workloads(), st.floats(0.0, 900.0))
 def test_hosts_are_idle_or_have_jobs(workload: Workload, cap: float) -> None:
     """Every job takes the watts of its hosts alone, so the energy follows from the times of the jobs."""
