@@ -253,7 +253,8 @@ class Site:
         """Kill a job that waits for a better time now. Or it has no walltime, and its time in its partition is over."""
         job, now = self._running.get(job_id), self._state.now + self._state.resolution / 2
         if job is not None and self._interrupts and job.entry.job.until <= now:
-            self._fates.kill([job], "interrupted")
+            if job.missing or not self._holding.goes_on(job.entry.job, self._state.now - job.started):
+                self._fates.kill([job], "interrupted")
         elif job is not None and math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
             self._fates.kill([job], "walltime")
 

@@ -132,10 +132,12 @@ class Sleeping:
             if head.start - self.longest >= following or head.start == math.inf:
                 continue
             sleeping = [host for host in map(self._lanes.own, head.reserved) if host in self.asleep]
-            for host in sleeping:
-                if head.start - self._seconds[host][1] <= now and self._may_wake(host, head.start):
-                    self._rest(host, head.start)
-                    self.wake([host])
+            due = [host for host in sleeping if head.start - self._seconds[host][1] <= now]
+            for hosts in [due] if self.idling is None else [[host] for host in due]:  # each one leaves less watts
+                if all(self._may_wake(host, head.start) for host in hosts):
+                    for host in hosts:
+                        self._rest(host, head.start)
+                    self.wake(hosts)
             later = (head.start - self._seconds[host][1] for host in sleeping if host in self.asleep)
             following = min((time for time in later if time > now), default=following)
         return following
