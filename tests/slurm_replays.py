@@ -27,7 +27,7 @@ __all__ = ["Start", "Verdict", "judged", "replayed", "starts_of"]
 
 
 _RUN = 1.0
-"""A run of a loop lasts for so many seconds at most."""
+"""The seconds that a run of a loop lasts at most."""
 _SILENCE = 5.0
 """The seconds within which a node that is to be used again answers."""
 _REPLY = 0.01

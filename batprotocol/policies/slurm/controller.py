@@ -385,7 +385,7 @@ class Controller:
         self._clock.renew(now)
 
     def resume(self, nodes: int, now: float) -> None:
-        """Nodes are back. The first loop sees them in its next run, for which this is no reason."""
+        """Nodes are back. The first loop sees them in its next run, but does not run because of them."""
         self.advance(now)
         self._state.others += 1
         self._state.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
