@@ -136,5 +136,8 @@ class _Run:
         least = self.loops.bf_min_prio_reserve
         if least and job.priority[partition.name] < least:
             return
+        age = self.loops.bf_min_age_reserve
+        if age and self.starter.second - job.eligible < age:
+            return
         self.failed.add(partition.name)
         self.nodes &= ~partition.nodes
