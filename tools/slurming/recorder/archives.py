@@ -19,7 +19,8 @@ LEFT_OUT = ("sdiag", "sacct")
 LOGGED = re.compile(
     r"(debug:  )?(sched: Running|sched: Created|sched/backfill: _attempt_backfill: beginning|Time limit"
     r"|Reservation ended|_slurm_rpc_(submit_batch_job: JobId|kill_job)|Reque|requeue job|_job_requeue_op|preempted"
-    r"|setting \d+ sec|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM))"
+    r"|setting \d+ sec|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM)|Purging vestigial"
+    r"|Node \S+ now responding|_slurm_rpc_(update|requeue)|sched: _(update|hold|release)_job)"
 )
 """The lines of the log that archives have: when the loops ran, and what happened to jobs and nodes."""
 JOB = (
@@ -43,7 +44,7 @@ def packed(made: dict[str, Any]) -> dict[str, Any]:
     for key, names in (("result_jobs", JOB), ("jobcomp", COMPLETED)):
         kept[key] = [{name: row[name] for name in names if row.get(name, "") not in NOTHING} for row in made[key]]
     waiting = 'squeue -h -t PD -o "%i %Q %r %S"'
-    kept["log"] = [[round(at, 2), re.sub(r" usec=\d+", "", line)] for at, line in made["log"] if LOGGED.match(line)]
+    kept["log"] = [[round(at, 3), line] for at, line in made["log"] if LOGGED.match(line)]
     kept["samples"] = [sample for sample in made["samples"] if sample[waiting]]
     return kept
 
