@@ -37,6 +37,7 @@ class Consumable:
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
         rows = Rows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
         self._room = Room(cluster.nodes, rows)
+        self._used = 0
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = 0
@@ -45,11 +46,7 @@ class Consumable:
     @property
     def used(self) -> int:
         """The nodes that have jobs."""
-        bits = 0
-        for node, jobs in enumerate(self._room.jobs):
-            if jobs:
-                bits |= 1 << node
-        return bits
+        return self._used
 
     @property
     def open(self) -> int:
@@ -68,6 +65,7 @@ class Consumable:
         """A job starts on its placement."""
         assert job.placement is not None
         self._room.take(job.placement)
+        self._used |= job.placement.nodes
         self._numbers += 1
         key = self._keys[job.id] = self._numbers
         self._jobs[key] = job
@@ -77,6 +75,7 @@ class Consumable:
         """A job has left its nodes."""
         assert job.placement is not None
         self._room.take(job.placement, -1)
+        self._used &= ~_bits(node for node in job.placement.cpus if not self._room.jobs[node])
         key = self._keys.pop(job.id)
         del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, job.number, key))]
 

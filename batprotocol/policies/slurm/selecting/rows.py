@@ -98,7 +98,7 @@ class Rows:
 
         >>> rows = Rows([Node("n0", cpus=8, sockets=2)], {})
         >>> bin(rows.pick(0, 0b0001_0001, 3))
-        '0b1000110'
+        '0b100110'
         """
         spec = self._nodes[node]
         cores, count = spec.cpus // spec.threads, -(-cpus // spec.threads)
