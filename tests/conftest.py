@@ -97,6 +97,7 @@ LONG = (
     "studies/test_on_dask.py",
     "studies/test_on_slurm.py",
     "studies/test_study_command.py",
+    "studies/test_watts_plot.py",
     "testing/test_strategies.py",
     "whatif/test_page.py",
     "wire/test_bombs.py",

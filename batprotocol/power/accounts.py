@@ -5,6 +5,7 @@ The consumption is a table of the joules since the beginning, as Batsim writes i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -81,26 +82,42 @@ def consumption_of(
     (1.5, 1000.0, 750.0, 3600.0, 720000.0)
     """
     cut = _cut(points, begin, end)
-    peak = above = excess = 0.0
-    for (time, joules), (after, more) in pairwise(_thinned(cut)):
-        watts = (more - joules) / (after - time)
-        peak = max(peak, watts)
-        if cap is not None:
-            steps = cap.steps(time, after) if isinstance(cap, Trace) else ((time, after, cap),)
-            for first, last, most in steps:
-                if watts > most * (1 + 1e-9) + 1e-6:
-                    above += last - first
-                    excess += (watts - most) * (last - first)
+    intervals = [
+        ((more - joules) / (after - time), time, after) for (time, joules), (after, more) in pairwise(_thinned(cut))
+    ]
+    above, excess = (0.0, 0.0) if cap is None else _above(intervals, cap)
     return Consumption(
         joules=cut[-1][1] - cut[0][1],
         seconds=end - begin,
-        peak_watts=peak,
+        peak_watts=max((watts for watts, _, _ in intervals), default=0.0),
         grams=None if carbon is None else carbon.weighted(cut) / JOULES_PER_KWH,
         cost=None if price is None else price.weighted(cut) / JOULES_PER_KWH,
         currency="" if price is None else price.unit.partition("/")[0],
         seconds_above=None if cap is None else above,
         joules_above=None if cap is None else excess,
     )
+
+
+def _above(intervals: Iterable[tuple[float, float, float]], cap: Trace | float) -> tuple[float, float]:
+    """The time in which watts are above a cap, and the energy above it.
+
+    Args:
+        intervals: watts, and the times from which and until which the machine draws them, in ascending order.
+        cap: the watts that are allowed.
+    """
+    above = excess = 0.0
+    until, most = (math.inf, cap) if not isinstance(cap, Trace) else (-math.inf, 0.0)
+    for watts, begin, end in intervals:
+        while begin < end:
+            if begin >= until:
+                assert isinstance(cap, Trace)
+                until, most = cap.next_change(begin), cap.at(begin)
+            after = min(end, until)
+            if watts > most * (1 + 1e-9) + 1e-6:
+                above += after - begin
+                excess += (watts - most) * (after - begin)
+            begin = after
+    return above, excess
 
 
 def _cut(points: Iterable[tuple[float, float]], begin: float, end: float) -> list[tuple[float, float]]:

@@ -190,12 +190,17 @@ class Trace:
         500.0
         """
         total, before = 0.0, None
+        since, until, value = math.inf, -math.inf, 0.0  # the step that was used last: amounts often change faster
         for time, amount in points:
-            if before is not None:
+            if before is not None and amount != before[1]:
                 begin, less = before
-                if time > begin:
+                if not since <= begin < until and (time > begin or time < self.end or self.repeats):
+                    since, until, value = begin, self.next_change(begin), self.at(begin)
+                if since <= begin and time <= until:
+                    total += (amount - less) * value
+                elif time > begin:
                     total += (amount - less) / (time - begin) * self.integral(begin, time)
-                elif amount != less:
+                else:
                     total += (amount - less) * self.at(time)
             before = time, amount
         return total

@@ -92,7 +92,7 @@ def test_hosts_that_sleep_save_carbon() -> None:
     assert ends[0] < ends[4]
 
 
-@pytest.mark.parametrize("kind", [Batch, Policies, Backfill, Power, Hosts])
+@pytest.mark.parametrize("kind", [Policies, Backfill, Power, Hosts])
 def test_environments_keep_to_gymnasiums_rules(kind: type[Environment]) -> None:
     check_env(kind(LOG, jobs=4, electricity=GREEN), skip_render_check=True)
 

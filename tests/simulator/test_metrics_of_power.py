@@ -13,6 +13,7 @@ import playback
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneousProfile
@@ -153,7 +154,7 @@ def power_of(metrics: Metrics) -> PowerMetrics:
     return metrics.power
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(workloads(), st.sampled_from([0.0, 0.3]))
 def test_parts_add_up(workload: Workload, warm_up: float) -> None:
     result = simulated(workload, carbon=CARBON, price=PRICE, cap=300.0)
@@ -171,7 +172,7 @@ def test_parts_add_up(workload: Workload, warm_up: float) -> None:
     assert all(power_of(group).mean_watts is None for group in groups)
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(workloads(), st.floats(0.0, 900.0))
 def test_hosts_are_idle_or_have_jobs(workload: Workload, cap: float) -> None:
     """Every job takes the watts of its hosts alone, so the energy follows from the times of the jobs."""
@@ -264,6 +265,14 @@ def test_a_trace_that_does_not_reach(trace: Trace, words: str) -> None:
         measured(rows, 1, energy=[(30.0, 900.0)], electricity=electricity)
     with pytest.raises(InputError, match=words):
         grouped(rows, 1, "size", {}, electricity=electricity)
+
+
+def test_jobs_may_be_submitted_before_the_simulation_begins() -> None:
+    early = replace(row("1", 0.0, 30.0, "0", 900.0), submission_time=-20.0)
+    carbon = Trace([0.0], [100.0], 40.0, "g/kWh")
+    power = power_of(measured([early], 1, energy=[(30.0, 900.0)], electricity=Electricity(carbon=carbon)))
+    assert (power.mean_watts, power.job_joules, power.idle_joules) == (30.0, 900.0, 0.0)
+    assert power.carbon_grams == power.job_carbon_grams == pytest.approx(900 / 3.6e6 * 100)
 
 
 def test_what_is_not_known() -> None:

@@ -58,13 +58,14 @@ def test_result_files_are_written_and_never_differ(tmp_path: Path) -> None:
     for folder in ("first", "second/inner"):
         result = run_here("simulate", FCFS, "--energy", "-o", tmp_path / folder)
         assert result.status == 0
-        assert "MJ consumed" in result.out
+        assert "Wh) consumed" in result.out
     first, second = tmp_path / "first", tmp_path / "second" / "inner"
     names = sorted(path.name for path in first.iterdir())
     assert names == [
         "consumed_energy.csv",
         "jobs.csv",
         "machine_states.csv",
+        "power.json",
         "pstate_changes.csv",
         "real_exec_info.json",
         "schedule.json",
@@ -184,7 +185,7 @@ def test_wrong_usage(arguments: tuple[str, ...], sentence: str) -> None:
         ((FCFS, "-p", "/nowhere.xml"), "/nowhere.xml: no such file"),
         (("--library", "/nowhere.so"), "/nowhere.so: it cannot be loaded"),
         (("--endpoint", "nonsense"), "nonsense: this is not an endpoint"),
-        ((FCFS, "--energy", "-w", EXAMPLE_WORKLOAD), "energy can only be measured on a platform that declares watts"),
+        ((FCFS, "--energy", "-w", EXAMPLE_WORKLOAD), "name a platform with --platform, or give --watts"),
         ((FCFS, "-o", "/dev/null/x"), "/dev/null"),
         ((FCFS, "--record", "/nowhere/run.tar.xz"), "/nowhere/run.tar.xz: no such file"),
     ],

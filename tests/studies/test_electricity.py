@@ -123,6 +123,19 @@ def test_caps_of_policies_in_any_folder(folder: Path) -> None:
     assert one.key != other.key
 
 
+def test_policies_have_the_traces_of_their_runs(folder: Path) -> None:
+    (folder / "late.csv").write_text("Time,Carbon Intensity\n2020-01-01 00:00,300\n2020-01-01 02:00,100\n")
+    schedulers = ["easy", "easy+wait={carbon},slack=4h", "easy+wait={carbon},slack=4h,error=5%,seed={seed}"]
+    carbon = ["late.csv?repeat=yes", "daily:300?swing=0"]
+    rows = run(folder, scheduler=schedulers, carbon=carbon, seed=[1, 2])
+    plain, waiting, guessing = (rows.where(scheduler=each) for each in schedulers)
+    assert [len({row.key for row in each}) for each in (plain, waiting, guessing)] == [1, 2, 4]
+    for seed in (1, 2):
+        late, flat = (waiting.where(seed=seed, carbon=each)[0].metrics for each in carbon)
+        assert late["mean_waiting_time"] > 3600 > flat["mean_waiting_time"]
+        assert late["job_carbon_grams"] < plain.where(seed=seed, carbon=carbon[0])[0].metrics["job_carbon_grams"]
+
+
 def test_typical_watts_decide_the_result(folder: Path) -> None:
     rows = run(folder, watts=[WATTS, "idle=10,busy=20"])
     one, other = rows
@@ -142,6 +155,8 @@ def test_typical_watts_decide_the_result(folder: Path) -> None:
         ({"watts": "idle=95"}, "expected watts such as"),
         ({"cap": "400W", "scheduler": "easy+cap=500"}, "easy\\+cap=500 has a cap of its own"),
         ({"scheduler": "easy+cap=none.csv"}, "none.csv"),
+        ({"scheduler": "easy+wait={carbon},slack=8h"}, "waits for the carbon, and there is none: set carbon"),
+        ({"scheduler": "easy+wait={carbon},slack=soon", "carbon": "a.csv"}, "soon"),
         ({"carbon": "a.csv", "energy": False}, "carbon, price and cap are measured with the energy"),
         ({"carbon": ["a.csv", "a.csv"]}, "is named twice; give one of them a name"),
         ({"watts": [WATTS, WATTS]}, "is named twice; remove one of them"),

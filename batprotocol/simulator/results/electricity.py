@@ -171,16 +171,14 @@ def power_of_machine(
         TraceTooShort: a trace does not reach over the whole time.
     """
     points = _from_zero(energy)
+    begin = max(begin, 0.0)  # jobs may be submitted before the simulation begins
     if not end > begin or not points or points[-1][0] < end - _ROUNDED:
         return None
     end = min(end, points[-1][0])
-    used = consumption_of(points, begin, end)
-    known = {
-        name: consumption_of(points, begin, end, **{name: value})
-        for name in ("carbon", "price", "cap")
-        if (value := getattr(electricity, name)) is not None and _reaches(value, name, begin, end)
-    }
-    grams = known["carbon"].grams if "carbon" in known else None
+    carbon, price, cap = electricity.carbon, electricity.price, electricity.cap
+    for name, value in (("carbon", carbon), ("price", price), ("cap", cap)):
+        _expect_reach(value, name, begin, end)
+    used = consumption_of(points, begin, end, carbon=carbon, price=price, cap=cap)
     jobs = power_of_jobs(running, electricity, times, useful, begin, end)
     hours = times.hours(running, begin, end)
     return msgspec.structs.replace(
@@ -188,12 +186,12 @@ def power_of_machine(
         mean_watts=used.mean_watts,
         peak_watts=used.peak_watts,
         idle_joules=None if jobs.job_joules is None else used.joules - jobs.job_joules,
-        carbon_grams=grams,
-        cost=known["price"].cost if "price" in known else None,
-        seconds_above_cap=known["cap"].seconds_above if "cap" in known else None,
-        joules_above_cap=known["cap"].joules_above if "cap" in known else None,
+        carbon_grams=used.grams,
+        cost=used.cost,
+        seconds_above_cap=used.seconds_above,
+        joules_above_cap=used.joules_above,
         joules_per_core_hour=_for_each(used.joules, hours, useful),
-        grams_per_core_hour=_for_each(grams, hours, useful),
+        grams_per_core_hour=_for_each(used.grams, hours, useful),
     )
 
 
@@ -221,21 +219,22 @@ def power_of_jobs(
     Raises:
         TraceTooShort: a trace does not reach over the whole time.
     """
+    begin = max(begin, 0.0)
     shared = bool(times.shared) or (share_hosts(running) if is_shared is None else is_shared)
     if shared or any(job.joules is None for job in running):
         return PowerMetrics(currency=electricity.currency)
     amounts = [(each, job) for job in running if (each := _energy_inside(job, begin, end)) or _inside(job, begin, end)]
     joules = math.fsum(amount for amount, _ in amounts)
     weighted: dict[str, float | None] = {}
-    for name in ("carbon", "price"):
-        trace: Trace | None = getattr(electricity, name)
-        if trace is None or (amounts and not _reaches(trace, name, begin, end)):
-            weighted[name] = None
-            continue
-        weighted[name] = (
-            math.fsum(amount * trace.mean(max(job.start, begin), min(job.finish, end)) for amount, job in amounts)
-            / JOULES_PER_KWH
-        )
+    for name, trace in (("carbon", electricity.carbon), ("price", electricity.price)):
+        weighted[name] = None
+        if trace is not None:
+            if amounts:
+                _expect_reach(trace, name, begin, end)
+            parts = (
+                amount * trace.mean(max(job.start, begin), min(job.finish, end)) for amount, job in amounts if amount
+            )
+            weighted[name] = math.fsum(parts) / JOULES_PER_KWH
     hours = times.hours(running, begin, end)
     return PowerMetrics(
         job_joules=joules,
@@ -299,14 +298,14 @@ def _from_zero(energy: Iterable[tuple[float, float]]) -> list[tuple[float, float
     return points if points and points[0][0] <= 0 else [(0.0, 0.0), *points]
 
 
-def _reaches(value: Trace | float, name: str, begin: float, end: float) -> bool:
-    """Whether a trace reaches over a time.
+def _expect_reach(value: Trace | float | None, name: str, begin: float, end: float) -> None:
+    """Refuse a trace that does not reach over a time.
 
     Raises:
         TraceTooShort: it does not.
     """
     if not isinstance(value, Trace) or value.repeats or (value.begin <= begin and end <= value.end):
-        return True
+        return
     if begin < value.begin:
         raise TraceTooShort(
             f"the {name} is known from {value.begin:,.15g} s on, and the measured time begins at {begin:,.15g} s: use "
