@@ -93,6 +93,7 @@ LONG = (
     "house/test_sanitized.py",
     "legacy/test_ages.py",
     "legacy/test_bridge.py",
+    "policies/test_lets_wait_awhile.py",
     "requests/test_watts_kept.py",
     "studies/test_on_dask.py",
     "studies/test_on_slurm.py",

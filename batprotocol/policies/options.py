@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from batprotocol.durations import parse_duration
@@ -12,7 +13,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies import allocations, backfilling, capping, failures, orders, walltimes
 from batprotocol.policies.site import SiteRules, read_site
 from batprotocol.policies.starts import Wait
-from batprotocol.power import CARBON, PRICE
+from batprotocol.power import CARBON, PRICE, Kind, Trace
 
 __all__ = [
     "OPTIONS",
@@ -162,8 +163,6 @@ def trace_and_words(text: str, folder: str) -> list[str]:
 
 
 def _wait(options: Sequence[str]) -> tuple[str, Any]:
-    from batprotocol.simulator.inputs.power_traces import trace_named
-
     if not options or not options[0]:
         raise ValueError("wait needs a trace, as in wait=intensity.csv or wait=daily:300")
     given: dict[str, Any] = {}
@@ -176,7 +175,7 @@ def _wait(options: Sequence[str]) -> tuple[str, Any]:
             raise ValueError(f"expected {', '.join(_WORDS_OF_WAIT)}, each once, got {shown(each)}{near}")
         given[word] = known(value or "50%")
     try:
-        trace = trace_named(options[0], PRICE if given.pop("price", False) else CARBON)
+        trace = _trace(options[0], PRICE if given.pop("price", False) else CARBON)
     except OSError as error:
         raise ValueError(f"cannot read {shown(options[0])}: {error.strerror}") from None
     except InputError as error:
@@ -186,6 +185,22 @@ def _wait(options: Sequence[str]) -> tuple[str, Any]:
     if slack is None:  # a deadline is enough
         slack = 0.0 if given.get("deadline") or share is not None else 8 * 3600.0
     return "starts", Wait(trace, slack, share=share, quantile=quantile, **given)
+
+
+def _trace(text: str, kind: Kind) -> Trace:
+    """The trace of a name. A file is read once, as long as it does not change."""
+    from batprotocol.simulator.inputs.power_traces import trace_file
+
+    path = trace_file(text)
+    status = None if path is None else os.stat(path)
+    return _read_trace(text, kind, None if status is None else (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+@lru_cache(8)
+def _read_trace(text: str, kind: Kind, status: object) -> Trace:
+    from batprotocol.simulator.inputs.power_traces import trace_named
+
+    return trace_named(text, kind)
 
 
 def _slack(text: str) -> tuple[float | None, float | None]:

@@ -1,6 +1,7 @@
 """The best times of a trace: the interval, or the pieces, with the least sum of values.
 
-It finds what `Trace.best_start` does, and takes less time where all steps are as long. It must not know jobs.
+It finds what `Trace.best_start` does at the begins of steps. It takes less time where all steps are multiples of the
+shortest one, and divides them into such. It must not know jobs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ __all__ = ["BestTimes"]
 
 _NEAR = 1e-9
 """Sums that differ by less, relatively, are computed again without rounding errors of long sums."""
+_SHORTEST = 1.0
+"""Seconds: no piece is shorter."""
 _DAY = 86400.0
+_MOST_EVEN = 16
+"""Steps are divided into so many on average at most, so that all are as long."""
 
 
 class BestTimes:
@@ -33,9 +38,8 @@ class BestTimes:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self._values = list(trace.values)
-        self._count = len(self._values)
-        self._step, self._greatest = _step_of(trace), max(map(abs, self._values))
+        self._step, self._values = _even(trace)
+        self._count, self._greatest = len(self._values), max(map(abs, self._values))
         self._sums = [0.0, *accumulate(self._values)]
         self._low: dict[tuple[int, float], bool] = {}
 
@@ -55,6 +59,8 @@ class BestTimes:
     def start(self, earliest: float, latest: float, seconds: float) -> float:
         """The begin of the interval with the least mean value; of equal ones, the earliest.
 
+        It begins at the earliest time, or with a step of the trace.
+
         Args:
             earliest: the first time at which it may begin.
             latest: the last time at which it may begin. Where the trace ends, intervals that reach beyond are not
@@ -64,13 +70,41 @@ class BestTimes:
         latest = min(latest, self.known(earliest, latest + seconds) - seconds)
         if latest <= earliest:
             return earliest
-        if not self._step:
-            return self.trace.best_start(earliest, latest, seconds)
-        tried = self._tried(earliest, latest, seconds)
-        bound = min(tried)[0]
-        bound += _NEAR * (abs(bound) + self._step * self._greatest)
-        near = sorted(start for value, start in tried if value <= bound)
+        step, begin = self._step, self.trace.begin
+        if not step:
+            begins = (each.begin for each in self.trace.steps(earliest, latest))
+            return self.trace.best_start(earliest, latest, seconds, [*begins, latest][1:-1])
+        first, last = math.ceil((earliest - begin) / step), math.floor((latest - begin) / step)
+        if first > last:
+            return earliest
+        sums = self._sums_of(first, last, seconds)
+        least = min(sums)
+        bound = least + _NEAR * (abs(least) + self._greatest)
+        own = self._until(earliest + seconds) - self._until(earliest)
+        near = [begin + (first + place) * step for place, value in enumerate(sums) if value <= bound]
+        if own <= bound:
+            near.insert(0, earliest)
         return near[0] if len(near) == 1 else self._first_of(near, seconds)
+
+    def _sums_of(self, first: int, last: int, seconds: float) -> list[float]:
+        """The sums of intervals that begin with the steps from `first` to `last`, in values times steps."""
+        length = seconds / self._step
+        whole = math.floor(length)
+        rest = length - whole
+        if rest < 1e-9 or rest > 1 - 1e-9:  # it is as long as some steps
+            whole, rest = round(length), 0.0
+        sums = list(map(sub, self._sums_in(first + whole, last + whole), self._sums_in(first, last)))
+        if not rest:
+            return sums
+        after = self._values_in(first + whole, last + whole)
+        return [total + rest * value for total, value in zip(sums, after, strict=True)]
+
+    def _until(self, time: float) -> float:
+        """The sum of all values before a time, in values times steps."""
+        place = (time - self.trace.begin) / self._step
+        turns, place = divmod(place, self._count) if self.trace.repeats else (0.0, place)
+        number = min(math.floor(place), self._count - 1)
+        return turns * self._sums[-1] + self._sums[number] + (place - number) * self._values[number]
 
     def _first_of(self, starts: list[float], seconds: float) -> float:
         """Of times in ascending order, the first one with the least sum."""
@@ -80,33 +114,6 @@ class BestTimes:
             if value < least - 1e-12 * abs(least) if least < math.inf else True:
                 best, least = start, value
         return best
-
-    def _tried(self, earliest: float, latest: float, seconds: float) -> list[tuple[float, float]]:
-        """The sums of intervals that begin or end with a step, and of the first and the last one, with their begins."""
-        step, begin, integral = self._step, self.trace.begin, self.trace.integral
-        tried = [(integral(earliest, earliest + seconds), earliest), (integral(latest, latest + seconds), latest)]
-        whole = math.floor(seconds / step)
-        rest = seconds - whole * step
-        if rest < 1e-9 * step or step - rest < 1e-9 * step:  # it is as long as some steps
-            whole, rest = round(seconds / step), 0.0
-        first, last = math.ceil((earliest - begin) / step), math.floor((latest - begin) / step)
-        if first <= last:
-            sums = map(sub, self._sums_in(first + whole, last + whole), self._sums_in(first, last))
-            if rest:
-                after = self._values_in(first + whole, last + whole)
-                values = [total * step + rest * value for total, value in zip(sums, after, strict=True)]
-            else:
-                values = [total * step for total in sums]
-            tried += zip(values, [begin + place * step for place in range(first, last + 1)], strict=True)
-        first = max(math.ceil((earliest + seconds - begin) / step), 0 if self.trace.repeats else whole + 1)
-        last = math.floor((latest + seconds - begin) / step)
-        if rest and first <= last:
-            sums = map(sub, self._sums_in(first, last), self._sums_in(first - whole, last - whole))
-            before = self._values_in(first - whole - 1, last - whole - 1)
-            values = [total * step + rest * value for total, value in zip(sums, before, strict=True)]
-            starts = [begin + place * step - seconds for place in range(first, last + 1)]
-            tried += [each for each in zip(values, starts, strict=True) if earliest <= each[1] <= latest]
-        return tried
 
     def _values_in(self, first: int, last: int) -> list[float]:
         """The values of the steps from `first` to `last`; a trace that repeats has one for each number."""
@@ -145,20 +152,26 @@ class BestTimes:
         if end - begin <= seconds:
             return [(begin, begin + seconds)]
         taken: list[tuple[float, float]] = []
-        total, left = 0.0, seconds
-        steps = sorted(self.trace.steps(begin, end), key=lambda step: (step.value, step.begin))
-        for step in steps:
+        left = seconds
+        for step in sorted(self.trace.steps(begin, end), key=lambda step: (step.value, step.begin)):
             length = step.end - step.begin
-            if length >= left * (1 - 1e-12):
-                total += left * step.value
-                taken.append(_part_of(step.begin, step.end, left, taken))
+            if taken and left < _SHORTEST:
                 break
-            total, left = total + length * step.value, left - length
+            if length >= left * (1 - 1e-12):
+                taken.append(_part_of(step.begin, step.end, left, taken))
+                left = 0.0
+                break
+            left -= length
             taken.append((step.begin, step.end))
+        pieces = _longer(_merged(sorted(taken)), left, begin, end)
         start = self.start(begin, end - seconds, seconds)
-        if self.trace.integral(start, start + seconds) <= total + _NEAR * abs(total):
-            return [(start, start + seconds)]
-        return _merged(sorted(taken))
+        return [(start, start + seconds)] if self._is_as_good(start, seconds, pieces) else pieces
+
+    def _is_as_good(self, start: float, seconds: float, pieces: list[tuple[float, float]]) -> bool:
+        """Whether one interval has no larger sum than some pieces."""
+        integral = self.trace.integral
+        least = sum(integral(begin, end) for begin, end in pieces)
+        return integral(start, start + seconds) <= least + _NEAR * abs(least)
 
     # Low values
 
@@ -208,12 +221,23 @@ class BestTimes:
         return found
 
 
-def _step_of(trace: Trace) -> float:
-    """How long each step of a trace is; 0 if they are not all as long."""
-    count = len(trace.times)
-    step = trace.period / count
-    is_even = all(abs(time - trace.begin - place * step) <= 1e-9 * step for place, time in enumerate(trace.times))
-    return step if is_even else 0.0
+def _even(trace: Trace) -> tuple[float, list[float]]:
+    """The values of a trace in steps that are all as long, and how long: the shortest of its steps.
+
+    If that does not divide the others, or not by little, the length is 0, and the values are those of its own steps.
+    """
+    ends = [*trace.times[1:], trace.end]
+    step = min(end - begin for begin, end in zip(trace.times, ends, strict=True))
+    if trace.period / step > _MOST_EVEN * len(trace.times):
+        return 0.0, list(trace.values)
+    places = [(time - trace.begin) / step for time in (*trace.times, trace.end)]
+    numbers = [round(place) for place in places]
+    if any(abs(place - number) > 1e-9 * max(number, 1) for place, number in zip(places, numbers, strict=True)):
+        return 0.0, list(trace.values)
+    counts = map(sub, numbers[1:], numbers)
+    return trace.period / numbers[-1], [
+        value for value, count in zip(trace.values, counts, strict=True) for _ in range(count)
+    ]
 
 
 def _part_of(begin: float, end: float, seconds: float, others: list[tuple[float, float]]) -> tuple[float, float]:
@@ -231,3 +255,15 @@ def _merged(pieces: list[tuple[float, float]]) -> list[tuple[float, float]]:
         else:
             merged.append((begin, end))
     return merged
+
+
+def _longer(pieces: list[tuple[float, float]], seconds: float, begin: float, end: float) -> list[tuple[float, float]]:
+    """Pieces in a time, of which one is longer by a short rest: the last one with space behind it, or the first."""
+    if not seconds:
+        return pieces
+    followers = [*(piece[0] for piece in pieces[1:]), end]
+    for place in reversed(range(len(pieces))):
+        first, last = pieces[place]
+        if last + seconds <= followers[place]:
+            return [*pieces[:place], (first, last + seconds), *pieces[place + 1 :]]
+    return [(max(pieces[0][0] - seconds, begin), pieces[0][1]), *pieces[1:]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from random import Random
 from typing import Any
 
 import msgspec
@@ -107,6 +108,19 @@ def test_deadlines_are_met(trace: Trace, made: Any, hours: int, has_word: bool) 
         wanted = best.start(job.submission_time, latest, job.walltime)
         assert rows[job.id].final_state.name == "COMPLETED_SUCCESSFULLY"
         assert abs(rows[job.id].starting_time - wanted) < LATE
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_periodic_jobs_move_to_the_best_half_hour_of_a_region(seed: int) -> None:
+    """The first scenario of a study in a region that is made up; `test_lets_wait_awhile` has its own regions."""
+    chance, days, width = Random(seed), 20, 2 + 5 * seed
+    values = [chance.uniform(100, 400) if seed else float(chance.randint(1, 9)) for _ in range(48 * (days + 2))]
+    trace = Trace([1800.0 * place for place in range(len(values))], values, 1800.0 * len(values), "g/kWh")
+    centres = [48 * day + 2 for day in range(days) if 48 * day + 2 >= width]
+    expected = sum(min(values[at - width : at + width + 1]) for at in centres)
+    jobs = [StaticJob(f"{at}", 1800.0 * (at - width), 1, DelayProfile(1800.0)) for at in centres]
+    rows = simulated(jobs, Policy(backfilling=EASY(), starts=Wait(trace, 3600.0 * width))).jobs
+    assert sum(trace.at(row.starting_time) for row in rows) == pytest.approx(expected, rel=1e-12)
 
 
 # Interruptions
@@ -229,7 +243,20 @@ def test_jobs_depend_on_jobs_that_wait() -> None:
     rows = simulated(jobs, Policy(starts=Wait(HOURLY, HOUR))).jobs
     assert [round(row.starting_time) for row in rows] == [3600, 10800]
     rows = simulated(jobs, Policy(starts=Wait(HOURLY, 1000.0))).jobs
-    assert [round(row.starting_time) for row in rows] == [1000, 7000]
+    assert [round(row.starting_time) for row in rows] == [0, 6000]
+
+
+def test_a_time_that_is_a_little_later_than_its_millisecond_is_no_end() -> None:
+    """The policy asks for calls in milliseconds, and this time is some nanoseconds later than one."""
+    time = 11851200.983000001
+    trace = Trace([0.0, time, time + 3600, time + 7200], [3.0, 2.0, 3.0, 1.0], time + 4e4, "g/kWh")
+    deadline = json.dumps({"deadline": time + 20001.0 + 51.0})
+    jobs = [
+        StaticJob("0", time - 100, 1, DelayProfile(20000.0), walltime=20001.0, extra_data=deadline),
+        StaticJob("1", time - 50, 1, DelayProfile(10.0), walltime=60.0),
+    ]
+    rows = simulated(jobs, Policy(starts=Wait(trace, 8000.0))).jobs
+    assert {row.job_id: round(row.starting_time - time) for row in rows} == {"0": 0, "1": 7200}
 
 
 # Forecasts

@@ -16,8 +16,9 @@ own. `fates` does what that means for jobs, and what failures do.
 `occupancy` has the hosts of running jobs, and `sleeping` the hosts that sleep.
 Under a cap of watts, `capped` is the plan: a `budget` has what jobs draw, beside the `allowance` of each time. With
 `pacing`, jobs run in slower power states, and `idling` has the watts of hosts without jobs.
-`preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `lives` makes their next `runs`,
-and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the jobs.
+`preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `rerunning` registers their next
+`runs`, which `lives` makes, and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the
+jobs.
 """
 
 from __future__ import annotations

@@ -28,15 +28,15 @@ from batprotocol.policies.site.holding import Holding
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning, allocated_by
 from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.limits import Usage
-from batprotocol.policies.site.lives import Ended, Lives, end_of
-from batprotocol.policies.site.membership import fixed, mapping_of, refusal_of_deadline
+from batprotocol.policies.site.lives import Lives, end_of
+from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.occupancy import Occupancy
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.rerunning import Rerunning
 from batprotocol.policies.site.rules import SiteRules
-from batprotocol.policies.site.runs import Run
 from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Timeline
@@ -126,6 +126,9 @@ class Site:
         self._fates = Fates(
             *(state, self._windows, self._planner, self.queue, self._holding, self._running),
             *(self._away, self._lanes, self._occupancy.residents, actions.kill, self._take_back),
+        )
+        self._rerunning = Rerunning(
+            *(state, self._lives, self._preempting, self._admission, self._holding, self._fates, actions)
         )
         self.sleeping: Sleeping | None = None
         """The hosts that sleep; None: none do."""
@@ -250,7 +253,8 @@ class Site:
         """Kill a job that waits for a better time now. Or it has no walltime, and its time in its partition is over."""
         job, now = self._running.get(job_id), self._state.now + self._state.resolution / 2
         if job is not None and self._interrupts and job.entry.job.until <= now:
-            self._fates.kill([job], "interrupted")
+            if job.missing or not self._holding.goes_on(job.entry.job, self._state.now - job.started):
+                self._fates.kill([job], "interrupted")
         elif job is not None and math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
             self._fates.kill([job], "walltime")
 
@@ -277,55 +281,13 @@ class Site:
         entry = job.entry
         self._occupancy.give_back(job)
         end = end_of(job, ended)
-        outcome = self._next_run(job, end, progress)
+        outcome = self._rerunning.next_run(job, end, progress)
         record = self._lives.record(job, end, outcome, state.now)
         if record is not None:
             self.attempts.append(record)
         if outcome.next is None:
             self._holding.ended(entry.job.first_id, ended, state.now)
         return job
-
-    def _next_run(self, job: SiteRunning, end: str, progress: KillProgress | None) -> Ended:
-        """Register a job again that was killed, if it is to run again."""
-        waited, is_saved, part = job.entry.job, False, self._lives.part
-        if waited.request.requeue is False or refusal_of_deadline(waited, self._state.now) is not None:
-            return Ended(progress)
-        if end == "preempted" and self._preempting is not None:
-            mode = self._preempting.mode_of(job)
-            keeps_place, is_saved = True, mode == "checkpoint"
-            if mode == "cancel":
-                return Ended(progress)
-        elif end in ("failure", "window") and part is not None:
-            if (waited.life.failures if waited.life else 0) >= part.times:
-                return Ended(progress)
-            keeps_place = not part.last
-        elif end == "interrupted":
-            keeps_place = is_saved = True
-        else:
-            return Ended(progress)
-        run = self._lives.next(waited, progress, is_saved=is_saved)
-        assert waited.life is not None
-        waited.life.failures += end in ("failure", "window")
-        self._actions.register(run.id, run.job, run.profiles)
-        self._wait_again(job, run, keeps_place, end == "interrupted")
-        return Ended(progress, run, is_saved)
-
-    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool, was_interrupted: bool) -> None:
-        """The next run of a job joins the queue, or waits for a better time if it was interrupted."""
-        waited, now = job.entry.job, self._state.now
-        again = SiteJob(run.id, run.job, waited.number, waited.submitted, waited.request)
-        if not keeps_place:  # as if it was submitted now
-            again.submitted, again.request = now, fixed(waited.request, waited.submitted)
-        again.first_id, again.life, again.run, again.profile = waited.first_id, waited.life, run, run.profile
-        again.eligible = now
-        again.lost = waited.lost + (0.0 if run.profiles else now - job.started)
-        again.ran = waited.ran + (now - job.started if was_interrupted and (run.profiles or run.pieces) else 0.0)
-        self._admission.again(again, waited, keeps_place=keeps_place)
-        if was_interrupted:
-            self._holding.hold(again)
-        else:
-            self._holding.again(again)
-        self._fates.give_up_hope((again,))
 
     def _extend_the_late(self) -> bool:
         """Jobs that last longer than expected are expected to use their walltime; whether there are some."""

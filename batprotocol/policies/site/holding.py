@@ -121,13 +121,32 @@ class Holding:
         """When a job may run that could have started at a time. Jobs with a reservation do not wait longer."""
         if since == math.inf or job.request.reservation is not None:
             return Turn(since)
+        job.since = since
+        return self._turn_of(job, part, job.ran)
+
+    def goes_on(self, job: SiteJob, seconds: float) -> bool:
+        """Whether a job that runs so long, and whose time is over, goes on: no better time follows now."""
+        if self._part is None:
+            return True
+        if not job.ran:
+            job.total = job.entries[0].expected
+        turn = self._turn_of(job, self._part, job.ran + seconds)
+        if turn.begin > self._state.now + self._state.resolution / 2:
+            return False
+        job.until = turn.until
+        if turn.until < math.inf:
+            self.note(turn.until, job)
+        return True
+
+    def _turn_of(self, job: SiteJob, part: Wait, ran: float) -> Turn:
+        """When a job may run that has run for some time."""
         deadline = job.request.deadline
         return part.turn(
-            *(self._state.now, since, job.entries[0].expected),
-            walltime=job.walltime,
+            *(self._state.now, job.since, job.total if ran else job.entries[0].expected),
+            walltime=job.walltime + job.ran,
             deadline=None if deadline is None else deadline.of(job.submitted),
             divisible=part.interruptible and self._lives.is_divisible(job),
-            ran=job.ran,
+            ran=ran,
         )
 
     def again(self, job: SiteJob) -> None:

@@ -36,13 +36,15 @@ class SiteJob(WaitingJob):
         lost: seconds of work that were lost when it gave way before.
         eligible: when it could have started first: after its submission, its begin, its dependencies and its wait for
             a better time.
+        since: when it could have started first without a wait for a better time.
         until: the time at which it waits for a better time again; infinity: it does not.
         ran: the seconds that it ran before it was interrupted to wait for a better time.
+        total: the seconds that it was expected to run in all, before it was interrupted.
     """
 
     __slots__ = (
         *("amount", "cores", "eligible", "entries", "first_id", "gpus", "is_whole", "life", "lost", "profile"),
-        *("ran", "request", "run", "until"),
+        *("ran", "request", "run", "since", "total", "until"),
     )
 
     def __init__(self, id: str, job: Job, number: int, submitted: float, request: Request) -> None:
@@ -58,8 +60,9 @@ class SiteJob(WaitingJob):
         self.profile: Profile | None = None
         self.lost = 0.0
         self.eligible = submitted
+        self.since = submitted
         self.until = math.inf
-        self.ran = 0.0
+        self.ran = self.total = 0.0
 
     @property
     def array(self) -> str:

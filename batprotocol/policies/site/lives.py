@@ -30,6 +30,8 @@ from batprotocol.requests.lives import WORKLOAD, life_id
 
 __all__ = ["Ended", "Lives", "end_of", "remaining"]
 
+_LEAST = 1e-3
+"""The shortest walltime, in seconds."""
 _STATES = {FinalJobState.COMPLETED_WALLTIME_REACHED: "walltime", FinalJobState.COMPLETED_KILLED: "killed"}
 
 
@@ -90,13 +92,14 @@ class Lives:
         job.life = life
         return self._run(job.first_id, life, pieces)
 
-    def next(self, job: SiteJob, progress: KillProgress | None, *, is_saved: bool) -> Run:
+    def next(self, job: SiteJob, progress: KillProgress | None, *, is_saved: bool, used: float = 0.0) -> Run:
         """The next run of a job.
 
         Args:
             job: the job as it was.
             progress: how far it had come.
             is_saved: whether it goes on from there; or else from its last checkpoint, or from its start.
+            used: the seconds of its walltime that it does not get again, if it goes on from there.
         """
         life = job.life = job.life or Life(job.job, job.profile)
         life.runs += 1
@@ -111,7 +114,10 @@ class Lives:
         rest = None if job.profile is None else remaining(job.profile, progress if is_saved else None)
         if rest is None:
             return Run(id, life.runs, job.job, [], job.profile)
-        return Run(id, life.runs, msgspec.structs.replace(job.job, profile_id=id), [(id, rest)], rest)
+        walltime = None if job.job.walltime is None else max(job.job.walltime - used, _LEAST)
+        return Run(
+            id, life.runs, msgspec.structs.replace(job.job, profile_id=id, walltime=walltime), [(id, rest)], rest
+        )
 
     def _pieces_of(self, job: SiteJob, length: float) -> Pieces:
         """The pieces of the current run of a job; one, if it is not divided."""
