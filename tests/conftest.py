@@ -55,12 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 LONG = (
-    "assistants/test_assistant.py",
     "advice/test_advice.py",
+    "assistants/test_assistant.py",
+    "campaigns/oar/test_oar_campaigns.py",
     "campaigns/test_crashes.py",
     "campaigns/test_dask.py",
     "campaigns/test_grid_commands.py",
-    "campaigns/oar/test_oar_campaigns.py",
     "campaigns/test_psij.py",
     "campaigns/test_simulation.py",
     "campaigns/test_slurm_cluster.py",
@@ -96,6 +96,7 @@ LONG = (
     "legacy/test_ages.py",
     "legacy/test_bridge.py",
     "policies/test_lets_wait_awhile.py",
+    "requests/test_watts_kept.py",
     "schemas/test_wireshark.py",
     "studies/test_on_dask.py",
     "studies/test_on_slurm.py",

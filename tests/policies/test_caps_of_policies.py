@@ -14,7 +14,7 @@ from batprotocol.model import DelayProfile, Host, HostProperty, SimulationBegins
 from batprotocol.policies import EASY, Cap, MeanOfLast, NoBackfilling, Policy, PolicyNameError, SiteRules, named
 from batprotocol.policies.switching import Switching
 from batprotocol.power import Trace
-from batprotocol.simulator import Platform, SleepPState, StaticJob, Watts, Workload, simulate
+from batprotocol.simulator import Platform, SleepPState, StaticJob, Watts, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True
 
@@ -181,6 +181,30 @@ def test_a_reservation_moves_forward_when_watts_are_free_earlier_on_other_hosts(
     jobs = (0.0, 1, 30.0, 100.0), (1.0, 1, 20.0, 100.0)
     policy = Policy(backfilling=EASY(), site=rules, cap=Cap(500.0))
     assert starts(policy, *jobs, data=[{"partition": "p"}, {"partition": "q"}]) == {"0": 0, "1": 30}
+
+
+def test_jobs_get_hosts_that_draw_less_if_only_those_fit() -> None:
+    platform = described_platform("a[0-1] wattage_per_state=100:200; b[0-1] wattage_per_state=100:150")
+    jobs = (0.0, 1, 50.0, 60.0), (1.0, 2, 50.0, 60.0)
+    assert starts(Policy(cap=Cap(499.0)), *jobs, platform=platform) == {"0": 0}
+    assert starts(Policy(cap=Cap(500.0)), *jobs, platform=platform) == {"0": 0, "1": 50}
+
+
+SPLIT = SiteRules.of({"partitions": {"p": {"hosts": "host0,host1"}, "q": {"hosts": "host2,host3"}}})
+
+
+def test_a_reservation_is_when_watts_are_free_that_jobs_on_other_hosts_have() -> None:
+    jobs = (0.0, 1, 100.0, 100.0), (1.0, 2, 20.0, 20.0), (5.0, 1, 300.0, 300.0)
+    policy = Policy(backfilling=EASY(), site=SPLIT, cap=Cap(600.0))
+    found = starts(policy, *jobs, data=[{"partition": "p"}, {"partition": "q"}, {"partition": "q"}])
+    assert found == {"0": 0, "1": 100, "2": 120}
+
+
+def test_without_backfilling_no_partition_takes_the_watts_that_the_first_job_of_another_one_waits_for() -> None:
+    jobs = (0.0, 1, 50.0, 50.0), (1.0, 2, 10.0, 10.0), (2.0, 1, 60.0, 60.0), (3.0, 1, 60.0, 60.0)
+    policy = Policy(backfilling=NoBackfilling(), site=SPLIT, cap=Cap(600.0))
+    found = starts(policy, *jobs, data=[{"partition": each} for each in "ppqq"])
+    assert found == {"0": 0, "1": 50, "2": 60, "3": 60}
 
 
 def test_jobs_give_way_for_watts() -> None:

@@ -115,9 +115,16 @@ class Sleeping:
             if self.idling is not None:
                 self.idling.wakes(host)
 
-    def _may_wake(self, host: int, begin: float) -> bool:
-        """Whether a host that sleeps may be switched on for a job that starts at a time."""
-        return self.idling is None or self.idling.may_wake(host, self._state.now, begin)
+    def _allowed(self, hosts: Iterable[int], begin: float) -> list[int]:
+        """Of hosts that sleep, those that may be switched on now together, for a job that starts at a time."""
+        if self.idling is None:
+            return list(hosts)
+        found = []
+        for host in hosts:
+            if self.idling.may_wake(host, self._state.now, begin):
+                self.idling.wakes(host)
+                found.append(host)
+        return found
 
     def ahead(self, heads: Iterable[Entry]) -> float:
         """Switch on the hosts of reservations that begin soon.
@@ -132,12 +139,10 @@ class Sleeping:
             if head.start - self.longest >= following or head.start == math.inf:
                 continue
             sleeping = [host for host in map(self._lanes.own, head.reserved) if host in self.asleep]
-            due = [host for host in sleeping if head.start - self._seconds[host][1] <= now]
-            for hosts in [due] if self.idling is None else [[host] for host in due]:  # each one leaves less watts
-                if all(self._may_wake(host, head.start) for host in hosts):
-                    for host in hosts:
-                        self._rest(host, head.start)
-                    self.wake(hosts)
+            due = self._allowed((each for each in sleeping if head.start - self._seconds[each][1] <= now), head.start)
+            for host in due:
+                self._rest(host, head.start)
+            self.wake(due)
             later = (head.start - self._seconds[host][1] for host in sleeping if host in self.asleep)
             following = min((time for time in later if time > now), default=following)
         return following
@@ -146,7 +151,7 @@ class Sleeping:
         """A job starts at a time on some of these hosts: as many of those that are idle are on then."""
         idle = sorted({self._lanes.own(number) for number in numbers} - self._jobs.keys() - self._away.hosts)
         on = [host for host in idle if host not in self.asleep and host not in self.leaving][:count]
-        woken = [host for host in idle if host in self.asleep and self._may_wake(host, begin)][: count - len(on)]
+        woken = self._allowed([host for host in idle if host in self.asleep][: count - len(on)], begin)
         for host in [*on, *woken]:
             if self._idle.get(host, -math.inf) < begin:
                 self._rest(host, begin)
