@@ -53,8 +53,8 @@ __all__ = ["Policy"]
 
 logger = logging.getLogger("batprotocol.policies")
 
-_HALF = 5e-4
-"""Half a millisecond: calls are at whole ones."""
+_NEARLY = 1e-6
+"""A call has come if its time is less than this away, in seconds: times are rounded, also those of Batsim."""
 _LATEST = 2.0**50
 """The policy asks for no call after this many seconds."""
 
@@ -238,7 +238,7 @@ class Policy(Allocating, Scheduler):
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
-        if self._call <= max(self.state.now, self.now) + _HALF:  # times, also those of Batsim, can be rounded down
+        if self._call <= max(self.state.now, self.now) + _NEARLY:
             self._call, self._whole.changed = math.inf, True
         self._take_arrivals()
         if self._happening:
@@ -286,10 +286,9 @@ class Policy(Allocating, Scheduler):
     def _call_at(self, time: float) -> None:
         """Ask Batsim for a call, so that the policy decides at that time even if nothing happens."""
         if time < min(self._call, _LATEST):
-            milliseconds = math.ceil(time * 1000)
-            self._call = milliseconds / 1000
+            self._call = time
             self._calls += 1
-            self.reply.add_call_me_later(f"policy-{self._calls}", OneShot(milliseconds, TimeUnit.Millisecond))
+            self.reply.add_call_me_later(f"policy-{self._calls}", OneShot(math.ceil(time * 1000), TimeUnit.Millisecond))
 
     def _reject(self, job_id: str, why: object) -> None:
         logger.warning("%s is rejected: %s", shown(job_id), why)
