@@ -169,7 +169,7 @@ def _options(args: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _asked(args: list[str]) -> dict[str, Any]:
-    """What a job asks for, in the vocabulary of requests."""
+    """The request of a job, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
     for name, value in _options(args):
