@@ -28,8 +28,8 @@ from batprotocol.model import Direction
 WITHOUT_ENGINE = True
 
 CAPTURES = sorted((DATA / "packets").glob("*.pcapng.gz"))
-"""What dumpcap has captured on a loopback interface: the messages of 13 recorded runs between two sockets of libzmq, and
-seven simulations (`live`) of a scheduler behind a socket."""
+"""What dumpcap has captured on a loopback interface: the messages of 13 recorded runs between two sockets of libzmq,
+and seven simulations (`live`) of a scheduler behind a socket."""
 START = 1_700_000_000_000_000_000
 RUN = [
     (True, b"\0\0\0\0"),
