@@ -52,8 +52,8 @@ __all__ = ["Policy"]
 
 logger = logging.getLogger("batprotocol.policies")
 
-_HALF = 5e-4
-"""Half a millisecond: calls are at whole ones."""
+_NEAR = 1e-6
+"""Seconds by which a call can come early, as times are rounded."""
 _LATEST = 2.0**50
 """The policy asks for no call after this many seconds."""
 
@@ -180,7 +180,7 @@ class Policy(Scheduler):
         self._closed: object = None  # the driver that knows that all jobs are submitted
         self._arrivals: list[JobSubmittedEvent] = []
         self._happening = Happening()
-        self._call, self._calls = math.inf, 0
+        self._call, self._comes, self._calls = math.inf, math.inf, 0
         other = self.backfilling.order
         self._orders = [self.order, *([] if other is None or other is self.order else [other])]
         for order in self._orders:
@@ -237,8 +237,9 @@ class Policy(Scheduler):
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
-        if self._call <= max(self.state.now, self.now) + _HALF:  # times, also those of Batsim, can be rounded down
-            self._call, self._whole.changed = math.inf, True
+        if self._comes <= max(self.state.now, self.now) + _NEAR:  # times, also those of Batsim, can be rounded down
+            self._call = self._comes = math.inf
+            self._whole.changed = True
         self._take_arrivals()
         if self._happening:
             self._take_happened()
@@ -286,7 +287,7 @@ class Policy(Scheduler):
         """Ask Batsim for a call, so that the policy decides at that time even if nothing happens."""
         if time < min(self._call, _LATEST):
             milliseconds = math.ceil(time * 1000)
-            self._call = milliseconds / 1000
+            self._call, self._comes = time, min(time, milliseconds / 1000)  # rounding errors can make it earlier
             self._calls += 1
             self.reply.add_call_me_later(f"policy-{self._calls}", OneShot(milliseconds, TimeUnit.Millisecond))
 
