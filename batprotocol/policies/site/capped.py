@@ -108,6 +108,10 @@ class CappedPlanner(Planner):
 
     def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
         self._forget_pace(entry)
+        if self._pacing is None and self._idling is None:  # most entries do not fit, so little is done for each
+            need = self._need(entry, 0)
+            if need and need > self._budget.rest(state.now):
+                return None
         hosts = super()._now(entry, state, shut)
         if self._pacing is None or entry.lane is not None or entry.kind.amount != self._pool.whole:
             return hosts
