@@ -109,7 +109,7 @@ def test_what_is_of_another_protocol_or_has_no_beginning_is_told() -> None:
         (["at", POWER], "missing argument"),
         (["at", POWER, "soon"], "not a valid float"),
         (["at", POWER, "nan"], "expected a simulated time in seconds"),
-        (["diff", POWER], "missing argument"),
+        (["diff", POWER], "expected a second run to compare with"),
         (["diff", "--tolerance", "-1", POWER, POWER], "not a number of seconds"),
         (["diff", "--tolerance", "inf", POWER, POWER], "not a number of seconds"),
         (["replay", POWER], "expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library"),
