@@ -148,6 +148,16 @@ class Clock:
         if is_full:
             self._full = now
 
+    def rest(self, until: float) -> None:
+        """No job waits until a time: runs of the first loop for the whole queue that change nothing are left out."""
+        following, every = self.main(until)[0], int(self._loops.sched_interval)
+        is_even = self._phases.period == 1.0 and every == self._loops.sched_interval > 0
+        if self._is_asked or not is_even or following < self._phases.ticks[-1]:
+            return
+        far = int((until - following) // every) - 1  # as in `_check`; the last ones are run
+        if far > 0:
+            self._full = self._last = following + far * every
+
     # The second loop
 
     def renew(self, now: float) -> None:

@@ -122,23 +122,24 @@ class Controller:
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
         while True:
-            due, step = self._due()
+            due, step = self._due(now)
             if due > now + 1e-9:
                 break
             self._state.now = max(self._state.now, due)
             step()
         self._state.now = max(self._state.now, now)
 
-    def _due(self) -> tuple[float, Callable[[], None]]:
-        main, is_full = self._clock.main(self._state.now)
-        steps = (
+    def _due(self, now: float) -> tuple[float, Callable[[], None]]:
+        steps: list[tuple[float, Callable[[], None]]] = [
             (self._next_reservations(), self._check_reservations),
             (self._clock.limits(self._first_limit(), self._state.now), self._check_limits),
             (self._endings.next_clean(), self._clean),
             (self._state.priorities.next_time(), self._renew_priorities),
-            (main, lambda: self._main(is_full)),
-            (self._clock.backfill(), self._backfill),
-        )
+        ]
+        if not self._queue and not self._waiting.jobs:
+            self._clock.rest(min(now, *(due for due, _ in steps)))
+        main, is_full = self._clock.main(self._state.now)
+        steps += [(main, lambda: self._main(is_full)), (self._clock.backfill(), self._backfill)]
         return min(steps, key=lambda each: each[0])
 
     # What happens
