@@ -16,6 +16,7 @@ __all__ = ["DEPENDENCIES", "ImportFault", "module_in"]
 
 DEPENDENCIES: Final = frozenset(
     [
+        "anyio",
         "batprotocol",
         "click",
         "cloudpickle",
@@ -26,6 +27,7 @@ DEPENDENCIES: Final = frozenset(
         "lz4",
         "matplotlib",
         "mcap",
+        "mcp",
         "msgspec",
         "mypy_extensions",
         "numpy",
@@ -35,6 +37,7 @@ DEPENDENCIES: Final = frozenset(
         "polars",
         "procset",
         "psycopg",
+        "pydantic",
         "pyarrow",
         "re2",
         "redis",
