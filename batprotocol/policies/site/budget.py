@@ -325,6 +325,12 @@ class Budget:
             time = max(time, end)
         return time <= self._rounded(before) and time < math.inf
 
+    def is_open_at(self, closed: Sequence[tuple[float, float]], time: float) -> bool:
+        """Whether a time is in none of some intervals, which `closed` returned."""
+        time = self._rounded(time)
+        place = bisect_left(closed, (time,)) - 1
+        return place < 0 or closed[place][1] <= time
+
     def is_over(self, begin: float, end: float) -> bool:
         """Whether more is taken than is allowed, some time between two times."""
         steps = self._total.within(self._rounded(begin), self._rounded(end))

@@ -316,13 +316,15 @@ class CappedPlanner(Planner):
         if closed and not budget.is_open(closed, now, before):
             return math.inf, []
 
-        def chosen(hosts: Sequence[int], time: float) -> list[int] | None:
-            if closed and not budget.is_open(closed, time, time):
-                return None
-            return self._chosen_at(entry, hosts, free, time) if choose is None else choose(hosts, time)
+        if choose is None:
+
+            def choose(hosts: Sequence[int], time: float) -> list[int] | None:
+                return self._chosen_at(entry, hosts, free, time)
 
         return self._timeline.earliest(
-            *(kind.hosts, entry.job.size, kind.amount, seconds, now, chosen, before), self._times(entry, now, before)
+            *(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before),
+            also=self._times(entry, now, before),
+            may=partial(budget.is_open_at, closed) if closed else None,
         )
 
     def _times(self, entry: Entry, now: float, before: float) -> list[float]:
