@@ -14,8 +14,9 @@ hosts; `reserving` makes the reservations of single jobs, and `keeping` finds th
 `windows` closes hosts for a time, and promises them to jobs: a reservation is one of the `lanes`, with hosts of its
 own. `fates` does what that means for jobs, and what failures do.
 `occupancy` has the hosts of running jobs, and `sleeping` the hosts that sleep.
-Under a cap of watts, `capped` is the plan: a `budget` has what jobs draw, beside the `allowance` of each time. With
-`pacing`, jobs run in slower power states, and `idling` has the watts of hosts without jobs.
+Under a cap of watts, `capped` is the plan: a `budget` has what jobs draw, beside the `allowance` of each time, and
+`scarcity` passes over entries for which that surely does not suffice. With `pacing`, jobs run in slower power
+states, and `idling` has the watts of hosts without jobs.
 `preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `rerunning` registers their next
 `runs`, which `lives` makes, and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the
 jobs.

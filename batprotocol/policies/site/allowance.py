@@ -48,6 +48,7 @@ class Allowance:
 
     def __init__(self, cap: Trace, idle: int) -> None:
         self._times, self._values = list(cap.times), [micro(value) - idle for value in cap.values]
+        self._is_constant = len(self._values) == 1
         self._period = cap.period if cap.repeats else math.inf
         least = math.inf
         self._rest: list[float] = []  # the least from each step on
@@ -72,22 +73,34 @@ class Allowance:
 
     def at(self, time: float) -> int:
         """The amount that is allowed at a time."""
+        if self._is_constant:
+            return self._values[0]
         return self._values[self._place(self._folded(time))]
 
     def least(self, begin: float, end: float) -> int:
         """The amount that is allowed throughout an interval, also one without an end."""
-        length = end - begin
-        if self.repeats and length >= self._period:
-            return int(self._rest[0])
+        if self._is_constant:
+            return self._values[0]
+        if end == math.inf or (self.repeats and end - begin >= self._period):
+            return int(self._rest[0 if self.repeats else self._place(begin)])
+        return min(self._between(begin, end))
+
+    def greatest(self, begin: float, end: float) -> int:
+        """The most that is allowed at any time of an interval, also one without an end."""
+        if self._is_constant:
+            return self._values[0]
+        if self.repeats and end - begin >= self._period:
+            return max(self._values)
+        return max(self._between(begin, end))
+
+    def _between(self, begin: float, end: float) -> list[int]:
+        """The amounts of an interval, which is shorter than a period."""
         first = self._folded(begin)
-        place = self._place(first)
-        if end == math.inf:
-            return int(self._rest[place])
-        last = first + length
+        place, last = self._place(first), first + (end - begin)
         if self.repeats and last > self._times[0] + self._period:
             rest = bisect_left(self._times, last - self._period)
-            return min(*self._values[place:], *self._values[: max(rest, 1)])
-        return min(self._values[place : max(bisect_left(self._times, last), place + 1)])
+            return self._values[place:] + self._values[: max(rest, 1)]
+        return self._values[place : max(bisect_left(self._times, last), place + 1)]
 
     def most(self, now: float) -> int:
         """The most that is allowed at any time from now on."""

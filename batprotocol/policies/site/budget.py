@@ -30,6 +30,11 @@ class _Steps:
         self.times: list[float] = [-math.inf]
         self.values: list[int] = [0]
 
+    def copy(self) -> _Steps:
+        copy = _Steps()
+        copy.times, copy.values = self.times.copy(), self.values.copy()
+        return copy
+
     def add(self, begin: float, end: float, by: int) -> None:
         first = self._cut(begin)
         last = self._cut(end) if end < math.inf else len(self.times)
@@ -192,14 +197,41 @@ class Budget:
         begin, end = self._rounded(begin), self._rounded(end)
         if end <= begin:
             return
-        for (first, last), more in self._pieces(hosts, begin, end, by).items():
-            self._total.add(first, last, more)
+        shared, draws = list[int](), 0
         for host in hosts:
+            if self._has_alone(host, begin, end, by):
+                draws += self._draws(host, abs(by))
+            else:
+                shared.append(host)
+        if draws:
+            self._total.add(begin, end, draws if by > 0 else -draws)
+        for (first, last), more in self._pieces(shared, begin, end, by).items():
+            self._total.add(first, last, more)
+        for host in shared:
             jobs = self._jobs[host]
             jobs.add(begin, end, by)
             jobs.forget(self._now)
             if len(jobs.times) == 1 and not jobs.values[0]:
                 del self._jobs[host]
+
+    def _has_alone(self, host: int, begin: float, end: float, by: int) -> bool:
+        """Note one more job on a host, or one less, if it has no other one; whether that is so."""
+        jobs = self._jobs.get(host)
+        if by > 0:
+            if jobs is not None or end == math.inf or end <= self._now:
+                return False
+            jobs = self._jobs[host] = _Steps()
+            is_past = begin <= self._now
+            jobs.times = [-math.inf, end] if is_past else [-math.inf, begin, end]
+            jobs.values = [by, 0] if is_past else [0, by, 0]
+            return True
+        if jobs is None or jobs.times[-1] != end:
+            return False
+        is_past = jobs.values == [-by, 0] and begin <= self._now
+        if not is_past and (jobs.values != [0, -by, 0] or jobs.times[1] != begin):
+            return False
+        del self._jobs[host]
+        return True
 
     def keep(self, amount: int, begin: float) -> None:
         """An amount is kept from a time on; a negative one is kept no longer."""
@@ -250,6 +282,54 @@ class Budget:
             for since, until, each in more.within(begin, end)
             for first, last, taken in self._total.within(since, until)
         )
+
+    def closed(
+        self, need: int, after: float, before: float, seconds: float, more: Iterable[tuple[int, float, float]] = ()
+    ) -> list[tuple[float, float]]:
+        """Between which times nothing that draws so much can begin, whatever hosts it has.
+
+        Args:
+            need: what it draws more at least.
+            after: the first time that counts.
+            before: the last time that counts.
+            seconds: how long it draws that.
+            more: amounts that count in addition, each from one time to another one.
+
+        Returns:
+            Intervals in order, which do not overlap. At their bounds, something may begin.
+        """
+        total, greatest = self._total, self.allowance.greatest
+        changes = [(amount, self._rounded(begin), self._rounded(end)) for amount, begin, end in more]
+        if changes:
+            total = total.copy()
+        for amount, begin, end in changes:
+            if begin < end:
+                total.add(begin, end, amount)
+        after, before = self._rounded(after), self._rounded(before)
+        found: list[tuple[float, float]] = []
+        for first, last, taken in total.within(after, before + seconds):
+            if taken + need > greatest(first, last):
+                since = first - seconds
+                if found and since < found[-1][1]:
+                    found[-1] = found[-1][0], last
+                else:
+                    found.append((since, last))
+        return found
+
+    def is_open(self, closed: Sequence[tuple[float, float]], after: float, before: float) -> bool:
+        """Whether a time between two times is in none of some intervals, which `closed` returned."""
+        time = self._rounded(after)
+        for begin, end in closed[max(bisect_left(closed, (time,)) - 1, 0) :]:
+            if begin >= time:
+                break
+            time = max(time, end)
+        return time <= self._rounded(before) and time < math.inf
+
+    def is_open_at(self, closed: Sequence[tuple[float, float]], time: float) -> bool:
+        """Whether a time is in none of some intervals, which `closed` returned."""
+        time = self._rounded(time)
+        place = bisect_left(closed, (time,)) - 1
+        return place < 0 or closed[place][1] <= time
 
     def is_over(self, begin: float, end: float) -> bool:
         """Whether more is taken than is allowed, some time between two times."""

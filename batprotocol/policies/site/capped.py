@@ -15,13 +15,14 @@ from typing import Any, Final, NamedTuple
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.budget import Budget
-from batprotocol.policies.site.choosing import runs
+from batprotocol.policies.site.choosing import rows
 from batprotocol.policies.site.idling import Idling
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.pacing import Pacing
 from batprotocol.policies.site.planning import Asked, Planner
 from batprotocol.policies.site.pool import Amount
 from batprotocol.policies.site.reserving import FIRST, NEVER, Start
+from batprotocol.policies.site.scarcity import Held, Scarcity
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found
 from batprotocol.requests.features import matches
@@ -60,13 +61,14 @@ class CappedPlanner(Planner):
         super().__init__(*planned)
         self._budget, self._pacing, self._idling = power
         self._own, budget = own, power.budget
-        self._held: dict[int, tuple[list[int], float, float, int]] = {}  # hosts, time and pace of each reservation
+        self._held: dict[int, Held] = {}  # hosts, time and pace of each reservation
         self._run: dict[str, tuple[list[int], float, int]] = {}  # hosts, latest end and pace of each running job
         self._kept: list[tuple[int, float]] = []  # for entries that wait without a reservation
         self._gained = False  # whether watts are free earlier than was known
         self._needs: dict[tuple[object, ...], int] = {}
         self._next_less = budget.allowance.next_step(-math.inf)
         self._floors: dict[int, int] = {}  # the fastest pace of entries that can never run at the usual one
+        self._scarcity = Scarcity(budget, lambda entry: self._need(entry, self._floor(entry)))
         self._picked: dict[str, tuple[int, float]] = {}  # the slower pace of a job that starts, and its usual time
 
     # When to plan
@@ -83,6 +85,7 @@ class CappedPlanner(Planner):
 
     def starting(self, state: State, allowed: Asked, claim: Asked | None = None) -> Iterator[Start]:
         self._budget.advance(state.now)
+        self._scarcity.advance(state.resolution)
         yield from super().starting(state, allowed, claim)
         self._forget_kept()
         self._gained = bool(self._late)
@@ -223,7 +226,7 @@ class CappedPlanner(Planner):
             offers = self._chooser.offers
             among = [[host for host in hosts if matches(each, offers[host].features)] for each in constraint.same]
         for these in among:
-            tried = [these] if not request.contiguous else _rows(these, size)
+            tried = [these] if not request.contiguous else rows(these, size)
             for each in islice(tried, _MOST_TRIES):
                 chosen = choose(each, first=cost)
                 if chosen is not None:
@@ -308,14 +311,20 @@ class CappedPlanner(Planner):
         choose: Callable[[Sequence[int], float], list[int] | None] | None,
         before: float,
     ) -> Found:
-        kind, free = entry.kind, self._pool.capacity
+        kind, free, budget = entry.kind, self._pool.capacity, self._budget
+        closed = self._scarcity.closed(entry, now, before) if self.bare is None else []
+        if closed and not budget.is_open(closed, now, before):
+            return math.inf, []
+
         if choose is None:
 
             def choose(hosts: Sequence[int], time: float) -> list[int] | None:
                 return self._chosen_at(entry, hosts, free, time)
 
         return self._timeline.earliest(
-            *(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before), self._times(entry, now, before)
+            *(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before),
+            also=self._times(entry, now, before),
+            may=partial(budget.is_open_at, closed) if closed else None,
         )
 
     def _times(self, entry: Entry, now: float, before: float) -> list[float]:
@@ -354,7 +363,7 @@ class CappedPlanner(Planner):
         found = list(victims)
         for held in given:
             budget.give_back(*held)
-        more: list[tuple[SiteRunning, tuple[list[int], float, float, int]]] = []
+        more: list[tuple[SiteRunning, Held]] = []
         for job in others:
             if budget.fits(own, now, end, pace):
                 break
@@ -372,6 +381,15 @@ class CappedPlanner(Planner):
         for held in given:
             budget.take(*held)
         return found if may else None
+
+    def _may_start_beside(self, entry: Entry, heads: list[Entry], state: State) -> bool:
+        now, need, is_on = state.now, self._need(entry, self._floor(entry)), self._idling is None
+        may = not (is_on and need and need > self._budget.rest(now))
+        if may and self.bare is None:
+            held = (self._held[head.number] for head in heads)
+            may = self._scarcity.may_start(entry, heads, held, now, both=is_on)
+        self._gained |= not may  # as if the reservations had been made anew
+        return may
 
     def _may_start(self, entry: Entry, hosts: list[int], state: State) -> bool:
         if not super()._may_start(entry, hosts, state):
@@ -405,14 +423,16 @@ class CappedPlanner(Planner):
         super()._take(entry, hosts, begin)
         held = [self._own(host) for host in hosts], begin, begin + self._lasts(entry, begin), self._pace(entry)
         self._held[entry.number] = held
+        self._scarcity.note(entry.number, lasts=begin + entry.expected < held[2])
         self._budget.take(*held)
 
     def _give_back(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
         super()._give_back(entry, hosts, begin)
         self._budget.give_back(*self._held.pop(entry.number))
+        self._scarcity.note(entry.number, lasts=False)
         self._gained = True
 
-    def _rest_of(self, job: SiteRunning, now: float) -> tuple[list[int], float, float, int]:
+    def _rest_of(self, job: SiteRunning, now: float) -> Held:
         """The hosts, the time and the pace that a running job still has."""
         own, end, pace = self._run[job.waited.id]
         return own, now, end, pace
@@ -421,12 +441,14 @@ class CappedPlanner(Planner):
         own, end, pace = job.members, job.started + job.entry.limit, self._pace(job.entry)
         self._picked.pop(job.waited.id, None)
         self._run[job.waited.id] = own, end, pace
+        self._scarcity.note(job.waited.id, lasts=job.end < end)
         self._budget.began(own, pace)
         self._budget.take(own, min(self._budget.now, job.started), end, pace)
 
     def lasts(self, job: SiteRunning, now: float) -> None:
         own, before, pace = self._run[job.waited.id]
         end = job.started + job.entry.limit
+        self._scarcity.note(job.waited.id, lasts=job.end < end)
         if end != before and not job.is_giving_way:
             self._budget.give_back(own, now, before, pace)
             self._budget.take(own, now, end, pace)
@@ -443,6 +465,7 @@ class CappedPlanner(Planner):
         self.gives_way(job, now)
         own, _, pace = self._run.pop(job.waited.id)
         self._budget.ended(own, pace)
+        self._scarcity.note(job.waited.id, lasts=False)
         self._floors.pop(job.entry.number, None)
         if self._pacing is not None:
             self._pacing.over(job.waited.id, own)
@@ -458,10 +481,3 @@ class CappedPlanner(Planner):
         """The pace of a job that runs, or starts now."""
         run = self._run.get(job_id)
         return run[2] if run is not None else self._picked.get(job_id, (0, 0.0))[0]
-
-
-def _rows(hosts: Sequence[int], size: int) -> Iterator[list[int]]:
-    """All rows of hosts with consecutive numbers of this size."""
-    for row in runs(hosts):
-        for place in range(len(row) - size + 1):
-            yield row[place : place + size]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import combinations, islice
 from typing import Any, Final
@@ -245,6 +245,17 @@ def runs(hosts: Sequence[int]) -> list[list[int]]:
         else:
             found.append([host])
     return found
+
+
+def rows(hosts: Sequence[int], size: int) -> Iterator[list[int]]:
+    """All rows of hosts with consecutive numbers of a size.
+
+    >>> list(rows([1, 2, 3, 5], 2))
+    [[1, 2], [2, 3]]
+    """
+    for row in runs(hosts):
+        for place in range(len(row) - size + 1):
+            yield row[place : place + size]
 
 
 def best_fit(hosts: Sequence[int], count: int) -> list[int]:

@@ -280,6 +280,10 @@ class Reserving:
         """Whether more jobs may be hopeless than at the last question."""
         return False
 
+    def _may_start_beside(self, entry: Entry, heads: list[Entry], state: State) -> bool:
+        """Whether an entry may start beside reservations that move, as far as other things than hosts matter."""
+        return True
+
     def _may_start(self, entry: Entry, hosts: list[int], state: State) -> bool:
         """Whether an entry may start on hosts that were freed for it."""
         return entry.kind.fitting.issuperset(hosts)
@@ -443,6 +447,9 @@ class Reserving:
             if head.number not in self._fixed and head.start < end
         ]
         if not heads:
+            return None
+        if not self._may_start_beside(entry, heads, state):
+            self._freed.update(*(head.reserved for head in heads))  # as if they had been made anew
             return None
         harmed = self._gaps.harmed(entry.kind)
         kept = [(head, head.start, head.reserved, head.could) for head in heads]

@@ -204,6 +204,7 @@ class Timeline:
         choose: Callable[[Sequence[int], float], Sequence[int] | None] | None = None,
         before: float = math.inf,
         also: Iterable[float] = (),
+        may: Callable[[float], bool] | None = None,
     ) -> Found:
         """The first time from which on enough hosts have enough free for long enough.
 
@@ -217,6 +218,7 @@ class Timeline:
                 any do.
             before: times after this one do not count.
             also: times at which it may choose some for other reasons than room.
+            may: whether it may choose some at a time, whatever has room; None: it may at any time.
 
         Returns:
             The time and the hosts with room; infinity and no hosts if there is no such time.
@@ -237,7 +239,7 @@ class Timeline:
                 place += 1
             while open_ones and open_ones[0][0] < time:
                 heappop(open_ones)
-            if len(open_ones) >= count:
+            if len(open_ones) >= count and (may is None or may(time)):
                 found = sorted(host for _, host in open_ones)
                 if choose is None or choose(found, time) is not None:
                     return time, found
