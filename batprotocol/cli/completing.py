@@ -109,7 +109,7 @@ def _with_part(start: str) -> Iterator[str]:
         for part in PARTS.values():
             fits = part.kind not in kinds and part not in used and all(is_compatible(each, part.name) for each in used)
             if fits and part.name.startswith(rest.lower()):
-                yield head + part.name + ("=" if part.options == "FILE" else "")
+                yield head + part.name + ("=" if part.split is not None else "")  # those need a file or a value
 
 
 def _with_option(start: str) -> Iterator[str]:

@@ -143,7 +143,7 @@ def test_what_is_offered_is_a_policy(start: str) -> None:
     assert found
     for name in found:
         assert name.startswith(start)
-        assert name.endswith("site=") or named(name)().name  # that one needs a file
+        assert name.endswith(("site=", "cap=", "wait=")) or named(name)().name  # those need a file or a value
 
 
 @pytest.mark.parametrize("start", ["no-such", "easy-none", "easy+greedy", "./easy", "easy=no-spare=", "sjf=", "off="])

@@ -28,6 +28,7 @@ _KEY_KINDS: Final[Mapping[str, str]] = {
     "change": "Changes of the workload",
     "machine": "Hosts",
     "failures": "Failures of hosts",
+    "power": "Electricity",
     "option": "Simulation",
     "metrics": "Measuring",
 }
