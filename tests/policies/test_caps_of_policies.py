@@ -240,6 +240,26 @@ def test_idle_hosts_are_switched_off_for_others() -> None:
     assert starts(Policy(cap=Cap(620.0, off=True)), *jobs, platform=SLEEPY) == {"0": 20, "1": 62}
 
 
+def test_no_host_is_switched_on_for_a_job_that_lacks_watts() -> None:
+    """The reservation of the last one gets other hosts each time: some were switched on for it, and others off."""
+    jobs = [
+        (38.439, 2, 390.0, 585.0),
+        (38.439, 1, 510.0, 357.0),
+        (259.307, 1, 350.0, 1400.0),
+        (337.959, 2, 450.0, 315.0),
+    ]
+    turns = 0
+
+    def count(*_: Any) -> None:
+        nonlocal turns
+        turns += 1
+        assert turns < 40, "hosts are switched on and off without an end"
+
+    made = [StaticJob(str(number), at, n, DelayProfile(run), limit) for number, (at, n, run, limit) in enumerate(jobs)]
+    result = simulate(SLEEPY, Workload(made), named("easy+cap=450W,off")(), on_turn=count, corrected=True)
+    assert [round(row.starting_time or 0.0) for row in result.jobs] == [40, 430, 430, 792]
+
+
 def test_hosts_are_off_before_the_cap_falls() -> None:
     cap = Cap(Trace([0.0, 50.0], [800.0, 250.0], math.inf, "W"), off=True)
     policy = Policy(cap=cap)

@@ -129,6 +129,10 @@ class Sleeping:
     def ahead(self, heads: Iterable[Entry]) -> float:
         """Switch on the hosts of reservations that begin soon.
 
+        Under a cap, a job whose time has come waits for watts: until hosts that are on without a job have left. None
+        is switched on for it then, as that takes watts, too, and its reservation may have other hosts each time. Those
+        that it gets in the end are switched on as it starts.
+
         Returns:
             When others are to be switched on; infinity: that is not known.
         """
@@ -137,6 +141,8 @@ class Sleeping:
         now, following = self._state.now + self._state.resolution / 2, math.inf
         for head in heads:
             if head.start - self.longest >= following or head.start == math.inf:
+                continue
+            if self.idling is not None and head.start <= now:
                 continue
             sleeping = [host for host in map(self._lanes.own, head.reserved) if host in self.asleep]
             due = self._allowed((each for each in sleeping if head.start - self._seconds[each][1] <= now), head.start)
