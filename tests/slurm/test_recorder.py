@@ -43,7 +43,8 @@ from slurming.recorder.workloads import jobs, sized
 WITHOUT_ENGINE = True
 RANDOM = DATA / "random"
 NEEDED = ["faketime", "sbatch", "slurmctld", "slurmd"]
-PATHS = ("/tmp/", "/root/", "/home/", "/usr/", "/dev/shm", f"/{ROOT.parts[1]}/")
+PATHS = ("/dev/shm", *(f"/{name}/" for name in ("tmp", "root", "home", "usr", ROOT.parts[1])))
+"""The beginnings of paths of a machine."""
 USERS = ("uucp", "proxy", "games", "news", "backup")
 DATES = (re.compile(r"20\d\d-\d\d-"), re.compile(r"17\d{8}"), re.compile(r"18\d{8}"))
 """Users of the system, dates and seconds since 1970."""
