@@ -114,6 +114,14 @@ def test_a_call_that_takes_long_is_ended_and_a_study_goes_on(tmp_path: Path) -> 
 
     play(Limits(str(tmp_path), runs=5), full)
 
+    async def large(client: Any) -> None:
+        """The number of runs does not depend on how much of the output is kept."""
+        failed, text = await said(client, "study", toml=STUDY.replace('"0-2"', '"0-99"'))
+        assert failed
+        assert "more than 150 runs" in text
+
+    play(Limits(str(tmp_path), runs=150, characters=1000), large)
+
 
 def test_long_answers_are_cut(tmp_path: Path) -> None:
     async def acts(client: Any) -> None:

@@ -11,7 +11,7 @@ import click
 
 from batprotocol.cli.study.listing import print_runs
 from batprotocol.cli.terminal.output import Output, ProgressBar
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.errors import StudyError
 from batprotocol.signals import Interrupts
 from batprotocol.studies import Progress, Rows, Store, Study, loads_of
@@ -36,6 +36,7 @@ def run(
     only: Sequence[str],
     dry_run: bool,
     retry_failed: bool,
+    at_most: int | None,
     processes: int | None,
     dask: str | None,
     slurm: str | None,
@@ -51,6 +52,7 @@ def run(
         only: the runs to run, `AXIS=VALUE,VALUE`.
         dry_run: whether to list the runs only.
         retry_failed: whether failed runs run again.
+        at_most: the greatest number of runs of the study, with those in the store, or None.
         processes: the number of processes, or None.
         dask: the address of a Dask scheduler, or None.
         slurm: the partition of Slurm for its workers, "" for the default one, or None.
@@ -65,6 +67,9 @@ def run(
         raise click.UsageError(f"--batsim: {str(error).lower()}") from None
     output = Output()
     place = study.place(store)
+    if at_most is not None and study.count(only) > at_most:
+        reason = f"the study has more than {number_of(at_most, 'run')}; use fewer values, or --only AXIS=VALUE"
+        raise StudyError(reason, file=file)
     if dry_run:
         count = study.count(only)
         if count > _MOST_LISTED:

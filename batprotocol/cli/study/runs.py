@@ -30,6 +30,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one va
 @_only
 @click.option("-n", "--dry-run", is_flag=True, help="List the runs and their states, and run nothing.")
 @click.option("--retry-failed", is_flag=True, help="Run failed runs again.")
+@click.option("--at-most", metavar="N", type=click.IntRange(min=1), help="Refuse a study that has more runs.")
 @click.option(
     "-j",
     "--processes",
@@ -52,6 +53,7 @@ def run(
     only: tuple[str, ...],
     dry_run: bool,
     retry_failed: bool,
+    at_most: int | None,
     processes: int | None,
     dask: str | None,
     slurm: str | None,
@@ -96,6 +98,7 @@ def run(
             only=only,
             dry_run=dry_run,
             retry_failed=retry_failed,
+            at_most=at_most,
             processes=processes,
             dask=dask,
             slurm=slurm,
