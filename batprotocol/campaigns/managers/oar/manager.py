@@ -155,7 +155,8 @@ class OarCluster:
         for array in self._arrays_of(doomed):
             self._delete("POST", f"jobs/array/{array}/deletions/new")
             doomed -= {number for number, job in self._live.items() if job.array == array}
-        for number in sorted(doomed):
+        # The last first: what waits does not start on the hosts of what is killed before it.
+        for number in sorted(doomed, reverse=True):
             self._delete("DELETE", f"jobs/{self._known.ids[number]}")
 
     def forget(self, jobs: Iterable[int]) -> None:
