@@ -19,12 +19,19 @@ from batprotocol.simulator import Platform, SleepPState, StaticJob, Watts, Workl
 WITHOUT_ENGINE = True
 
 PLATFORM = Platform.homogeneous(4, watts=Watts(100.0, 100.0, 200.0))
-SLEEPY = Platform.homogeneous(
-    4,
-    speeds=(1e9, 1.0, 0.5, 0.1),
-    watts=(Watts(100.0, 100.0, 200.0), *(Watts(each, each, each) for each in (10.0, 80.0, 120.0))),
-    sleep_pstates=(SleepPState(1, 2, 3),),
-)
+
+
+def sleepy(hosts: int) -> Platform:
+    """Hosts that take 100 W when idle and 10 W when off."""
+    return Platform.homogeneous(
+        hosts,
+        speeds=(1e9, 1.0, 0.5, 0.1),
+        watts=(Watts(100.0, 100.0, 200.0), *(Watts(each, each, each) for each in (10.0, 80.0, 120.0))),
+        sleep_pstates=(SleepPState(1, 2, 3),),
+    )
+
+
+SLEEPY = sleepy(4)
 
 
 def starts(policy: Policy, *jobs: tuple[float, int, float, float], platform: Platform = PLATFORM, **asks: Any) -> Any:
@@ -240,24 +247,51 @@ def test_idle_hosts_are_switched_off_for_others() -> None:
     assert starts(Policy(cap=Cap(620.0, off=True)), *jobs, platform=SLEEPY) == {"0": 20, "1": 62}
 
 
-def test_no_host_is_switched_on_for_a_job_that_lacks_watts() -> None:
-    """The reservation of the last one gets other hosts each time: some were switched on for it, and others off."""
-    jobs = [
-        (38.439, 2, 390.0, 585.0),
-        (38.439, 1, 510.0, 357.0),
-        (259.307, 1, 350.0, 1400.0),
-        (337.959, 2, 450.0, 315.0),
-    ]
+@pytest.mark.parametrize(
+    ("hosts", "policy", "jobs", "expected"),
+    [
+        pytest.param(
+            4,
+            "easy+cap=450W,off",
+            [
+                (38.439, 2, 390.0, 585.0),
+                (38.439, 1, 510.0, 357.0),
+                (259.307, 1, 350.0, 1400.0),
+                (337.959, 2, 450.0, 315.0),
+            ],
+            [40, 430, 430, 792],
+            id="the reservation of the last one gets other hosts each time",
+        ),
+        pytest.param(
+            8,
+            "conservative+cap=820W,slow,off",
+            [(50.0, 3, 14.423209, 14.423209), (50.0, 2, 8.800669, 8.800669), (50.0, 3, 13.894576, 9.726203)],
+            [52, 61, 71],
+            id="nothing runs, and each reservation protects hosts that the others lack",
+        ),
+        pytest.param(
+            8,
+            "reservations=3+cap=900W,off",
+            [(4.591031, 3, 3.150831, 4.726246), (4.591031, 2, 220.0, 220.0), (14.591031, 4, 200.0, 200.0)],
+            [7, 633, 645],
+            id="hosts are switched off for the watts of others, and reserved for the next one",
+        ),
+    ],
+)
+def test_hosts_are_not_switched_on_and_off_for_ever(
+    hosts: int, policy: str, jobs: list[tuple[float, int, float, float]], expected: list[int]
+) -> None:
+    """Some hosts were switched on for a job that lacks watts, and others off for the same watts, in turn."""
     turns = 0
 
     def count(*_: Any) -> None:
         nonlocal turns
         turns += 1
-        assert turns < 40, "hosts are switched on and off without an end"
+        assert turns < 60, "hosts are switched on and off without an end"
 
     made = [StaticJob(str(number), at, n, DelayProfile(run), limit) for number, (at, n, run, limit) in enumerate(jobs)]
-    result = simulate(SLEEPY, Workload(made), named("easy+cap=450W,off")(), on_turn=count, corrected=True)
-    assert [round(row.starting_time or 0.0) for row in result.jobs] == [40, 430, 430, 792]
+    result = simulate(sleepy(hosts), Workload(made), named(policy)(), on_turn=count, corrected=True)
+    assert [round(row.starting_time or 0.0) for row in result.jobs] == expected
 
 
 def test_hosts_are_off_before_the_cap_falls() -> None:

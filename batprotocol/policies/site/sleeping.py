@@ -56,6 +56,7 @@ class Sleeping:
         self.waking: dict[int, float] = {host: state.now + self._seconds[host][1] for host in switching.waking}
         self.leaving: set[int] = set()
         self.idling: Idling | None = None
+        self._spared: set[int] = set()  # switched off for the watts of others, since a job has started
         self._jobs: Counter[int] = Counter()  # the number of jobs on each host
         self._idle = dict(switching.idle_since)
         self._due = [(since + self._after, host) for host, since in self._idle.items()]
@@ -82,6 +83,7 @@ class Sleeping:
     def take(self, hosts: Iterable[int]) -> set[int]:
         """A job has these hosts: those that sleep are switched on. Returns those that it has to wait for."""
         hosts = tuple(hosts)
+        self._spared.clear()
         for host in hosts:
             self._jobs[host] += 1
             self._idle.pop(host, None)
@@ -144,7 +146,8 @@ class Sleeping:
                 continue
             if self.idling is not None and head.start <= now:
                 continue
-            sleeping = [host for host in map(self._lanes.own, head.reserved) if host in self.asleep]
+            reserved = map(self._lanes.own, head.reserved)
+            sleeping = [host for host in reserved if host in self.asleep and host not in self._spared]
             due = self._allowed((each for each in sleeping if head.start - self._seconds[each][1] <= now), head.start)
             for host in due:
                 self._rest(host, head.start)
@@ -169,7 +172,9 @@ class Sleeping:
         """Switch off the hosts that have been idle for long, and that no reservation needs soon."""
         now = self._state.now
         if self.idling is not None:
-            self.leave(self.idling.surplus(self._on_without_jobs(heads), now))
+            surplus = self.idling.surplus(self._on_without_jobs(heads), now)
+            self._spared.update(surplus)
+            self.leave(surplus)
         due: list[int] = []
         while self._due and self._due[0][0] <= now + self._state.resolution / 2:
             time, host = heappop(self._due)
@@ -194,9 +199,15 @@ class Sleeping:
         self.leave(leaving)
 
     def _on_without_jobs(self, heads: Iterable[Entry]) -> list[int]:
-        """The hosts that are on and have no job, those first that have been idle for longest."""
+        """The hosts that are on and have no job, those first that have been idle for longest.
+
+        They are not needed soon. If a job lacks watts, it is the first one that needs its hosts: others wait for it.
+        """
         soon = self._state.now + 2 * self.longest
-        needed = {self._lanes.own(number) for head in heads if head.start <= soon for number in head.reserved}
+        needing = [head for head in heads if head.start <= soon]
+        if self.idling is not None and self.idling.lacking and not self._jobs:
+            needing = sorted(needing, key=lambda head: head.start)[:1]
+        needed = {self._lanes.own(number) for head in needing for number in head.reserved}
         others = self.asleep | self.leaving | self.waking.keys() | needed
         idle = [host for host in self._seconds if host not in others and not self._jobs[host]]
         return sorted(idle, key=lambda host: (self._idle.get(host, math.inf), -host))
