@@ -234,9 +234,10 @@ _WORDS_OF_WAIT: Final[Mapping[str, Callable[[str], Any]]] = {
 
 def cap_file(text: str, folder: str) -> list[str]:
     """The options of a cap, of which the first one can be a file of that folder."""
-    options = text.split(",")
-    is_number = options[0][:1].isdigit() or options[0].startswith(".")
-    return options if is_number or not options[0] else [os.path.join(folder, options[0]), *options[1:]]
+    from batprotocol.simulator.inputs.power_traces import is_number
+
+    first, *rest = text.split(",")
+    return [first if is_number(first) or not first else os.path.join(folder, first), *rest]
 
 
 def _cap(options: Sequence[str]) -> tuple[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile, Host, HostProperty, SimulationBeginsEvent
 from batprotocol.policies import EASY, Cap, MeanOfLast, NoBackfilling, Policy, PolicyNameError, SiteRules, named
+from batprotocol.policies.names import files_in
 from batprotocol.policies.switching import Switching
 from batprotocol.power import Trace
 from batprotocol.power.hosts import declared
@@ -60,9 +61,13 @@ def test_names_of_caps(text: str, watts: float, slow: bool, off: bool) -> None:
     assert (cap.trace.at(0.0), cap.slow, cap.off) == (watts, slow, off)
 
 
-def test_a_table_is_in_the_folder_of_the_name(tmp_path: Path) -> None:
-    (tmp_path / "Night-Caps.csv").write_text("time,watts\n0,4000\n60,300\n")
-    cap = named("easy+cap=Night-Caps.csv?repeat=90,off", str(tmp_path))().cap
+@pytest.mark.parametrize("file", ["Night-Caps.csv", "./Night-Caps.csv", "../Caps/Night-Caps.csv"])
+def test_a_table_is_in_the_folder_of_the_name(tmp_path: Path, file: str) -> None:
+    folder = tmp_path / "Caps"
+    folder.mkdir()
+    (folder / "Night-Caps.csv").write_text("time,watts\n0,4000\n60,300\n")
+    assert files_in(f"easy+cap={file}?repeat=90,off") == {"cap": (f"{file}?repeat=90", "off")}
+    cap = named(f"easy+cap={file}?repeat=90,off", str(folder))().cap
     assert cap is not None
     assert [cap.trace.at(time) for time in (0.0, 60.0, 90.0)] == [4000.0, 300.0, 4000.0]
     assert cap.off
