@@ -76,23 +76,23 @@ def _greedy(options: Sequence[str]) -> tuple[str, Any]:
 
 
 def _conservative(options: Sequence[str]) -> tuple[str, Any]:
-    depth = int(number_of(only(options, ""), 0, whole=True)) if options else None
+    depth = _whole(only(options, ""), 0) if options else None
     return "backfilling", backfilling.Conservative(depth)
 
 
 def _reservations(options: Sequence[str]) -> tuple[str, Any]:
     if len(options) > 2:
         raise ValueError(f"expected a number and an order, got {shown(','.join(options))}")
-    count = int(number_of(options[0], 1, whole=True)) if options else 2
+    count = _whole(options[0], 1) if options else 2
     return "backfilling", backfilling.Reservations(count, _order(options[1]) if len(options) > 1 else None)
 
 
 def _predicted(options: Sequence[str]) -> tuple[str, Any]:
-    return "walltimes", walltimes.MeanOfLast(int(number_of(only(options, "2"), 1, whole=True)))
+    return "walltimes", walltimes.MeanOfLast(_whole(only(options, "2"), 1))
 
 
 def _shared(options: Sequence[str]) -> tuple[str, Any]:
-    return "allocation", allocations.Shared(int(number_of(only(options, "2"), 1, whole=True)))
+    return "allocation", allocations.Shared(_whole(only(options, "2"), 1))
 
 
 def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
@@ -116,11 +116,11 @@ def _requeue(options: Sequence[str]) -> tuple[str, Any]:
     times = [each for each in options if each != "last"]
     if len(times) > 1 or len(options) > 2:
         raise ValueError(f"expected a number of times and last, got {shown(','.join(options))}")
-    return "failures", failures.Requeue(_times(times[0]) if times else math.inf, last="last" in options)
+    return "failures", failures.Requeue(_whole(times[0]) if times else math.inf, last="last" in options)
 
 
-def _times(text: str) -> int:
-    return int(number_of(text, 0, whole=True))
+def _whole(text: str, least: int = 0) -> int:
+    return int(number_of(text, least, whole=True))
 
 
 def seconds_of(text: str) -> float:
@@ -140,7 +140,7 @@ def _checkpoint(options: Sequence[str]) -> tuple[str, Any]:
         elif not equals:
             given.append(each)
         elif key in ("restart", "times") and key not in named:
-            named[key] = seconds_of(value) if key == "restart" else _times(value)
+            named[key] = seconds_of(value) if key == "restart" else _whole(value)
         else:
             raise ValueError(f"expected restart=SECONDS or times=N once, got {shown(each)}")
     is_formula = not given or given[0] in failures.FORMULAS
@@ -217,26 +217,23 @@ def _flag(text: str) -> bool:
     return True
 
 
-def _seed(text: str) -> int:
-    return int(number_of(text, 0, whole=True))
-
-
 _WORDS_OF_WAIT: Final[Mapping[str, Callable[[str], Any]]] = {
     "slack": _slack,
     "deadline": _flag,
     "interruptible": _flag,
     "queue": _part,
     "error": _part,
-    "seed": _seed,
+    "seed": _whole,
     "price": _flag,
 }
 
 
 def cap_file(text: str, folder: str) -> list[str]:
     """The options of a cap, of which the first one can be a file of that folder."""
-    options = text.split(",")
-    is_number = options[0][:1].isdigit() or options[0].startswith(".")
-    return options if is_number or not options[0] else [os.path.join(folder, options[0]), *options[1:]]
+    from batprotocol.simulator.inputs.power_traces import is_number
+
+    first, *rest = text.split(",")
+    return [first if is_number(first) or not first else os.path.join(folder, first), *rest]
 
 
 def _cap(options: Sequence[str]) -> tuple[str, Any]:

@@ -18,7 +18,7 @@ from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.jobs import Ending, State
-from batprotocol.power.hosts import read_sleep_pstates
+from batprotocol.power.hosts import SleepPState, read_sleep_pstates
 
 __all__ = ["Switching"]
 
@@ -53,10 +53,10 @@ class Switching:
         if self.after == math.inf:
             return
         for host in event.computation_hosts:
-            pstate = _sleep_pstate(host)
-            if pstate is not None:
-                self._pstates[host.id] = host.pstate, pstate
-                self.seconds[host.id] = _seconds_of(host)
+            sleep = _sleep_of(host)
+            if sleep is not None:
+                self._pstates[host.id] = host.pstate, sleep.sleep
+                self.seconds[host.id] = _seconds_in(host, sleep.switching_off), _seconds_in(host, sleep.switching_on)
         self._idle = dict.fromkeys(self._pstates, 0.0)
 
     @property
@@ -147,25 +147,17 @@ class Switching:
             reply.add_turn_on_off_hosts(members, pstate)
 
 
-def _sleep_pstate(host: Host) -> int | None:
-    """The first power state in which a host can sleep: `1` of `1:2:3, 4:5:6`. `2` and `3` are the transitions."""
-    for each in host.properties or ():
-        if each.key == "sleep_pstates" and each.value:
-            first = each.value.split(":")[0].strip()
-            return int(first) if first.isascii() and first.isdigit() else None
-    return None
-
-
-def _seconds_of(host: Host) -> tuple[float, float]:
-    """The seconds in which a host is switched off and on: it executes one flop in power states for that."""
-    properties = {each.key: each.value for each in host.properties or () if each.value is not None}
-    speeds = tuple(host.computation_speed or ())
+def _sleep_of(host: Host) -> SleepPState | None:
+    """The first sleep state of a host; None: it has none, or its declaration cannot be read."""
+    properties = {each.key: each.value for each in host.properties or () if each.value}
     try:
-        sleeps = read_sleep_pstates(properties, len(speeds))
+        sleeps = read_sleep_pstates(properties, len(host.computation_speed or ()))
     except InputError:
-        return 0.0, 0.0
-    first = sleeps[0] if sleeps else None
-    if first is None:
-        return 0.0, 0.0
-    off, on = speeds[first.switching_off], speeds[first.switching_on]
-    return 1 / off if off > 0 else 0.0, 1 / on if on > 0 else 0.0
+        return None
+    return sleeps[0] if sleeps else None
+
+
+def _seconds_in(host: Host, pstate: int) -> float:
+    """The seconds in which a host executes one flop in a power state, as it does when it is switched off or on."""
+    speed = host.computation_speed[pstate]
+    return 1 / speed if speed > 0 else 0.0

@@ -10,14 +10,18 @@ This package must not know files, schedulers, and how energy is simulated.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from batprotocol.power.accounts import Consumption, consumption_of
 from batprotocol.power.best_times import BestTimes
 from batprotocol.power.daily import daily_trace
 from batprotocol.power.events import PowerEvent, read_power_event
 from batprotocol.power.hosts import HostWatts, SleepPState, Watts, host_watts
-from batprotocol.power.tables import FORMATS, Table, read_table
 from batprotocol.power.trace import JOULES_PER_KWH, Step, Trace
 from batprotocol.power.units import CARBON, POWER, PRICE, Kind, Unit, parse_power, parse_unit
+
+if TYPE_CHECKING:
+    from batprotocol.power.tables import FORMATS, Table, read_table
 
 __all__ = [
     "CARBON",
@@ -44,3 +48,13 @@ __all__ = [
     "read_power_event",
     "read_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what reads tables at its first use: it needs time zones, and most policies read no table."""
+    if name not in ("FORMATS", "Table", "read_table"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from batprotocol.power import tables
+
+    globals()[name] = found = getattr(tables, name)
+    return found

@@ -84,7 +84,7 @@ class BestTimes:
         near = [begin + (first + place) * step for place, value in enumerate(sums) if value <= bound]
         if own <= bound:
             near.insert(0, earliest)
-        return near[0] if len(near) == 1 else self._first_of(near, seconds)
+        return near[0] if len(near) == 1 else self.trace.best_start(near[0], near[-1], seconds, near)
 
     def _sums_of(self, first: int, last: int, seconds: float) -> list[float]:
         """The sums of intervals that begin with the steps from `first` to `last`, in values times steps."""
@@ -105,15 +105,6 @@ class BestTimes:
         turns, place = divmod(place, self._count) if self.trace.repeats else (0.0, place)
         number = min(math.floor(place), self._count - 1)
         return turns * self._sums[-1] + self._sums[number] + (place - number) * self._values[number]
-
-    def _first_of(self, starts: list[float], seconds: float) -> float:
-        """Of times in ascending order, the first one with the least sum."""
-        best, least = starts[0], math.inf
-        for start in starts:
-            value = self.trace.integral(start, start + seconds)
-            if value < least - 1e-12 * abs(least) if least < math.inf else True:
-                best, least = start, value
-        return best
 
     def _values_in(self, first: int, last: int) -> list[float]:
         """The values of the steps from `first` to `last`; a trace that repeats has one for each number."""

@@ -245,3 +245,12 @@ print(*sys.modules)
     modules = set(done.stdout.split())
     assert "batprotocol.model" in modules
     assert not heavy & modules
+
+
+@pytest.mark.slow
+def test_importing_policies_imports_neither_a_simulator_nor_what_reads_tables() -> None:
+    code = "import sys, batprotocol.policies; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert "batprotocol.power" in modules
+    assert not {"batprotocol.power.tables", "batprotocol.simulator", "zoneinfo"} & modules

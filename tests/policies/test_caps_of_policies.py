@@ -7,13 +7,16 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile, Host, HostProperty, SimulationBeginsEvent
 from batprotocol.policies import EASY, Cap, MeanOfLast, NoBackfilling, Policy, PolicyNameError, SiteRules, named
+from batprotocol.policies.names import files_in
 from batprotocol.policies.switching import Switching
 from batprotocol.power import Trace
+from batprotocol.power.hosts import declared
 from batprotocol.simulator import Platform, SleepPState, StaticJob, Watts, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True
@@ -65,9 +68,13 @@ def test_names_of_caps(text: str, watts: float, slow: bool, off: bool) -> None:
     assert (cap.trace.at(0.0), cap.slow, cap.off) == (watts, slow, off)
 
 
-def test_a_table_is_in_the_folder_of_the_name(tmp_path: Path) -> None:
-    (tmp_path / "Night-Caps.csv").write_text("time,watts\n0,4000\n60,300\n")
-    cap = named("easy+cap=Night-Caps.csv?repeat=90,off", str(tmp_path))().cap
+@pytest.mark.parametrize("file", ["Night-Caps.csv", "./Night-Caps.csv", "../Caps/Night-Caps.csv"])
+def test_a_table_is_in_the_folder_of_the_name(tmp_path: Path, file: str) -> None:
+    folder = tmp_path / "Caps"
+    folder.mkdir()
+    (folder / "Night-Caps.csv").write_text("time,watts\n0,4000\n60,300\n")
+    assert files_in(f"easy+cap={file}?repeat=90,off") == {"cap": (f"{file}?repeat=90", "off")}
+    cap = named(f"easy+cap={file}?repeat=90,off", str(folder))().cap
     assert cap is not None
     assert [cap.trace.at(time) for time in (0.0, 60.0, 90.0)] == [4000.0, 300.0, 4000.0]
     assert cap.off
@@ -234,6 +241,17 @@ def test_a_job_that_the_cap_never_leaves_enough_for_is_rejected(caplog: pytest.L
     assert (
         "it adds 100 W to the watts of idle hosts and can run for 90 s, and the cap leaves that for 60 s" in caplog.text
     )
+
+
+@pytest.mark.parametrize("names", [("host0", "host1"), ("host1", "host0")])
+def test_a_job_that_names_a_host_with_too_many_watts_is_rejected(names: tuple[str, str]) -> None:
+    """Another job of this size names a host that draws less."""
+    plain, watts = Platform.homogeneous(2, watts=Watts(100.0, 100.0, 150.0)), (Watts(100.0, 100.0, 400.0),)
+    changed = msgspec.structs.replace(plain.hosts[1], watts=watts, properties=tuple(declared(watts).items()))
+    platform = plain.replaced([plain.hosts[0], changed])
+    jobs = [(float(number), 1, 10.0, 20.0) for number in range(2)]
+    found = starts(Policy(cap=Cap(300.0)), *jobs, platform=platform, data=[{"nodelist": name} for name in names])
+    assert list(found) == [str(names.index("host0"))]
 
 
 # Hosts that are switched off

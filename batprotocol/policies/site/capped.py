@@ -285,8 +285,7 @@ class CappedPlanner(Planner):
 
     def _least(self, entry: Entry, pace: int = 0) -> int:
         """The least that an entry draws at a pace on hosts that it could have, if no other job ran."""
-        request, budget = entry.job.request, self._budget
-        key = entry.kind, entry.job.size, request.contiguous, request.constraint, pace
+        budget, key = self._budget, (entry.choice, pace)
         found = self._needs.get(key)
         if found is None:
             if len(self._needs) >= _MOST_KNOWN:

@@ -168,8 +168,7 @@ class Chooser:
         if request.contiguous:
             low, high = min(named), max(named)
             near = [host for host in hosts if high - count < host < low + count]
-            places = [run[at : at + count] for run in runs(near) for at in range(len(run) - count + 1)]
-            fitting = (each for each in places if named.issubset(each) and self._satisfies(each, rest))
+            fitting = (each for each in rows(near, count) if named.issubset(each) and self._satisfies(each, rest))
             return next(fitting, None)
         if request.constraint is None or not request.constraint.counts:
             if len(named) == count:

@@ -169,6 +169,12 @@ class Entry:
         self.reserved: list[int] = []
         self.could: dict[int, Amount] = {}
 
+    @property
+    def choice(self) -> tuple[object, ...]:
+        """What decides which of some hosts it gets: entries with equal ones have the same choices."""
+        request = self.job.request
+        return self.kind, self.job.size, request.contiguous, request.constraint, request.nodelist
+
 
 class SiteRunning(RunningJob):
     """A job that runs on a site.

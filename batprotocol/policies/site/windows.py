@@ -276,9 +276,7 @@ class Windows:
         return f"it asks for {job.size} hosts, and of those that it can have, too few will ever be free again"
 
     def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
-        job, kind = entry.job, entry.kind
-        request = job.request
-        key = kind, job.size, entry.expected, entry.limit, request.contiguous, request.constraint, request.nodelist
+        kind, key = entry.kind, (entry.choice, entry.expected, entry.limit)
         if key not in known:
             known[key] = entry.lane is None and (
                 (kind.hosts.isdisjoint(gone) and kind.hosts == self._pool.hosts)

@@ -22,7 +22,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.power import CARBON, POWER, Kind, Trace, daily_trace, parse_power, parse_unit, read_table
 
-__all__ = ["DAILY_WORDS", "TRACE_WORDS", "cap_named", "trace_file", "trace_named"]
+__all__ = ["DAILY_WORDS", "TRACE_WORDS", "cap_named", "is_number", "trace_file", "trace_named"]
 
 
 class Word(NamedTuple):
@@ -62,7 +62,7 @@ DAILY_WORDS: Final[Mapping[str, Word]] = {
 
 _MOST_BYTES: Final = 1 << 28
 _FIRST_MOMENT: Final = 1e8  # in 1973
-_NUMBER: Final = re.compile(r"[0-9.]")
+_NUMBER: Final = re.compile(r"\.?[0-9]", re.ASCII)
 
 
 def trace_named(text: str, kind: Kind, folder: str = "", *, left_out: LeftOut | None = None) -> Trace:
@@ -125,7 +125,7 @@ def cap_named(text: str, folder: str = "", *, left_out: LeftOut | None = None) -
     >>> cap_named("4kW").at(1e9)
     4000.0
     """
-    if _NUMBER.match(text) and not os.path.exists(os.path.join(folder, text.partition("?")[0])):
+    if is_number(text) and not os.path.exists(os.path.join(folder, text.partition("?")[0])):
         return Trace([0.0], [parse_power(text)], math.inf, "W")
     if text.startswith("daily:"):
         raise InputError(f"expected a number of watts or a table, got {shown(text)}")
@@ -136,6 +136,15 @@ def cap_named(text: str, folder: str = "", *, left_out: LeftOut | None = None) -
     if times[0] > 0:
         times, values = [0.0, *times], [values[0], *values]
     return Trace(times, values, math.inf, trace.unit)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cap is a number of watts as far as its begin shows, and not the name of a file.
+
+    >>> is_number("4kW"), is_number(".5GW"), is_number("../caps.csv")
+    (True, True, False)
+    """
+    return _NUMBER.match(text) is not None
 
 
 def trace_file(text: str) -> str | None:
