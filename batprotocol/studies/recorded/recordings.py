@@ -49,6 +49,7 @@ class _Submission(_Needed, total=False):
 
 class _Event(TypedDict):
     t_sent: float
+    t_returned: float
     cmd: list[str]
     out: str
 
@@ -196,6 +197,7 @@ def _times(run: SlurmRun) -> Iterator[tuple[str, float]]:
     for place, job in enumerate(run["submissions"]):
         for time in (job["t_returned"], job.get("run", 0.0), *job.get("runs", ())):
             yield f"submissions[{place}]", time
-    yield from ((f"events[{place}]", each["t_sent"]) for place, each in enumerate(run["events"]))
-    yield from ((f"starts[{place}]", each["t"]) for place, each in enumerate(run["starts"]))
+    for place, each in enumerate(run["events"]):
+        yield from ((f"events[{place}]", time) for time in (each["t_sent"], each["t_returned"]))
+    yield from ((f"starts[{place}]", start["t"]) for place, start in enumerate(run["starts"]))
     yield from ((f"log[{place}]", time) for place, (time, _) in enumerate(run["log"]))
