@@ -205,6 +205,14 @@ def test_a_changed_recording_is_read_or_refused(tmp_path_factory: pytest.TempPat
         recorded_schedule(found, "recorded")
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("speed", 0), ("speed", 5e12), ("t0_epoch_mod_86400", -1), ("t0_epoch_mod_86400", 86_400)]
+)
+def test_clocks_that_no_machine_has_are_refused(tmp_path: Path, key: str, value: float) -> None:
+    with pytest.raises(InputError, match=key):
+        read_recording(str(kept(tmp_path / "changed.json", {**SMALL, key: value})))
+
+
 RUBBISH = [b"", b"{", b"[1]", b'{"config": 3}', b"\xfd7zXZ\x00rubbish", lzma.compress(b"{}")[:-9]]
 
 
