@@ -58,7 +58,7 @@ def take_away(system: str) -> None:
             with suppress(ImportError):
                 import_module(name)
     for module in MODULES[system]:
-        sys.modules[module] = None  # type: ignore[assignment]
+        sys.modules[module] = None  # type: ignore[assignment]  # what makes `import` fail
     for module, names in NAMES[system].items():
         found = import_module(module)
         for name in names:
@@ -94,7 +94,7 @@ def _keep_going() -> None:
         def kill(self) -> None:
             self.send_signal(kept[0])
 
-    subprocess.Popen = Popen  # type: ignore[misc]
+    subprocess.Popen = Popen  # type: ignore[misc]  # for the whole process, as on Windows
 
 
 take_away(os.environ["BATPROTOCOL_SYSTEM"])

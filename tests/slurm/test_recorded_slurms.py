@@ -26,6 +26,7 @@ from batprotocol.studies.recorded import (
     read_recordings,
     recorded_schedule,
     replay,
+    replayed,
     replayed_schedule,
 )
 
@@ -81,6 +82,14 @@ def test_the_loop_that_starts_a_job_is_named_if_it_differs() -> None:
     cause = causes_of(*both, tolerance=3.0)[f"w0!{start['job']}"]
     other = both[1].by[f"w0!{start['job']}"]
     assert f"{start['by']} starts it in the first run, and {other} in the second one" in cause.sentence
+
+
+def test_what_operators_did_is_read() -> None:
+    """Reading keeps all that a replay takes of a recording: also the times of commands."""
+    path = REPLAYS / "g_failures_04.json.xz"
+    run = read_recording(str(path))
+    assert run["events"]
+    assert replayed(run) == replayed(recording(path))
 
 
 @pytest.mark.parametrize("name", ["g_failures_04", "qospreempt_02", "e_depend_00"])
@@ -152,7 +161,7 @@ SMALL: dict[str, Any] = {
         {"id": 1, "t_returned": 2.0, "args": ["-N", "2", "-t", "1", "-d", "singleton"], "run": 20, "user": "u1"},
         {"id": 2, "t_returned": 3.0, "args": ["--array=0-1%1", "-N1", "--begin=now+5"], "runs": [5, 6], "exit": 1},
     ],
-    "events": [{"t_sent": 4.0, "cmd": ["scancel", "2"], "out": ""}],
+    "events": [{"t_sent": 4.0, "t_returned": 4.1, "cmd": ["scancel", "2"], "out": ""}],
     "starts": [{"t": 2.5, "by": "main", "job": "1", "nodes": "n[0-1]", "partition": "all"}],
     "log": [[1.0, "Running job scheduler"], [2.0, "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=1"]],
 }
@@ -173,6 +182,12 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(found for key, each in inside for found in places(each, (*path, key)))]
 
 
+def test_the_recording_to_be_changed_is_simulated(tmp_path: Path) -> None:
+    """Otherwise, the test below shows nothing."""
+    found = read_recording(str(kept(tmp_path / "small.json", SMALL)))
+    assert [start.job for start in replay(found).starts] == ["1"]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_changed_recording_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
@@ -188,6 +203,14 @@ def test_a_changed_recording_is_read_or_refused(tmp_path_factory: pytest.TempPat
         found: SlurmRun = read_recording(str(file))
         replayed_schedule(replay(found), "replay")
         recorded_schedule(found, "recorded")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("speed", 0), ("speed", 5e12), ("t0_epoch_mod_86400", -1), ("t0_epoch_mod_86400", 86_400)]
+)
+def test_clocks_that_no_machine_has_are_refused(tmp_path: Path, key: str, value: float) -> None:
+    with pytest.raises(InputError, match=key):
+        read_recording(str(kept(tmp_path / "changed.json", {**SMALL, key: value})))
 
 
 RUBBISH = [b"", b"{", b"[1]", b'{"config": 3}', b"\xfd7zXZ\x00rubbish", lzma.compress(b"{}")[:-9]]

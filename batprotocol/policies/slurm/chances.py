@@ -70,7 +70,7 @@ class Chances:
         youngest, running = self._cluster.preempt_youngest, self._running.values()
         return candidates_of(running, job, partition, nodes, self._yields, second, youngest_first=youngest)
 
-    def grow(self) -> bool:
+    def time_helps(self) -> bool:
         """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
         if self._cluster.preempts and any(map(self._yields.exempt, self._running.values())):
             return True

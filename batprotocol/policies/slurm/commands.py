@@ -8,7 +8,6 @@ Partition, `scontrol update NodeName=... State=...`, `scontrol create Reservatio
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Callable
 from typing import Final
@@ -25,7 +24,7 @@ from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.values import Partition
 from batprotocol.requests import expanded_names
 from batprotocol.requests.amounts import parse_licenses, parse_moment
-from batprotocol.slurm.amounts import span
+from batprotocol.slurm.amounts import minutes, span
 
 __all__ = ["obey", "read_command"]
 
@@ -92,7 +91,7 @@ def _pair(word: str) -> tuple[str, str]:
 def _jobs(controller: Controller, name: str, *, has_ended: bool = False) -> list[SlurmJob]:
     """The jobs of an id: one, or the tasks of an array; with `has_ended`, also those that are over."""
     jobs = [*controller.jobs.values(), *(controller.ended_jobs.values() if has_ended else ())]
-    found = [job for job in jobs if job.id.rpartition("!")[2] == name]
+    found = [job for job in jobs if job.own_id == name]
     return found or [job for job in jobs if job.array and job.array.rpartition("!")[2] == name]
 
 
@@ -104,20 +103,20 @@ def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
 _DIGITS: Final = 10
 """The most digits of a number in a command."""
 _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
-    "hold": lambda controller, job, now: controller.hold(job, now),
-    "release": lambda controller, job, now: controller.release(job, now),
-    "requeue": lambda controller, job, now: controller.requeue(job, now),
+    "hold": Controller.hold,
+    "release": Controller.release,
+    "requeue": Controller.requeue,
     "requeuehold": _requeue_hold,
 }
 
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
-    "DOWN": lambda controller, nodes, now: controller.fail(nodes, now),
-    "FAIL": lambda controller, nodes, now: controller.fail(nodes, now),
-    "DRAIN": lambda controller, nodes, now: controller.drain(nodes, now),
-    "IDLE": lambda controller, nodes, now: controller.resume(nodes, now),
-    "RESUME": lambda controller, nodes, now: controller.resume(nodes, now),
-    "UNDRAIN": lambda controller, nodes, now: controller.resume(nodes, now),
+    "DOWN": Controller.fail,
+    "FAIL": Controller.fail,
+    "DRAIN": Controller.drain,
+    "IDLE": Controller.resume,
+    "RESUME": Controller.resume,
+    "UNDRAIN": Controller.resume,
 }
 """The states of nodes that operators set."""
 
@@ -186,10 +185,10 @@ def _number(text: str) -> int:
 
 def _limit(job: SlurmJob, text: str) -> float:
     """A time limit in minutes: as it is, or more or less than that of a job (`+5`)."""
-    minutes = math.ceil(span(text.lstrip("+-")) / 60) if span(text.lstrip("+-")) < math.inf else math.inf
+    given = minutes(text.lstrip("+-")) / 60
     if text.startswith("+"):
-        return job.limit + minutes
-    return max(job.limit - minutes, 1) if text.startswith("-") else minutes
+        return job.limit + given
+    return max(job.limit - given, 1) if text.startswith("-") else given
 
 
 def _partitions(controller: Controller, text: str) -> tuple[Partition, ...]:

@@ -98,7 +98,7 @@ class Controller:
 
     def _time_helps(self) -> bool:
         """Whether a job waits for reserved licences, takes any switches later, or later has others give way."""
-        return self.rules.licenses.are_reserved(self.second) or self._chances.grow()
+        return self.rules.licenses.are_reserved(self.second) or self._chances.time_helps()
 
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
@@ -217,10 +217,11 @@ class Controller:
 
         That is so up to the second that it has named, while nothing has changed, and no limit has passed.
         """
+        second = math.floor(min(time, 1e15) + 1e-6)
         return (
             self._seen == self._state.changes
-            and math.floor(min(time, 1e15) + 1e-6) <= self._until
-            and self._selection.first_end() >= math.floor(min(time, 1e15) + 1e-6) + 1
+            and second <= self._until
+            and self._selection.first_end() >= second + 1
             and not self._time_helps()
             and not self.reservations.names()
             and not self.cluster.loops.bf_min_age_reserve

@@ -46,9 +46,9 @@ class Endings:
             job.is_over = True  # Slurm looks at limits now and then only, and frees the nodes then
             return
         if job.stage is Stage.COMPLETING:
-            clean = max(mine.phases.clean(job.id.rpartition("!")[2], job.killed), mine.now)
+            clean = max(mine.phases.clean(job.own_id, job.killed), mine.now)
         else:
-            clean = mine.phases.clean_end(job.id.rpartition("!")[2], mine.now)
+            clean = mine.phases.clean_end(job.own_id, mine.now)
             self._completes(job)
         early = mine.now + mine.phases.others
         if early < clean and job.killed < math.inf:
@@ -82,7 +82,7 @@ class Endings:
             mine.completing &= ~(job.placement.nodes & (job.placement.nodes - 1))
             return False
         self._leave(job, state)
-        if job.killed == math.inf and job.id.rpartition("!")[2] not in mine.phases.prompt:
+        if job.killed == math.inf and job.own_id not in mine.phases.prompt:
             mine.ask()
             return False
         mine.clock.renew(mine.now)

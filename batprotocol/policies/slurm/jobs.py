@@ -160,6 +160,11 @@ class SlurmJob:
         self.extra: Any = None
 
     @property
+    def own_id(self) -> str:
+        """Its first id without the workload, as operators write it."""
+        return self.id.rpartition("!")[2]
+
+    @property
     def cpus(self) -> int:
         """The CPUs that it needs at least, all nodes together."""
         return max(self.tasks * self.cpus_per_task, self.min_nodes)

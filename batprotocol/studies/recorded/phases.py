@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from batprotocol.policies.slurm import Phases
+from batprotocol.studies.recorded.sites import configuration_of_run
 
 __all__ = ["number_of", "phases_of", "submitted_of"]
 
@@ -29,20 +30,22 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
         or "JobId=Invalid" in text
     ]
-    period = _period(main)
-    interval = int(_option(run, "sched_interval", 60))
+    period, configuration = _period(main), configuration_of_run(run)
+    loops = configuration.scheduler
+    last_full = full[0] - loops.sched_interval if full else -30.0
+    first = min(submitted_of(run).values(), default=math.inf)
     limits = over[0] - 30 if over else -15.0
-    moments = Moments(run, period)
+    moments = Moments(run, period, loops.batch_sched_delay)
     return Phases(
         ticks=tuple(moments.ticks) or (0.5,),
         period=period,
-        full=full[0] - interval if full else -30.0,
-        last=_last_before(run, main),
+        full=last_full,
+        last=_last_before(first, main),
         limits=limits,
         seen=tuple(sorted(_seen(run, main))),
-        backfill=_first_cycle(run, cycles),
+        backfill=_first_cycle(first, cycles, loops.bf_interval),
         cycles=tuple(cycles),
-        priorities=_priorities(run, full[0] - interval if full else -30.0),
+        priorities=_priorities(run, last_full, configuration.priority.calc_period),
         epilog=_EPILOG,  # these are times of real machines, on a clock that is ten or twenty times as fast
         others=0.15,
         cleaning=0.022 * run["speed"],
@@ -58,6 +61,7 @@ _KILL = re.compile(
     r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
     r"|debug:  _job_requeue_op:) JobId=(\S+)"
 )
+_REQUEUED = re.compile(r"Requeuing JobId=(\S+)")
 _QUIET = re.compile(
     r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete|Requeuing"
 )
@@ -77,6 +81,7 @@ class Moments:
     Args:
         run: the recording.
         period: the time between two ticks.
+        delay: the least time between two runs of the first loop (batch_sched_delay).
 
     Attributes:
         ticks: the runs at ticks.
@@ -84,20 +89,15 @@ class Moments:
         prompt: the jobs whose ends were followed by a run at once.
     """
 
-    def __init__(self, run: Mapping[str, Any], period: float) -> None:
-        self._period, self._delay = period, _option(run, "batch_sched_delay", 3)
+    def __init__(self, run: Mapping[str, Any], period: float, delay: float) -> None:
+        self._period, self._delay = period, delay
         self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
-        self._ends = [(time, number_of(found[1])) for time, text in run["log"] if (found := _END.match(text))]
-        kills = [(time, number_of(found[1])) for time, text in run["log"] if (found := _KILL.match(text))]
-        self._kills = sorted(dict.fromkeys(kills))
+        self._ends = _jobs_in(run, _END)
+        self._kills = sorted(set(_jobs_in(run, _KILL)))
         known = (_QUIET, _END, _KILL)
         self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
         self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
-        self._requeued = [
-            (time, number_of(found[1]))
-            for time, text in run["log"]
-            if (found := re.match(r"Requeuing JobId=(\S+)", text))
-        ]
+        self._requeued = _jobs_in(run, _REQUEUED)
         self.ticks: list[float] = []
         self.epilogs: dict[str, float] = {}
         self.prompt: set[str] = set()
@@ -170,6 +170,11 @@ class Moments:
         return found
 
 
+def _jobs_in(run: Mapping[str, Any], pattern: re.Pattern[str]) -> list[tuple[float, str]]:
+    """The times of the lines of the log that match, and the jobs that they name."""
+    return [(time, number_of(found[1])) for time, text in run["log"] if (found := pattern.match(text))]
+
+
 def _fits(time: float, ticks: list[float], period: float) -> bool:
     """Whether a time is a whole number of periods from the nearest tick."""
     gap = min((abs(tick - time) for tick in ticks), default=math.inf)
@@ -184,9 +189,8 @@ def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
             yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
 
 
-def _priorities(run: Mapping[str, Any], full: float) -> float:
+def _priorities(run: Mapping[str, Any], full: float, period: float) -> float:
     """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
-    period = 60.0 * float(run["slurm_conf"].get("PriorityCalcPeriod", 5))
     seen: dict[str, tuple[float, str]] = {}
     changes: list[tuple[float, float]] = []
     for time, text in run["log"]:
@@ -210,22 +214,15 @@ def _priorities(run: Mapping[str, Any], full: float) -> float:
     )
 
 
-def _last_before(run: Mapping[str, Any], times: list[float]) -> float:
+def _last_before(first: float, times: list[float]) -> float:
     """The last run of the first loop before the first submission. If the log has none, it was earlier."""
-    first = min(submitted_of(run).values(), default=math.inf)
     return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
 
 
-def _first_cycle(run: Mapping[str, Any], cycles: list[float]) -> float:
+def _first_cycle(first: float, cycles: list[float], interval: float) -> float:
     """When the second loop looks for work first: some time after a run before the first submission."""
-    first = min(submitted_of(run).values(), default=math.inf)
     before = [time for time in cycles if time < first]
-    return before[-1] + _option(run, "bf_interval", 30) + 0.01 if before else cycles[0] if cycles else 15.0
-
-
-def _option(run: Mapping[str, Any], name: str, default: float) -> float:
-    found = re.search(rf"{name}=(\d+)", run["slurm_conf"].get("SchedulerParameters", ""))
-    return float(found[1]) if found else default
+    return before[-1] + interval + 0.01 if before else cycles[0] if cycles else 15.0
 
 
 def _period(times: list[float]) -> float:

@@ -25,6 +25,10 @@ _MOST: Final = 1 << 29
 _MOST_NODES: Final = 100_000
 _LATEST: Final = 1e6
 """The latest second of a recording. It bounds the time that its replay takes."""
+_FASTEST: Final = 1e4
+"""The most seconds of a recording in a second of its machines."""
+_DAY: Final = 86_400
+_BEGAN: Final = "t0_epoch_mod_86400"
 _SEED: Final = "?seed="
 _BEGIN: Final = re.compile(rb'\s*(?:\[\s*)?\{\s*"config"\s*:')
 
@@ -49,6 +53,7 @@ class _Submission(_Needed, total=False):
 
 class _Event(TypedDict):
     t_sent: float
+    t_returned: float
     cmd: list[str]
     out: str
 
@@ -184,8 +189,11 @@ def _check(run: SlurmRun, name: str) -> None:
     nodes = sum(max(group["count"], 0) for group in run["nodes"])
     if not 0 < nodes <= _MOST_NODES or any(group["count"] < 1 for group in run["nodes"]):
         raise InputError(f"expected 1 to {_MOST_NODES:,} nodes, got {nodes:,}", "nodes", file=name)
-    if not run["speed"] > 0:
-        raise InputError(f"expected a number > 0, got {run['speed']:g}", "speed", file=name)
+    if not 0 < run["speed"] <= _FASTEST:
+        raise InputError(f"expected a number > 0 and <= {_FASTEST:g}, got {run['speed']:g}", "speed", file=name)
+    second = run[_BEGAN]
+    if not 0 <= second < _DAY:
+        raise InputError(f"expected a second of the day, from 0 to {_DAY - 1}, got {second}", _BEGAN, file=name)
     for place, time in _times(run):
         if not abs(time) <= _LATEST:
             raise InputError(f"expected a time of at most {_LATEST:g} s, got {time:g}", place, file=name)
@@ -196,6 +204,7 @@ def _times(run: SlurmRun) -> Iterator[tuple[str, float]]:
     for place, job in enumerate(run["submissions"]):
         for time in (job["t_returned"], job.get("run", 0.0), *job.get("runs", ())):
             yield f"submissions[{place}]", time
-    yield from ((f"events[{place}]", each["t_sent"]) for place, each in enumerate(run["events"]))
-    yield from ((f"starts[{place}]", each["t"]) for place, each in enumerate(run["starts"]))
+    for place, each in enumerate(run["events"]):
+        yield from ((f"events[{place}]", time) for time in (each["t_sent"], each["t_returned"]))
+    yield from ((f"starts[{place}]", start["t"]) for place, start in enumerate(run["starts"]))
     yield from ((f"log[{place}]", time) for place, (time, _) in enumerate(run["log"]))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import shown
+from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent
@@ -19,6 +19,7 @@ from batprotocol.outages.events import HostChange
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.simulator.inputs.workload import WorkloadProfile
+from batprotocol.slurm.amounts import span
 from batprotocol.studies.recorded.phases import number_of, phases_of, submitted_of
 from batprotocol.studies.recorded.recordings import readable
 from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
@@ -118,14 +119,10 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
 
 def _seconds(text: str) -> float:
     """A time limit of sbatch."""
-    days, dash, rest = text.rpartition("-")
-    parts = [int(part) for part in rest.split(":")]
-    if dash:
-        parts += [0] * (3 - len(parts))
-        return int(days) * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2]
-    if len(parts) == 1:
-        return parts[0] * 60
-    return parts[0] * 60 + parts[1] if len(parts) == 2 else parts[0] * 3600 + parts[1] * 60 + parts[2]
+    seconds = span(text)
+    if math.isinf(seconds):  # requests cannot have it
+        raise InputError(f"expected a finite time limit, got {shown(text)}")
+    return seconds
 
 
 _LONG = {
