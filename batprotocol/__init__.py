@@ -14,8 +14,8 @@ makes from the schema are `batprotocol.fb`.
 The packages and modules, from the lowest layer to the highest:
 
 - `errors`, `extras` (packages to install), `systems` (parts that some systems lack), `rules`, `distributions`,
-  `left_out` (rows that readers left out), `clocks` (moments of logs), `durations`, `steps` (for compiled modules),
-  `deprecation` (old names), `reflection` (schemas);
+  `left_out` (rows that readers left out), `compression` (gzip and xz), `clocks` (moments of logs), `durations`,
+  `steps` (for compiled modules), `deprecation` (old names), `reflection` (schemas);
 - `model` (values), `hosts` (sets of free hosts), `requests` (the vocabulary of jobs that share hosts), `outages` (the
   vocabulary of hosts that fail), `power` (carbon intensities and prices), `wire` (bytes), `builder`, `conversation`
   (the rules), `advice`;

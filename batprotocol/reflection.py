@@ -92,6 +92,13 @@ class Union(NamedTuple):
     numbers: tuple[int, ...] = ()
     types: tuple[Type, ...] = ()
 
+    @property
+    def numbered(self) -> list[tuple[str, int, Type]]:
+        """The members, each with its number and its type, also of a schema that is not whole."""
+        numbers = self.numbers or range(1, len(self.members) + 1)
+        types = self.types or [Type("table", name) for name in self.members]
+        return list(zip(self.members, numbers, types, strict=True))
+
 
 class Schema:
     """A schema: the table of a message, and all tables, enums and unions by name.
@@ -148,7 +155,7 @@ _BASE_TYPES = {
     1: "utype", 2: "bool", 3: "int8", 4: "uint8", 5: "int16", 6: "uint16", 7: "int32", 8: "uint32", 9: "int64",
     10: "uint64", 11: "float32", 12: "float64", 13: "string", 14: "vector", 15: "table", 16: "union",
 }  # fmt: skip
-_UTYPE, _STRING, _VECTOR, _TABLE, _UNION, _ARRAY = 1, 13, 14, 15, 16, 17
+_UTYPE, _VECTOR, _TABLE, _UNION, _ARRAY = 1, 14, 15, 16, 17
 
 T = TypeVar("T")
 
@@ -337,8 +344,8 @@ class _Reflection:
         values = self.several(entry, 1)
         docs = {value.string(0): value.doc(4) for value in values if value.doc(4)}
         kind = _BASE_TYPES[entry.table(3).scalar(0, "B")]
-        wraps = 2**64 if kind == "uint64" and self.whole else 0
-        numbers = {value.string(0): value.scalar(1, "q") % wraps if wraps else value.scalar(1, "q") for value in values}
+        layout = "Q" if kind == "uint64" and self.whole else "q"
+        numbers = {value.string(0): value.scalar(1, layout) for value in values}
         is_flags = self.whole and bool(entry.target(4)) and "bit_flags" in entry.attributes(4)
         return Enum(name, kind, numbers, entry.doc(5), docs, is_flags)
 

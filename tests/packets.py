@@ -1,13 +1,19 @@
-"""Captures of network traffic, written by hand: TCP segments of conversations over ZeroMQ, in pcap and pcapng."""
+"""Captures of network traffic: those in `tests/data`, and those written by hand, of TCP segments of conversations over
+ZeroMQ, in pcap and pcapng.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+from support import DATA
 
 __all__ = [
     "ACK",
+    "CAPTURES",
     "LINKS",
     "SHARED_TREES",
     "Packet",
@@ -20,13 +26,25 @@ __all__ = [
     "pcap",
     "pcapng",
     "ready",
+    "recorded",
     "talk",
 ]
+
+CAPTURES = sorted((DATA / "packets").glob("*.pcapng.gz"))
+"""What dumpcap has captured on a loopback interface: the messages of 13 recorded runs between two sockets of libzmq,
+and seven simulations (`live`) of a scheduler behind a socket."""
 
 LINKS = {"ethernet": 1, "null": 0, "loop": 108, "raw": 101, "sll": 113, "sll2": 276, "ipv4": 228, "ipv6": 229}
 """The numbers of the link types that are written."""
 
 SYN, ACK, FIN, RST = 2, 16, 1, 4
+
+
+def recorded(capture: Path) -> Path:
+    """The recording of a captured conversation."""
+    name = capture.name.removesuffix(".pcapng.gz")
+    own = capture.parent / f"{name}.tar.xz"
+    return own if own.exists() else DATA / "runs" / f"{name.replace('__', '__test_', 1)}.tar.xz"
 
 
 class Segment(NamedTuple):

@@ -80,9 +80,7 @@ class _Values:
             tags = tag or [None] * len(element)
             return [self.value(inner, each, one) for each, one in zip(element, tags, strict=True)]
         if kind.kind == "union":
-            union = self.schema.unions[kind.name]
-            types = union.types or [Type("table", member) for member in union.members]
-            kind = types[union.members.index(tag)]
+            kind = next(own for name, _, own in self.schema.unions[kind.name].numbered if name == tag)
             if kind.kind == "string":  # the field has no type of its own
                 return label
         if kind.kind in ("table", "struct"):

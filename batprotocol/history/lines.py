@@ -6,17 +6,15 @@ It must not know any format.
 from __future__ import annotations
 
 import codecs
-import gzip
-import lzma
 import os
 import shutil
 import stat
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Final, cast
 
+from batprotocol.compression import DAMAGES, decompressed
 from batprotocol.errors import InputError
 from batprotocol.files import naming
 from batprotocol.left_out import LeftOut
@@ -27,9 +25,6 @@ LONGEST: Final = 1 << 20
 """The most characters of a line that is read."""
 
 _BLOCK: Final = 1 << 18
-_GZIP: Final = b"\x1f\x8b"
-_XZ: Final = b"\xfd7zXZ\x00"
-_DAMAGES: Final = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
 class Source:
@@ -45,12 +40,7 @@ class Source:
 
     def stream(self) -> IO[bytes]:
         """The bytes from their beginning, without compression. Another stream of this source ends with this call."""
-        self._file.seek(0)
-        begin = self._file.read(len(_XZ))
-        self._file.seek(0)
-        if begin.startswith(_GZIP):
-            return cast(IO[bytes], gzip.GzipFile(fileobj=self._file))
-        return cast(IO[bytes], lzma.LZMAFile(self._file)) if begin == _XZ else self._file
+        return decompressed(self._file)
 
     def blocks(self) -> Iterator[bytes]:
         """The bytes in blocks.
@@ -67,7 +57,7 @@ class Source:
     def _block(self, stream: IO[bytes]) -> bytes:
         try:
             return stream.read(_BLOCK)
-        except _DAMAGES as error:
+        except DAMAGES as error:
             raise InputError(f"the compressed file is damaged: {error}", file=self.name) from None
 
     def first(self) -> bytes:

@@ -79,7 +79,7 @@ def worst_of(difference: Difference, readers: str = "both", encodings: Iterable[
 
 def worst(found: Iterable[Difference]) -> Verdict:
     """The worst effect, in any format and direction."""
-    return max((max(*each.old_reads_new, *each.new_reads_old) for each in found), default=Verdict.FINE)
+    return max(map(worst_of, found), default=Verdict.FINE)
 
 
 def differences(old: Schema, new: Schema) -> list[Difference]:
@@ -190,8 +190,7 @@ class _Comparison:
             yield Difference("type", new.name, words[bool(old.size)], bad, bad)
             return
         for kind, place, detail, is_layout, text in struct_changes(old, new, self.same):
-            json = {"fine": Verdict.FINE, "refused": Verdict.REFUSED, "misread": Verdict.MISREAD}[text]
-            effect = Effect(Verdict.MISREAD if is_layout else Verdict.FINE, json)
+            effect = Effect(Verdict.MISREAD if is_layout else Verdict.FINE, Verdict[text.upper()])
             yield Difference(kind, place, detail, effect, effect)
 
     def changes(self, before: Field, field: Field) -> Iterator[tuple[str, str]]:
@@ -328,7 +327,8 @@ class _Comparison:
 
     def unions(self, old: Union, new: Union) -> Iterator[Difference]:
         # The tables of one number and name may differ: then the differences are listed for the table.
-        olds, news = _numbers(old), _numbers(new)
+        olds, news = ({name: number for name, number, _ in each.numbered} for each in (old, new))
+        old_types, new_types = ({name: kind for name, _, kind in each.numbered} for each in (old, new))
         moved = [name for name in olds if self.renamed.get(name, name) in news]
         for name, number in news.items():
             place = f"{new.name}.{name}"
@@ -349,7 +349,7 @@ class _Comparison:
                     Effect(Verdict.MISREAD if number in olds.values() else Verdict.REFUSED),
                     Effect(Verdict.MISREAD if was in news.values() else Verdict.REFUSED),
                 )
-            kinds = _member(old, before), _member(new, name)
+            kinds = old_types[before], new_types[name]
             if not self.same(*kinds):
                 bad = Effect(Verdict.MISREAD, Verdict.MISREAD)
                 yield Difference("type", place, f"{kinds[0]} before, {kinds[1]} now", bad, bad)
@@ -357,16 +357,6 @@ class _Comparison:
             if name not in moved:
                 read = Verdict.MISREAD if number in news.values() else Verdict.REFUSED
                 yield Difference("removed", f"{old.name}.{name}", "", Effect(), Effect(read, Verdict.REFUSED))
-
-
-def _numbers(union: Union) -> dict[str, int]:
-    """The members with their numbers."""
-    return dict(zip(union.members, union.numbers or range(1, len(union.members) + 1), strict=True))
-
-
-def _member(union: Union, name: str) -> Type:
-    """The type of a member."""
-    return union.types[union.members.index(name)] if union.types else Type("table", name)
 
 
 def _missing(field: Field) -> Verdict:

@@ -85,12 +85,7 @@ def _enum(enum: Enum) -> dict[str, Any]:
 
 
 def _union(union: Union) -> dict[str, Any]:
-    numbers = union.numbers or range(1, len(union.members) + 1)
-    types = union.types or [Type("table", name) for name in union.members]
-    members = {
-        number: {"n": name, "k": kind.kind, "t": kind.name}
-        for number, name, kind in zip(numbers, union.members, types, strict=True)
-    }
+    members = {number: {"n": name, "k": kind.kind, "t": kind.name} for name, number, kind in union.numbered}
     return {"names": {"0": "NONE", **{str(number): each["n"] for number, each in members.items()}}, "members": members}
 
 

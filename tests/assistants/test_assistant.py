@@ -18,13 +18,10 @@ from processes import gone
 from replay import PATIENCE
 from support import DATA
 
+from batprotocol.mcp import Limits
+
 anyio = pytest.importorskip("anyio")
-pytest.importorskip("mcp")
-
-from mcp import Client, StdioServerParameters, stdio_client  # noqa: E402
-
-from batprotocol.mcp import Limits  # noqa: E402
-from batprotocol.mcp.server import server_of  # noqa: E402
+mcp = pytest.importorskip("mcp")
 
 WITHOUT_ENGINE = True
 
@@ -35,8 +32,10 @@ Play = Callable[[Any], Awaitable[None]]
 
 
 def play(limits: Limits, acts: Play) -> None:
+    from batprotocol.mcp.server import server_of
+
     async def connected() -> None:
-        async with Client(server_of(limits)) as client:
+        async with mcp.Client(server_of(limits)) as client:
             await acts(client)
 
     anyio.run(connected)
@@ -283,8 +282,8 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 
 def test_the_program_serves_on_standard_input_and_output(tmp_path: Path) -> None:
     async def acts() -> None:
-        server = StdioServerParameters(command=sys.executable, args=["-m", "batprotocol", "mcp", str(tmp_path)])
-        async with Client(stdio_client(server)) as client:
+        server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "batprotocol", "mcp", str(tmp_path)])
+        async with mcp.Client(mcp.stdio_client(server)) as client:
             failed, text = await said(client, "simulate", policy="easy", workloads=["lublin:16?jobs=20"])
             assert not failed, text
             assert json.loads(text)["complete"] is True

@@ -16,7 +16,6 @@ from commands import run_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packets import Packet, Segment
-from support import DATA
 
 from batprotocol.capture import Capture
 from batprotocol.capture.traffic import Traffic, record
@@ -27,9 +26,6 @@ from batprotocol.model import Direction
 
 WITHOUT_ENGINE = True
 
-CAPTURES = sorted((DATA / "packets").glob("*.pcapng.gz"))
-"""What dumpcap has captured on a loopback interface: the messages of 13 recorded runs between two sockets of libzmq,
-and seven simulations (`live`) of a scheduler behind a socket."""
 START = 1_700_000_000_000_000_000
 RUN = [
     (True, b"\0\0\0\0"),
@@ -39,13 +35,6 @@ RUN = [
     (True, b'{"now": 1}'),
     (False, b"z" * 255),
 ]
-
-
-def recorded(capture: Path) -> Path:
-    """The recording of a captured conversation."""
-    name = capture.name.removesuffix(".pcapng.gz")
-    own = capture.parent / f"{name}.tar.xz"
-    return own if own.exists() else DATA / "runs" / f"{name.replace('__', '__test_', 1)}.tar.xz"
 
 
 def linked(segments: Sequence[Segment], kind: str = "ethernet", **options: bool) -> list[Packet]:
@@ -65,16 +54,16 @@ def read(path: Path) -> tuple[Traffic, list[tuple[bool, bytes]]]:
     return traffic, [(each.direction is Direction.BATSIM_TO_EDC, each.data) for each in traffic]
 
 
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("capture", packets.CAPTURES, ids=lambda path: path.name.partition(".")[0])
 def test_a_captured_conversation_is_the_recorded_one(capture: Path, tmp_path: Path) -> None:
-    assert len(CAPTURES) == 20
+    assert len(packets.CAPTURES) == 20
     traffic = Traffic(capture)
     record(traffic, tmp_path / "run.tar")
     (conversation,) = traffic.conversations
     assert conversation.is_whole
     assert not conversation.remarks
     assert traffic.others == traffic.left_out.rows == 0
-    with Capture(tmp_path / "run.tar") as found, Capture(recorded(capture)) as expected:
+    with Capture(tmp_path / "run.tar") as found, Capture(packets.recorded(capture)) as expected:
         entries = list(found)
         assert entries == list(expected)
         assert not found.missing
@@ -358,7 +347,7 @@ def test_any_bytes_are_read(form: str, tmp_path: Path) -> None:
 
 
 def test_the_command_refuses_what_is_about_logs(tmp_path: Path) -> None:
-    capture = CAPTURES[0]
+    capture = packets.CAPTURES[0]
     assert "--zone is for logs" in run_here("import", capture, "--zone", "UTC").err
     assert "from one file" in run_here("import", capture, capture).err
     assert "is not a capture of network traffic" in run_here("import", "-f", "pcap", __file__).err

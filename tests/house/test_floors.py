@@ -36,6 +36,7 @@ FLOORS = {
     "hosts": 2,
     "clocks": 0.5,
     "left_out": 0,
+    "compression": 0,
     "outages": 2,
     "power": 2,
     "requests": 2,

@@ -23,7 +23,6 @@ from batprotocol.schemas import AGES, TODAY, Codec, Record, age, applied, dissec
 
 WITHOUT_ENGINE = True
 
-CAPTURES = sorted((DATA / "packets").glob("*.pcapng.gz"))
 ZOO = DATA / "schemas" / "zoo.fbs"
 
 
@@ -42,20 +41,13 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-def recorded(capture: Path) -> Path:
-    """The recording of a captured conversation."""
-    name = capture.name.removesuffix(".pcapng.gz")
-    own = capture.parent / f"{name}.tar.xz"
-    return own if own.exists() else DATA / "runs" / f"{name.replace('__', '__test_', 1)}.tar.xz"
-
-
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("capture", packets.CAPTURES, ids=lambda path: path.name.partition(".")[0])
 def test_a_captured_conversation_shows_what_dump_prints(
     capture: Path, script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(CAPTURES) == 20
+    assert len(packets.CAPTURES) == 20
     with pytest.raises(SystemExit) as ended:
-        main(["dump", "--json-lines", str(recorded(capture))])
+        main(["dump", "--json-lines", str(packets.recorded(capture))])
     assert not ended.value.code
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     seen = sharks.shown(script, capture, age(TODAY), "batprotocol")
@@ -151,7 +143,7 @@ def of_union(schema: Schema, union: str, tag: str, value: Any) -> Any:
 
 def test_filters_name_fields(script: Path) -> None:
     """Filters are by the names of the schema."""
-    capture = next(path for path in CAPTURES if path.name == "live-fcfs.pcapng.gz")
+    capture = next(path for path in packets.CAPTURES if path.name == "live-fcfs.pcapng.gz")
     options = ["-Y", 'batprotocol.ExecuteJobEvent.job_id == "w0!3"', "-T", "fields", "-e"]
     found = sharks.output(script, capture, *options, "batprotocol.AllocationPlacement.host_allocation")
     assert len(found.splitlines()) == 1
@@ -264,7 +256,7 @@ def test_bombs_do_not_go_off(tmp_path: Path) -> None:
 
 def test_the_command_prints_what_lua_reads(tmp_path: Path) -> None:
     """tshark finds no fault with the dissector of any age, and with a name that Wireshark itself has."""
-    capture = CAPTURES[0]
+    capture = packets.CAPTURES[0]
     for name in AGES:
         path = tmp_path / "own.lua"
         path.write_text(dissector(age(name), "tcp" if name == TODAY else name))

@@ -14,12 +14,8 @@ from batprotocol.power import Trace
 
 __all__ = ["add_electricity", "power_series"]
 
-_LANES: Final[tuple[tuple[str, SeriesKind, str], ...]] = (
-    ("carbon", "carbon", "carbon"),
-    ("price", "price", "price"),
-    ("cap", "power", "power"),
-)
-"""Name, kind and lane."""
+_SERIES: Final[tuple[tuple[str, SeriesKind], ...]] = (("carbon", "carbon"), ("price", "price"), ("cap", "power"))
+"""Name and kind; series of the same kind share a lane."""
 _MOST: Final = 100_000
 """The maximum number of values of a series: a trace that changes more often is drawn with values in between."""
 
@@ -35,12 +31,12 @@ def add_electricity(
         price: the price; None: none.
         cap: the watts that are allowed, always or over time; it is drawn with the power; None: none.
     """
-    for (name, kind, lane), trace in zip(_LANES, (carbon, price, cap), strict=True):
+    for (name, kind), trace in zip(_SERIES, (carbon, price, cap), strict=True):
         if isinstance(trace, Trace):
             times, values = _steps(trace, data.start, data.end)
-            data.given.append(Series(name, kind, times, values, unit=trace.unit, lane=lane))
+            data.given.append(Series(name, kind, times, values, unit=trace.unit, lane=kind))
         elif trace is not None:
-            data.given.append(Series(name, kind, array("d", [data.start]), array("d", [trace]), unit="W", lane=lane))
+            data.given.append(Series(name, kind, array("d", [data.start]), array("d", [trace]), unit="W", lane=kind))
 
 
 def _steps(trace: Trace, start: float, end: float) -> tuple[array[float], array[float]]:

@@ -5,7 +5,7 @@ This module must not know files, or what messages hold.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -44,7 +44,7 @@ class Side:
         self.socket = ""
         self.mechanism = ""
         self.whole = 0
-        self.faults: dict[str, int] = {}
+        self.faults: Counter[str] = Counter()
         self.reason = ""
         self.stream = Stream(room)
         self.frames = Frames(room)
@@ -153,9 +153,9 @@ class Connection:
             message, side = self._waiting[place].popleft(), self.sides[place]
             self._room.release(_ENTRY + len(message.data or b""))
             if self.is_encrypted:
-                side.faults["it is encrypted"] = side.faults.get("it is encrypted", 0) + 1
+                side.faults["it is encrypted"] += 1
             elif message.data is None:
-                side.faults[message.fault] = side.faults.get(message.fault, 0) + 1
+                side.faults[message.fault] += 1
             else:
                 side.whole += 1
                 yield Said(place, message)
@@ -178,8 +178,7 @@ class Connection:
             if side.stream.is_open:
                 self._read(place, side.stream.end())
             if side.is_greeted and side.frames.is_within:
-                reason = "the capture or the connection ends within it"
-                side.faults[reason] = side.faults.get(reason, 0) + 1
+                side.faults["the capture or the connection ends within it"] += 1
             side.frames.end()
         yield from self._release()
 

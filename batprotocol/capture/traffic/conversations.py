@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from batprotocol.capture.files import WALL
@@ -36,7 +35,8 @@ MEMORY: Final = 2**29
 
 _ASKING: Final = frozenset(("REQ", "DEALER"))
 _ANSWERING: Final = frozenset(("REP", "ROUTER"))
-_ENDING: Final = re.compile(r"(.+?)(\.mcap|\.tar\.xz|\.txz|\.tar)?", re.DOTALL)
+_ENDINGS: Final = (".mcap", ".tar.xz", ".txz", ".tar")
+"""The endings of the files that a `Recorder` writes."""
 
 
 class Captured(NamedTuple):
@@ -98,7 +98,7 @@ class Conversation:
     @property
     def lost(self) -> int:
         """The number of messages that are known to be lost or could not be read."""
-        return sum(sum(side.faults.values()) for side in (self.batsim, self.edc))
+        return self.batsim.faults.total() + self.edc.faults.total()
 
     @property
     def is_whole(self) -> bool:
@@ -309,8 +309,7 @@ def record(
         OSError: a recording cannot be written, or exists.
     """
     recordings: dict[int, _Recording] = {}
-    with ExitStack() as stack:
-        stack.callback(_abandon, recordings)
+    try:
         for count, message in enumerate(traffic, 1):
             conversation = message.conversation
             if conversation.number not in recordings:
@@ -322,13 +321,11 @@ def record(
             progress(count)
         while recordings:
             recordings.popitem()[1].close()
+    finally:
+        for each in recordings.values():
+            each.abandon()
     if not any(conversation.messages for conversation in traffic.conversations):
         raise CaptureError(_nothing(traffic), traffic.name)
-
-
-def _abandon(recordings: Mapping[int, _Recording]) -> None:
-    for each in recordings.values():
-        each.abandon()
 
 
 def _nothing(traffic: Traffic) -> str:
@@ -339,8 +336,8 @@ def _nothing(traffic: Traffic) -> str:
 def _numbered(path: str, number: int) -> str:
     if number == 1:
         return path
-    stem, ending = _ENDING.fullmatch(path).groups()  # type: ignore[union-attr]
-    return f"{stem}-{number}{ending or ''}"
+    ending = next((each for each in _ENDINGS if path.endswith(each)), "")
+    return f"{path.removesuffix(ending)}-{number}{ending}"
 
 
 class _Recording:

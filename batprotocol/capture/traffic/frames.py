@@ -27,10 +27,9 @@ _SMALL: Final = 1024
 
 
 class Greeting(NamedTuple):
-    """The greeting: the mechanism of security, and the version, such as `3.1`."""
+    """The greeting: the mechanism of security."""
 
     mechanism: str
-    version: str
 
 
 class Command(NamedTuple):
@@ -195,7 +194,7 @@ class Frames:
         self._head.clear()
         self._is_greeted = True
         mechanism = head[12:32].rstrip(b"\0").decode("ascii", "replace")
-        return Greeting(mechanism, f"{head[10]}.{head[11]}")
+        return Greeting(mechanism)
 
     def _end_of_frame(self, piece: Piece) -> Iterator[Greeting | Command | Message | Unread]:
         self._left = -1

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import os
 import struct
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Final, NamedTuple
 
+from batprotocol.compression import DAMAGES, decompressed
 from batprotocol.errors import CaptureError
 
 __all__ = ["Packet", "Packets", "is_traffic", "opened"]
@@ -25,8 +23,6 @@ _ORDERS: Final = {
 }
 """The first bytes of a pcap: the order of its numbers, and the nanoseconds in a unit of its times."""
 _SECTION: Final = b"\x0a\x0d\x0d\x0a"
-_GZIP: Final = b"\x1f\x8b"
-_XZ: Final = b"\xfd7zXZ\0"
 _LARGEST: Final = 2**24
 """The maximum size of a packet or block, 16 MiB. Capture programs write at most 256 KiB."""
 _MOST_INTERFACES: Final = 10_000
@@ -73,15 +69,11 @@ def is_traffic(path: str | os.PathLike[str]) -> bool:
         return sys.stdin is not None and _begins(_peeked(sys.stdin.buffer))
     if not os.path.isfile(path):
         return False
-    with open(path, "rb") as file:
-        head = file.read(16)
-        if not head.startswith((_GZIP, _XZ)):
-            return _begins(head)
-    try:
-        with opened(path) as file:
+    with opened(path) as file:
+        try:
             return _begins(file.read(16))
-    except (OSError, EOFError, zlib.error, lzma.LZMAError):
-        return False
+        except DAMAGES:
+            return False
 
 
 def _peeked(file: IO[bytes]) -> bytes:
@@ -103,16 +95,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     with open(path, "rb") as file:
-        head = file.read(6)
-        file.seek(0)
-        if head.startswith(_GZIP):
-            with gzip.open(file) as inner:
-                yield inner  # type: ignore[misc]
-        elif head == _XZ:
-            with lzma.open(file) as inner:
-                yield inner
-        else:
-            yield file
+        yield decompressed(file)
 
 
 class Packets:
@@ -153,7 +136,7 @@ class Packets:
                 raise CaptureError("is not a capture of network traffic: expected a .pcap or .pcapng", self._name)
         except _End as error:
             self.end = str(error)
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
+        except DAMAGES:
             self.end = f"its compressed data end or are damaged behind packet {self.number:,}"
 
     def _read(self, size: int, what: str) -> bytes:

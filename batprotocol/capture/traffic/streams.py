@@ -74,7 +74,6 @@ class Stream:
     Attributes:
         again: how many segments came again.
         early: how many came before their turn, and were put right.
-        strange: how many had numbers that cannot be.
         is_open: whether the first byte is known.
         first: its number.
     """
@@ -83,7 +82,6 @@ class Stream:
         self._room = room
         self.again = 0
         self.early = 0
-        self.strange = 0
         self.is_open = False
         self.first = 0
         self._next = 0
@@ -122,7 +120,6 @@ class Stream:
         """Take a segment, and yield the bytes whose turn it is. `ack` is that of `Piece`."""
         ahead = self.at(seq)
         if not -_WINDOW <= ahead <= _WINDOW:
-            self.strange += 1
             return
         if ahead + len(data) <= 0:
             self.again += 1

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from batprotocol.cli.terminal.left_out import numbers_of
 from batprotocol.cli.terminal.text import Piece, number_of
 from batprotocol.clocks import zone_of
 from batprotocol.history.formats import FORMATS
@@ -67,9 +68,9 @@ def lines(report: Report) -> Iterator[list[Piece]]:
         yield [("", " " * _WIDTH), ("detail", f"and {number_of(len(made.lines) - len(shown), 'line')} more")]
     for is_row, heading in ((True, "left out"), (False, "without")):
         for place, (name, reason) in enumerate(_reasons(report, is_row)):
-            where = ", ".join(map(str, reason.lines)) + (", ..." if reason.count > len(reason.lines) else "")
             which = f"{name}, " if name and len(report.logs) > 1 else ""
-            text = f"{reason.count:,}: {reason.reason} ({which}{'line' if reason.count == 1 else 'lines'} {where})"
+            word = "line" if reason.count == 1 else "lines"
+            text = f"{reason.count:,}: {reason.reason} ({which}{word} {numbers_of(reason)})"
             yield _line("" if place else heading, text)
     for path in report.written:
         yield _line("wrote", path)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from batprotocol.capture.traffic import Conversation, Side, Traffic, record
+from batprotocol.cli.terminal.left_out import numbers_of
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
 
@@ -54,8 +55,8 @@ def _lines(traffic: Traffic) -> Iterator[list[Piece]]:
     if traffic.others:
         yield _line("others", f"{number_of(traffic.others, 'connection')} not known to be of ZeroMQ")
     for place, reason in enumerate(traffic.left_out):
-        where = ", ".join(map(str, reason.lines)) + (", ..." if reason.count > len(reason.lines) else "")
-        text = f"{reason.count:,}: {reason.reason} ({'packet' if reason.count == 1 else 'packets'} {where})"
+        word = "packet" if reason.count == 1 else "packets"
+        text = f"{reason.count:,}: {reason.reason} ({word} {numbers_of(reason)})"
         yield _line("" if place else "left out", text)
     yield from (_line("" if place else "remarks", remark) for place, remark in enumerate(traffic.remarks))
 

@@ -12,6 +12,7 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of
 from batprotocol.errors import InputError
 from batprotocol.schemas import Difference, Effect, Verdict, differences, read_schema
+from batprotocol.schemas.differences import worst_of
 from batprotocol.schemas.places import places_of
 from batprotocol.schemas.reports import REPORTS, Finding, Judged, judged
 
@@ -96,7 +97,7 @@ def _lines(found: Sequence[Difference], worst: Verdict) -> Iterator[list[Piece]]
             member = each.place.partition(".")[2]
             detail = f": {each.detail}" if each.detail else ""
             yield [("field", f"  {member}"), ("", f" {each.kind}{detail}" if member else f"{each.kind}{detail}")]
-            if max(*each.old_reads_new, *each.new_reads_old) > Verdict.FINE:
+            if worst_of(each) > Verdict.FINE:
                 yield [("", "    old reads new "), *_effect(each.old_reads_new), ("", "; "),
                        ("", "new reads old "), *_effect(each.new_reads_old)]  # fmt: skip
     yield [("heading", f"{number_of(len(found), 'difference')}; at worst, messages are "), *_verdict(worst)]

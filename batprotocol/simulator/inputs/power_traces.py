@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import math
 import os
 import re
-import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from batprotocol.clocks import Clock, zone_of
+from batprotocol.compression import DAMAGES, decompressed
 from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
@@ -213,21 +211,14 @@ def _moment(text: str, value: str, zone: str) -> float:
 def _lines(path: str) -> Iterator[str]:
     """The lines of a file, compressed by gzip or xz or not."""
     with open(path, "rb") as raw:
-        start = raw.read(2)
-        raw.seek(0)
-        source: Any = raw
-        if start == b"\x1f\x8b":
-            source = gzip.GzipFile(fileobj=raw)
-        elif start == b"\xfd7":
-            source = lzma.LZMAFile(raw)  # noqa: SIM115 - it is part of the file, which closes it
         size = 0
         try:
-            for line in io.TextIOWrapper(source, encoding="utf-8", newline=None):
+            for line in io.TextIOWrapper(decompressed(raw), encoding="utf-8", newline=None):
                 size += len(line)
                 if size > _MOST_BYTES:
                     raise InputError(f"the file is larger than {_MOST_BYTES:,} characters")
                 yield line
         except UnicodeDecodeError:
             raise InputError("this is not a text in UTF-8") from None
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        except DAMAGES as error:
             raise InputError(f"the compressed file is damaged: {error}") from None
