@@ -160,6 +160,7 @@ def test_typical_watts_decide_the_result(folder: Path) -> None:
         ({"carbon": "a.csv", "energy": False}, "carbon, price and cap are measured with the energy"),
         ({"carbon": ["a.csv", "a.csv"]}, "is named twice; give one of them a name"),
         ({"watts": [WATTS, WATTS]}, "is named twice; remove one of them"),
+        ({"watts": {"name": "usual", "watts": WATTS}}, "expected watts such as .*, got {'name'"),
     ],
 )
 def test_descriptions_that_are_refused(folder: Path, keys: dict[str, Any], words: str) -> None:
