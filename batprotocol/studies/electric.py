@@ -47,15 +47,15 @@ def electric_input(key: str, label: Any, given: Any, folder: str, place: str) ->
     text = f"{given:.15g}" if isinstance(given, int | float) else str(given)
     if key == CAP and text == NONE:
         return GivenInput(label, None, None)
-    try:
-        unit = read_trace(key, text, folder).unit
-    except InputError as error:
-        raise StudyError(str(error), place) from None
     path, mark, query = text.partition("?")
-    files = None
+    root, files = folder, None
     if trace_file(text) is not None and os.path.isfile(os.path.join(folder, path)):
         root, own = os.path.split(os.path.join(folder, path))
         files, text = Files.read(root, [own]), own + mark + query
+    try:
+        unit = read_trace(key, text, root, "" if files is None else files.digest).unit
+    except InputError as error:
+        raise StudyError(str(error), place) from None
     return GivenInput(label, text, files, {"unit": unit})
 
 
