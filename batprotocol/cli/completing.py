@@ -17,6 +17,7 @@ __all__ = [
     "complete_any_rule_set",
     "complete_file",
     "complete_log_format",
+    "complete_metric",
     "complete_old_protocol",
     "complete_rule",
     "complete_rule_set",
@@ -64,6 +65,13 @@ def complete_rule(context: click.Context, parameter: click.Parameter, start: str
     from batprotocol.conversation import RULES
 
     return completions(tuple(RULES), start)
+
+
+def complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """The metrics of whole runs."""
+    from batprotocol.simulator.results.catalogue import OF_RUNS
+
+    return completions(tuple(OF_RUNS), start)
 
 
 def complete_old_protocol(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from batprotocol.errors import InputError, StudyError
 from batprotocol.left_out import LeftOut
 from batprotocol.simulator.inputs import advice_on
-from batprotocol.studies.failing import is_policy, made_events
+from batprotocol.studies.failing import made_events
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
 from batprotocol.studies.powering import electricity_of
 from batprotocol.studies.runs import Run
+from batprotocol.studies.schedulers import is_policy
 
 __all__ = ["checked"]
 

@@ -16,11 +16,10 @@ from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, parts_of, scheduler_named, with_options
 from batprotocol.simulator.inputs.power_traces import trace_file
 from batprotocol.studies.changing import GivenInput
-from batprotocol.studies.failing import is_policy
 from batprotocol.studies.files import Files
 from batprotocol.studies.powering import CAP, read_trace
 from batprotocol.studies.runs import TraceFile
-from batprotocol.studies.schedulers import Chosen, filled
+from batprotocol.studies.schedulers import Chosen, filled, is_policy
 
 __all__ = ["ELECTRICITY", "NONE", "ElectricSchedulers", "electric_input", "measures_energy", "traces_of_run"]
 
@@ -47,15 +46,15 @@ def electric_input(key: str, label: Any, given: Any, folder: str, place: str) ->
     text = f"{given:.15g}" if isinstance(given, int | float) else str(given)
     if key == CAP and text == NONE:
         return GivenInput(label, None, None)
-    try:
-        unit = read_trace(key, text, folder).unit
-    except InputError as error:
-        raise StudyError(str(error), place) from None
     path, mark, query = text.partition("?")
-    files = None
+    root, files = folder, None
     if trace_file(text) is not None and os.path.isfile(os.path.join(folder, path)):
         root, own = os.path.split(os.path.join(folder, path))
         files, text = Files.read(root, [own]), own + mark + query
+    try:
+        unit = read_trace(key, text, root, "" if files is None else files.digest).unit
+    except InputError as error:
+        raise StudyError(str(error), place) from None
     return GivenInput(label, text, files, {"unit": unit})
 
 

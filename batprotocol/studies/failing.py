@@ -17,8 +17,6 @@ from batprotocol.history.outages import outage_events, read_outages
 from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.outages import HostChange, HostEvent
-from batprotocol.policies.names import parts_of
-from batprotocol.policies.slurm.naming import is_slurm
 from batprotocol.simulator import ExternalEventList, Platform, Workload, host_events_of, read_external_events
 from batprotocol.simulator.inputs.changes import known_run_times
 from batprotocol.simulator.inputs.event_lists import written_event
@@ -33,6 +31,7 @@ from batprotocol.simulator.inputs.outages import (
 from batprotocol.simulator.inputs.outages.merging import merged
 from batprotocol.studies.keys import NEVER
 from batprotocol.studies.runs import Task
+from batprotocol.studies.schedulers import is_policy
 
 __all__ = [
     "REPAIR",
@@ -142,11 +141,6 @@ def made_events(
     if len(found) > 1 and any(isinstance(event, HostEvent) for _, event in host_events_of(found[:1])):
         found[1] = _fitting(found[0], found[1], hosts)
     return found
-
-
-def is_policy(target: str) -> bool:
-    """Whether a scheduler is a policy, by its name."""
-    return is_slurm(target) or parts_of(target) is not None
 
 
 def _model(laws: Mapping[str, Any]) -> FailureModel:

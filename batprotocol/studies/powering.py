@@ -22,13 +22,14 @@ _KEPT: Final = 16
 
 
 @lru_cache(_KEPT)
-def read_trace(kind: str, text: str, root: str) -> Trace:
+def read_trace(kind: str, text: str, root: str, digest: str) -> Trace:
     """The values of a carbon intensity, a price or a cap.
 
     Args:
         kind: `carbon`, `price` or `cap`.
         text: its name.
         root: the folder of its file.
+        digest: the digest of its file; "" if it has none. A file that has changed is read again.
 
     Raises:
         InputError: it cannot be used.
@@ -70,5 +71,5 @@ def known_electricity(measure: Measure) -> Electricity:
 
 
 def _electricity(places: Mapping[TraceFile, str]) -> Electricity:
-    known = {each.kind: read_trace(each.kind, each.text, root) for each, root in places.items()}
+    known = {each.kind: read_trace(each.kind, each.text, root, each.files) for each, root in places.items()}
     return Electricity(carbon=known.get(CARBON), price=known.get(PRICE), cap=known.get(CAP))

@@ -24,7 +24,7 @@ from batprotocol.policies.slurm.naming import is_slurm, slurm_files, with_slurm_
 from batprotocol.studies.files import Files
 from batprotocol.studies.sources import imported_from_beside
 
-__all__ = ["Chosen", "Shelf", "chosen", "filled"]
+__all__ = ["Chosen", "Shelf", "chosen", "filled", "is_policy"]
 
 _WORDS = {
     "scheduler": "a policy or FILE:CLASS",
@@ -110,7 +110,7 @@ def _chosen(table: Mapping[str, Any], folder: str, place: str) -> list[Chosen]:
     choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     path, colon, member = target.rpartition(":")
     has_marks = colon or target.endswith(".py") or os.sep in target
-    if is_slurm(target) or not has_marks or parts_of(target) is not None:
+    if not has_marks or is_policy(target):
         if extra:
             raise StudyError(f"{shown(target)} is a policy, which has no files: remove files", place)
         return _policies(name, target, fixed, choices, folder, place)
@@ -164,6 +164,11 @@ def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) 
         target = with_options(target, {part: ",".join(filter(None, (os.path.basename(file) + mark + query, rest)))})
     files = Files.read(beside, dict.fromkeys(map(os.path.basename, paths)))
     return Chosen(name, target, files=files, parameters=parameters)
+
+
+def is_policy(target: str) -> bool:
+    """Whether a scheduler is a policy, by its name."""
+    return is_slurm(target) or parts_of(target) is not None
 
 
 def filled(target: str) -> str:
@@ -229,7 +234,7 @@ class Shelf:
             SchedulerError: there is no such scheduler, or it does not take these arguments.
             Exception: its file raises an exception.
         """
-        if not root or is_slurm(target) or parts_of(target) is not None:
+        if not root or is_policy(target):
             return scheduler_named(target, root)
         self._turn_to(root)
         name = root, target, repr(sorted(arguments.items()))

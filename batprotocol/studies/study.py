@@ -60,8 +60,8 @@ _MOST_RUNS: Final = 10_000_000
 _FILES: Final = ("workload", "platform", "events", "failures")
 _INPUTS: Final = (*_FILES, *ELECTRICITY)
 """The keys with files. Those of electricity have values only if they are given."""
-_NAMED: Final = ("input", "power")
-"""The kinds of keys whose values may have names."""
+_NAMED: Final = ("scheduler", *_INPUTS)
+"""The keys whose values may have names."""
 _OPTIONS: Final = ("master", "mmax", "roles")
 """The keys that a table of a platform may have beside its file."""
 
@@ -134,7 +134,7 @@ class Description:
         if key == "scheduler":
             return values
         for number, value in enumerate(values):
-            inner = value.get(key) if KEYS[key].kind in _NAMED and isinstance(value, Mapping) else value
+            inner = value.get(key) if key in _NAMED and isinstance(value, Mapping) else value
             if not KEYS[key].check(inner):
                 raise StudyError(f"expected {KEYS[key].expected}, got {shown(value)}", _place(key, number, given))
         return values
@@ -433,9 +433,7 @@ def _expect_once(key: str, labels: Iterable[Any]) -> None:
     seen: set[str] = set()
     for label in labels:
         if str(label) in seen:
-            hint = (
-                "; give one of them a name" if KEYS[key].kind in _NAMED and key != "watts" else "; remove one of them"
-            )
+            hint = "; give one of them a name" if key in _NAMED else "; remove one of them"
             raise StudyError(f"{shown(label)} is named twice{hint}", key)
         seen.add(str(label))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from batprotocol.errors import InputError
@@ -62,7 +63,8 @@ def test_what_agents_see() -> None:
     flat.reset(options={"first": 0})
     assert flat.observe()[-9:] == pytest.approx(numbers)
     without = Batch(LOG, jobs=12)
-    assert "electricity" not in without.observation_space.spaces  # type: ignore[attr-defined]
+    assert isinstance(without.observation_space, spaces.Dict)
+    assert "electricity" not in without.observation_space.spaces
 
 
 def test_an_agent_that_waits_decides_when_the_intensity_changes() -> None:
@@ -83,7 +85,7 @@ def test_hosts_that_sleep_save_carbon() -> None:
     for level in (4, 0):
         environment = Power(LOG, **options)
         environment.reset(options={"first": 0})
-        is_over, info = False, {}
+        is_over = False
         while not is_over:
             needed = environment.world.waiting or environment.world.ends
             _, reward, is_over, _, info = environment.step(4 if needed else level)

@@ -143,9 +143,9 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload(jobs)
 
 
-def simulated(workload: Workload, **known: Trace | float) -> Result:
+def simulated(workload: Workload, electricity: Electricity) -> Result:
     result = simulate(PLATFORM, workload, named("fcfs")(), energy=True)
-    result.electricity = Electricity(**known)  # type: ignore[arg-type]
+    result.electricity = electricity
     return result
 
 
@@ -157,7 +157,7 @@ def power_of(metrics: Metrics) -> PowerMetrics:
 @settings(max_examples=8)
 @given(workloads(), st.sampled_from([0.0, 0.3]))
 def test_parts_add_up(workload: Workload, warm_up: float) -> None:
-    result = simulated(workload, carbon=CARBON, price=PRICE, cap=300.0)
+    result = simulated(workload, Electricity(carbon=CARBON, price=PRICE, cap=300.0))
     whole = result.metrics(warm_up=warm_up)
     power = power_of(whole)
     assert power.job_joules is not None
@@ -176,7 +176,8 @@ def test_parts_add_up(workload: Workload, warm_up: float) -> None:
 @given(workloads(), st.floats(0.0, 900.0))
 def test_hosts_are_idle_or_have_jobs(workload: Workload, cap: float) -> None:
     """Every job takes the watts of its hosts alone, so the energy follows from the times of the jobs."""
-    result = simulated(workload, carbon=Trace([0.0], [200.0], 1.0, "g/kWh", repeats=True), cap=cap)
+    carbon = Trace([0.0], [200.0], 1.0, "g/kWh", repeats=True)
+    result = simulated(workload, Electricity(carbon=carbon, cap=cap))
     power, rows = power_of(result.metrics()), list(result.jobs)
     busy = [row for row in rows if row.job_id.startswith("computes")]
     extra = sum((BUSY - IDLE) / 2 * row.host_count * (row.execution_time or 0.0) for row in busy)

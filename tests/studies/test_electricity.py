@@ -92,6 +92,10 @@ def test_groups_of_jobs_have_carbon(folder: Path) -> None:
     groups = with_groups(rows, "user")
     assert "job_carbon_grams" not in groups[0].metrics, "the trace has changed since"
     assert groups[0].metrics["job_joules"] > 0
+    (folder / "a.csv").write_text("Time,Carbon Intensity\n2020-01-01 00:00,200\n2020-01-01 06:00,300\n")
+    groups = with_groups(study(folder, carbon="a.csv").rows(folder / "runs"), "user")
+    twice = sum(row.metrics["job_carbon_grams"] for row in groups)
+    assert twice == pytest.approx(2 * total), "this process has read the file before it changed"
 
 
 def test_a_cap_of_other_schedulers_is_measured(folder: Path) -> None:
@@ -160,6 +164,7 @@ def test_typical_watts_decide_the_result(folder: Path) -> None:
         ({"carbon": "a.csv", "energy": False}, "carbon, price and cap are measured with the energy"),
         ({"carbon": ["a.csv", "a.csv"]}, "is named twice; give one of them a name"),
         ({"watts": [WATTS, WATTS]}, "is named twice; remove one of them"),
+        ({"watts": {"name": "usual", "watts": WATTS}}, "expected watts such as .*, got {'name'"),
     ],
 )
 def test_descriptions_that_are_refused(folder: Path, keys: dict[str, Any], words: str) -> None:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from batprotocol.cli.completing import completions
+from batprotocol.cli.completing import complete_metric
 from batprotocol.cli.parameters import electricity_options
 
 __all__ = ["compare"]
-
-
-def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER
-
-    return completions((*METRICS, *OF_FAILURES, *OF_POWER), start)
 
 
 @click.command()
@@ -27,7 +20,7 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
     "metrics",
     metavar="NAME",
     multiple=True,
-    shell_complete=_complete_metric,
+    shell_complete=complete_metric,
     help='Show this metric only: a name in "batproto study metrics", your own as FILE.py:NAME, or "all". Can be '
     "repeated.",
 )

@@ -9,7 +9,8 @@ from batprotocol.cli.named.runs import named, remark_on, tolerance_between
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
-from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OwnMetric, metric_named
+from batprotocol.simulator import OwnMetric, metric_named
+from batprotocol.simulator.results.catalogue import OF_RUNS
 from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.formats import as_json as json_of
 
@@ -50,9 +51,7 @@ def show(
     if as_json:
         output.json(json_of(found.record(most)))
         return
-    print_grid(
-        output, found.metrics_grid((*METRICS, *OF_FAILURES, *OF_POWER, *own) if _ALL in metrics else shown or None)
-    )
+    print_grid(output, found.metrics_grid((*OF_RUNS, *own) if _ALL in metrics else shown or None))
     for fact in found.facts():
         output.line(("", printable(fact)))
     for header, pairs in (("gained most", found.gained_most(most)), ("lost most", found.lost_most(most))):

@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from batprotocol.cli.terminal.output import Output
-from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS
+from batprotocol.simulator.results.catalogue import ALL_METRICS
 
 __all__ = ["show"]
 
@@ -15,7 +15,7 @@ __all__ = ["show"]
 def show(*, as_json: bool) -> None:
     """Print the names, definitions, units and sources of all metrics."""
     output = Output()
-    metrics = [*METRICS.values(), *OF_FAILURES.values(), *OF_POWER.values(), *OF_WORKFLOWS.values()]
+    metrics = list(ALL_METRICS.values())
     if as_json:
         output.json(json.dumps([msgspec.to_builtins(each) for each in metrics], indent=2))
         return

@@ -6,19 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from batprotocol.cli.completing import completions
+from batprotocol.cli.completing import complete_metric
 from batprotocol.cli.parameters import file_with_ending
 from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
 
 __all__ = ["metrics", "plot", "table"]
-
-
-def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER
-
-    return completions((*METRICS, *OF_FAILURES, *OF_POWER), start)
 
 
 def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, list[str]]:
@@ -97,7 +90,7 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
     multiple=True,
     default=["mean_bounded_slowdown"],
     show_default=True,
-    shell_complete=_complete_metric,
+    shell_complete=complete_metric,
     help='The metric: a name in "batproto study metrics", or your own as FILE.py:FUNCTION. Can be repeated without '
     "--columns.",
 )
@@ -181,7 +174,7 @@ def table(**options: Any) -> None:
     metavar="NAME",
     default="mean_bounded_slowdown",
     show_default=True,
-    shell_complete=_complete_metric,
+    shell_complete=complete_metric,
     help="The metric of lines, boxes and means: a name, or your own as FILE.py:FUNCTION.",
 )
 @click.option(

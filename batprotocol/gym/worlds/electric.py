@@ -6,27 +6,26 @@ Changes of the traces are events, so an agent that waits can decide then. This m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from batprotocol.gym.electric import KnownElectricity
 from batprotocol.gym.log import Log
-from batprotocol.gym.worlds.simulated import OTHER, Seen, Simulated, equal_hosts
-from batprotocol.model import Event, ExternalEventOccurredEvent
+from batprotocol.gym.worlds.eventful import Eventful
+from batprotocol.gym.worlds.simulated import Seen, equal_hosts
 from batprotocol.power import JOULES_PER_KWH, Kind
-from batprotocol.simulator import EnergyRow, ExternalEventList, Platform
+from batprotocol.simulator import EnergyRow, Platform
 from batprotocol.simulator.inputs import with_watts
 
 __all__ = ["Electric"]
 
-_Self = TypeVar("_Self", bound="Electric")
 _SHORTEST = 1e-3
 """Readings that are nearer to one another, in seconds, have no watts of their own."""
 
 
-class Electric(Simulated):
+class Electric(Eventful):
     """The world of this module.
 
     Args:
@@ -39,11 +38,11 @@ class Electric(Simulated):
         platform: the hosts with their watts; None: equal hosts with typical ones.
     """
 
-    __slots__ = ("_counted", "_most", "_pending", "_weighted", "known")
+    __slots__ = ("_counted", "_most", "_weighted", "known")
 
-    shared: ClassVar[tuple[str, ...]] = (*Simulated.shared, "_most", "known")
-    numbers: ClassVar[tuple[str, ...]] = (*Simulated.numbers, "_counted", "_pending")
-    changing: ClassVar[tuple[str, ...]] = (*Simulated.changing, "_weighted")
+    shared: ClassVar[tuple[str, ...]] = (*Eventful.shared, "_most", "known")
+    numbers: ClassVar[tuple[str, ...]] = (*Eventful.numbers, "_counted")
+    changing: ClassVar[tuple[str, ...]] = (*Eventful.changing, "_weighted")
 
     def __init__(
         self,
@@ -60,31 +59,12 @@ class Electric(Simulated):
         hosts = with_watts(equal_hosts(log), known.watts) if platform is None else platform
         self._most = sum(max(each.max for each in host.watts) for host in hosts.hosts if host.watts is not None)
         events = [(time, event.to_data()) for time, event in known.changes(log, first, count)]
-        self._pending = len(events)
         self._counted = 0
         self._weighted = [0.0] * len(known.traces)
-        lists = [ExternalEventList.of(events, corrected=True)] if events else []
-        super().__init__(log, first, count, ranks, tried, hosts, energy=True, events=lists)
+        super().__init__(log, first, count, ranks, tried, hosts, energy=True, events=events)
 
     def seen(self) -> Seen:
         return _Meter()
-
-    @property
-    def goes_on(self) -> bool:
-        return super().goes_on or self._pending > 0
-
-    def finish(self) -> None:
-        while len(self.finished) < self.count and self.advance() is not None:
-            pass
-
-    def _turn_of(self, event: Event) -> tuple[int, int]:
-        return (-1, 0) if isinstance(event, ExternalEventOccurredEvent) else super()._turn_of(event)
-
-    def _take_event(self, event: Event) -> int | None:
-        if isinstance(event, ExternalEventOccurredEvent):
-            self._pending -= 1
-            return OTHER
-        return super()._take_event(event)
 
     # Measured
 

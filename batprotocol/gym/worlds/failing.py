@@ -15,19 +15,18 @@ import numpy.typing as npt
 
 from batprotocol import MessageBuilder
 from batprotocol.gym.log import Log
-from batprotocol.gym.worlds.simulated import OTHER, Simulated
+from batprotocol.gym.worlds.eventful import Eventful
 from batprotocol.gym.worlds.world import Times
-from batprotocol.model import Event, ExternalEventOccurredEvent, FinalJobState, GenericExternalEvent
+from batprotocol.model import ExternalEventOccurredEvent, FinalJobState, GenericExternalEvent
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostChange, HostEvent, read_host_event
-from batprotocol.simulator import ExternalEventList
 
 __all__ = ["Failing"]
 
 _Self = TypeVar("_Self", bound="Failing")
 
 
-class Failing(Simulated):
+class Failing(Eventful):
     """The world of this module. Run times are not known beforehand, as each job may be lost.
 
     Args:
@@ -43,9 +42,9 @@ class Failing(Simulated):
         lost: the number of jobs that were lost.
     """
 
-    __slots__ = ("_killing", "_pending", "lost", "out")
+    __slots__ = ("_killing", "lost", "out")
 
-    numbers: ClassVar[tuple[str, ...]] = (*Simulated.numbers, "_pending", "lost")
+    numbers: ClassVar[tuple[str, ...]] = (*Eventful.numbers, "lost")
 
     def __init__(
         self,
@@ -60,10 +59,9 @@ class Failing(Simulated):
         self.out: frozenset[int] = frozenset()
         self._killing: frozenset[int] = frozenset()
         self.lost = 0
-        self._pending = len(events)
         begin = float(log.submitted[first])
         texts = [(begin + time, event.to_data()) for time, event in events]
-        super().__init__(log, first, count, ranks, tried, events=[ExternalEventList.of(texts, corrected=True)])
+        super().__init__(log, first, count, ranks, tried, events=texts)
 
     def settle(self) -> None:
         super().settle()
@@ -83,26 +81,11 @@ class Failing(Simulated):
     def knows_ends(self) -> bool:
         return False
 
-    @property
-    def goes_on(self) -> bool:
-        return super().goes_on or self._pending > 0
-
-    def finish(self) -> None:
-        while len(self.finished) < self.count and self.advance() is not None:
-            pass
-
-    def _turn_of(self, event: Event) -> tuple[int, int]:
-        # Before there is a decision at the same time.
-        return (-1, 0) if isinstance(event, ExternalEventOccurredEvent) else super()._turn_of(event)
-
-    def _take_event(self, event: Event) -> int | None:
-        if isinstance(event, ExternalEventOccurredEvent) and isinstance(event.external_event, GenericExternalEvent):
-            self._pending -= 1
+    def occurred(self, event: ExternalEventOccurredEvent) -> None:
+        if isinstance(event.external_event, GenericExternalEvent):
             change = read_host_event(event.external_event.data)
             if isinstance(change, HostEvent):
                 self._change(frozenset(change.hosts), change.state)
-            return OTHER
-        return super()._take_event(event)
 
     def _change(self, hosts: frozenset[int], state: HostChange) -> None:
         """Hosts fail, are drained, or come back."""

@@ -19,6 +19,7 @@ __all__ = [
     "METRICS",
     "OF_FAILURES",
     "OF_POWER",
+    "OF_RUNS",
     "OF_WORKFLOWS",
     "PREFIXES",
     "TAU",
@@ -283,7 +284,9 @@ OF_POWER: Final = {
     for name, label, unit, definition, better, source in _POWER
 }
 """The metrics of electricity of runs whose energy over time is known, by their names."""
-ALL_METRICS: Final = {**METRICS, **OF_FAILURES, **OF_POWER, **OF_WORKFLOWS}
+OF_RUNS: Final = {**METRICS, **OF_FAILURES, **OF_POWER}
+"""The metrics of whole runs by their names."""
+ALL_METRICS: Final = {**OF_RUNS, **OF_WORKFLOWS}
 """All metrics of the library by their names."""
 _MONEY: Final = ("power.cost", "power.job_cost")
 
@@ -308,12 +311,10 @@ def flat(metrics: Any) -> dict[str, float]:
             value = get(part)
             if value is not None and value == value:  # not NaN
                 found[prefix + name] = float(value)
-        if part.failures is not None:
-            known = ((prefix + name, getattr(part.failures, name)) for name in OF_FAILURES)
-            found.update({name: float(value) for name, value in known if value is not None and value == value})
-        if part.power is not None:
-            known = ((prefix + name, getattr(part.power, name)) for name in OF_POWER)
-            found.update({name: float(value) for name, value in known if value is not None and value == value})
+        for names, section in ((OF_FAILURES, part.failures), (OF_POWER, part.power)):
+            if section is not None:
+                known = ((prefix + name, getattr(section, name)) for name in names)
+                found.update({name: float(value) for name, value in known if value is not None and value == value})
         found.update({prefix + name: value for name, value in part.own.items() if value == value})
     return found
 

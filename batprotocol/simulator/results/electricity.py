@@ -16,7 +16,7 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.power import JOULES_PER_KWH, Trace, consumption_of
 from batprotocol.requests import Allocated
-from batprotocol.simulator.results.times import JobTimes
+from batprotocol.simulator.results.times import JobTimes, overlap
 
 __all__ = [
     "CoreTimes",
@@ -280,7 +280,7 @@ def _bits(host_sets: Iterable[str]) -> dict[str, int]:
 
 
 def _inside(job: JobTimes, begin: float, end: float) -> float:
-    return max(min(job.finish, end) - max(job.start, begin), 0.0)
+    return overlap(job.start, job.finish, begin, end)
 
 
 def _energy_inside(job: JobTimes, begin: float, end: float) -> float:

@@ -13,9 +13,9 @@ import msgspec
 
 from batprotocol.requests import Attempt
 from batprotocol.simulator.results.away import TimedHostEvent, away_hosts
-from batprotocol.simulator.results.times import JobTimes, SeenJobs, WholeJob, whole_jobs
+from batprotocol.simulator.results.times import JobTimes, SeenJobs, WholeJob, overlap, whole_jobs
 
-__all__ = ["FailureMetrics", "Followed", "followed", "useful_share"]
+__all__ = ["FailureMetrics", "Followed", "followed"]
 
 
 _OWN_ENDS: Final = ("completed", "walltime")
@@ -97,9 +97,7 @@ class Followed(NamedTuple):
             hosts: the number of hosts.
         """
         capacity = hosts * (end - begin)
-        ran, lost, repeated, checkpoints, seconds = (
-            math.fsum(values) for values in zip(*self._shares(running, begin, end), strict=True)
-        )
+        ran, lost, repeated, checkpoints, seconds = self._sums(running, begin, end)
         interrupted = sum(
             begin < job.finish <= end and self.fates.get(job.name, _Fate()).interrupted for job in running
         )
@@ -122,14 +120,29 @@ class Followed(NamedTuple):
             ),
         )
 
+    def useful_share(self, running: Iterable[JobTimes], begin: float, end: float) -> float:
+        """The share of the host-seconds of jobs in a time that were useful work: neither lost, nor for checkpoints.
+
+        Args:
+            running: all times that these jobs ran.
+            begin: the beginning of the time, in seconds.
+            end: its end.
+        """
+        ran, lost, _, checkpoints, _ = self._sums(running, begin, end)
+        return 1 - lost / ran - checkpoints / ran if ran > 0 else 1.0
+
+    def _sums(self, running: Iterable[JobTimes], begin: float, end: float) -> Iterator[float]:
+        """The sums of `_shares`."""
+        return (math.fsum(values) for values in zip(*self._shares(running, begin, end), strict=True))
+
     def _shares(self, running: Iterable[JobTimes], begin: float, end: float) -> Iterator[tuple[float, ...]]:
         """Of each attempt in this time: host-seconds, those lost, repeated and for checkpoints, and its seconds."""
         yield 0.0, 0.0, 0.0, 0.0, 0.0
         for job in running:
             fate = self.fates.get(job.name, _Fate())
             time = job.finish - job.start
-            inside = _overlap(job.start, job.finish, begin, end)
-            lost = _overlap(job.finish - fate.lost, job.finish, begin, end) * job.hosts
+            inside = overlap(job.start, job.finish, begin, end)
+            lost = overlap(job.finish - fate.lost, job.finish, begin, end) * job.hosts
             part = inside / time if time > 0 else 0.0
             checkpoints = fate.checkpoints * part * job.hosts
             yield inside * job.hosts, lost, lost if fate.runs_again else 0.0, checkpoints, inside
@@ -140,23 +153,6 @@ def availability(events: Iterable[TimedHostEvent], hosts: int, begin: float, end
     away = away_hosts(events, hosts)
     area, unable = away.area(begin, end)
     return 1 - area / (hosts * (end - begin)), away.complete(begin, end) / (end - begin), unable
-
-
-def useful_share(failures: FailureMetrics, running: Iterable[JobTimes], begin: float, end: float) -> float:
-    """The share of the host-seconds of jobs in a time that were useful work: neither lost, nor for checkpoints.
-
-    Args:
-        failures: the metrics of this time.
-        running: all times that jobs ran.
-        begin: the begin of the time, in seconds.
-        end: its end.
-    """
-    ran = math.fsum(_overlap(job.start, job.finish, begin, end) * job.hosts for job in running)
-    return 1 - failures.lost_work / ran - failures.checkpoint_overhead if ran > 0 else 1.0
-
-
-def _overlap(first: float, last: float, begin: float, end: float) -> float:
-    return max(min(last, end) - max(first, begin), 0.0)
 
 
 def followed(seen: SeenJobs, attempts: Iterable[Attempt], events: Iterable[TimedHostEvent], hosts: int) -> Followed:

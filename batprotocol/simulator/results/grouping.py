@@ -20,7 +20,7 @@ from batprotocol.requests.fitting import needs_of
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results.catalogue import TAU
 from batprotocol.simulator.results.electricity import CoreTimes, Electricity, power_of_jobs, share_hosts
-from batprotocol.simulator.results.failures import followed, useful_share
+from batprotocol.simulator.results.failures import followed
 from batprotocol.simulator.results.metrics import (
     MeasuredRun,
     Metrics,
@@ -219,11 +219,7 @@ def grouped(
             loss_of_capacity=idle.while_waiting(part.running) / (hosts * (end - begin)) if end > begin else 0.0,
         )
         if has_energy:
-            useful = 1.0
-            if joined is not None:
-                useful = useful_share(
-                    joined.metrics(part.running, counted, begin, end, hosts), part.running, begin, end
-                )
+            useful = 1.0 if joined is None else joined.useful_share(part.running, begin, end)
             power = power_of_jobs(part.running, electricity, taken, useful, begin, end, is_shared=is_shared)
             metrics = replace(metrics, power=power)
         if chosen:

@@ -20,7 +20,7 @@ from batprotocol.requests import Allocated, Attempt
 from batprotocol.simulator.results.away import TimedHostEvent
 from batprotocol.simulator.results.catalogue import CLASSES, TAU, flat
 from batprotocol.simulator.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
-from batprotocol.simulator.results.failures import FailureMetrics, followed, useful_share
+from batprotocol.simulator.results.failures import FailureMetrics, followed
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
 from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs
@@ -255,7 +255,7 @@ def measured(
     failures = None if joined is None else joined.metrics(running, counted, *time.of(counted), hosts)
     power = None
     if points is not None:
-        useful = 1.0 if failures is None else useful_share(failures, running, *time.of(counted))
+        useful = 1.0 if joined is None else joined.useful_share(running, *time.of(counted))
         taken = CoreTimes.of(cores, hosts, allocations)
         power = power_of_machine(running, points, electricity, taken, useful, *time.of(counted))
     found = replace(

@@ -17,7 +17,12 @@ from batprotocol.requests.lives import WORKLOAD, former_life
 from batprotocol.simulator.results.extended import SHORTEST
 from batprotocol.simulator.results.observing import JobRow
 
-__all__ = ["JobTimes", "MeasuredTime", "SeenJobs", "WholeJob", "joined_rows", "whole_jobs"]
+__all__ = ["JobTimes", "MeasuredTime", "SeenJobs", "WholeJob", "joined_rows", "overlap", "whole_jobs"]
+
+
+def overlap(first: float, last: float, begin: float, end: float) -> float:
+    """The seconds that an interval has in common with another one."""
+    return max(min(last, end) - max(first, begin), 0.0)
 
 
 class JobTimes(NamedTuple):

@@ -12,7 +12,6 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator import (
-    METRICS,
     OF_FAILURES,
     OF_POWER,
     TAU,
@@ -23,6 +22,7 @@ from batprotocol.simulator import (
     metric_named,
     own_metrics,
 )
+from batprotocol.simulator.results.catalogue import OF_RUNS
 from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
@@ -253,7 +253,7 @@ def compare(
     both = [(pair.one, pair.other) for pair in pairs]
     own = own_metrics(metrics)
     flat, others_flat = (each.metrics(tau, own, electricity).flat() for each in (one, other))
-    names = [*METRICS, *OF_FAILURES, *OF_POWER, *(each.name for each in own)]
+    names = [*OF_RUNS, *(each.name for each in own)]
     return Comparison(
         names=(one.name, other.name),
         metrics={

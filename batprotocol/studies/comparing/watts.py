@@ -25,7 +25,7 @@ _MOST: Final = 2000
 """The maximum number of steps of a line. More are not visible, and become means."""
 _UNITS: Final = ((2 * 86400.0, 86400.0, "d"), (2 * 3600.0, 3600.0, "h"), (0.0, 1.0, "s"))
 """The shortest time for a unit, its seconds, and its name."""
-_BELOW: Final = (("carbon", "carbon"), ("price", "price"))
+_BELOW: Final = ("carbon", "price")
 
 
 def plot_watts(
@@ -64,7 +64,7 @@ def plot_watts(
     told, divisor = _unit(unit, watts.values())
     end = max(times[-1] for times, _ in filter(None, watts.values()))
     electricity = {name: _electricity(row) for name, row in lines.items()}
-    below = [(name, _different(electricity, key)) for name, key in _BELOW if _different(electricity, key)]
+    below = [(name, traces) for name in _BELOW if (traces := _different(electricity, name))]
     figure, axes = _stacked(look, 1 + len(below))
     scale, word = next((seconds, word) for least, seconds, word in _UNITS if end >= least)
     for number, (name, found) in enumerate(watts.items()):
