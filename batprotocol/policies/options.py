@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
@@ -102,14 +103,24 @@ def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
     return "order", orders.Multifactor(age=weights[0], size=weights[1], share=weights[2])
 
 
+@contextmanager
+def _read(path: str, otherwise: str = "") -> Iterator[None]:
+    """Read the file of an option. `otherwise` is what the option can be in place of a file."""
+    try:
+        yield
+    except OSError as error:
+        also = f"; expected {otherwise}" if otherwise and isinstance(error, FileNotFoundError) else ""
+        raise ValueError(f"cannot read {shown(error.filename or path)}: {error.strerror}{also}") from None
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
 def site_rules(options: Sequence[str]) -> SiteRules:
     path = ",".join(options)
     if not path:
         raise ValueError("site needs a file, as in site=site.toml")
-    try:
+    with _read(path):
         return read_site(path)
-    except OSError as error:
-        raise ValueError(f"cannot read {shown(path)}: {error.strerror}") from None
 
 
 def _requeue(options: Sequence[str]) -> tuple[str, Any]:
@@ -174,12 +185,8 @@ def _wait(options: Sequence[str]) -> tuple[str, Any]:
             near = hint(word, _WORDS_OF_WAIT) if known is None else ""
             raise ValueError(f"expected {', '.join(_WORDS_OF_WAIT)}, each once, got {shown(each)}{near}")
         given[word] = known(value or "50%")
-    try:
+    with _read(options[0], "a table, or a daily curve such as daily:300"):
         trace = _trace(options[0], PRICE if given.pop("price", False) else CARBON)
-    except OSError as error:
-        raise ValueError(f"cannot read {shown(options[0])}: {error.strerror}") from None
-    except InputError as error:
-        raise ValueError(str(error)) from None
     slack, share = given.pop("slack", (None, None))
     quantile = given.pop("queue", None)
     if slack is None:  # a deadline is enough
@@ -244,12 +251,8 @@ def _cap(options: Sequence[str]) -> tuple[str, Any]:
     words = options[1:]
     if len(set(words)) < len(words) or not set(words) <= {"slow", "off"}:
         raise ValueError(f"expected WATTS or FILE, and slow or off, got {shown(','.join(options))}")
-    try:
+    with _read(options[0], "a number of watts such as 4kW, or a table"):
         return "cap", capping.Cap(cap_named(options[0]), slow="slow" in words, off="off" in words)
-    except OSError as error:
-        raise ValueError(f"cannot read {shown(error.filename)}: {error.strerror}") from None
-    except InputError as error:
-        raise ValueError(str(error)) from None
 
 
 def resolution(options: Sequence[str]) -> tuple[str, Any]:

@@ -351,6 +351,8 @@ def test_the_command_refuses_what_is_about_logs(tmp_path: Path) -> None:
     assert "--zone is for logs" in run_here("import", capture, "--zone", "UTC").err
     assert "from one file" in run_here("import", capture, capture).err
     assert "is not a capture of network traffic" in run_here("import", "-f", "pcap", __file__).err
+    named = written(tmp_path, b"no capture", "run.pcapng")
+    assert "is not a capture of network traffic" in run_here("import", named).err
     log = written(tmp_path, b"JobID|User\n1|x\n", "log.txt")
     assert ".parquet" in run_here("import", log, "-o", tmp_path / "run.mcap").err
     before = (tmp_path / "run.tar").write_bytes(b"mine")

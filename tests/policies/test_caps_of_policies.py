@@ -88,6 +88,7 @@ def test_a_table_is_in_the_folder_of_the_name(tmp_path: Path, file: str) -> None
         ("cap=4kW,off,off", "expected WATTS or FILE, and slow or off"),
         ("cap=4kWh", "expected a number of watts"),
         ("cap=nowhere.csv", "cannot read 'nowhere.csv'"),
+        ("cap=abc", "No such file or directory; expected a number of watts such as 4kW, or a table"),
         ("recorded+cap=4kW", "the log decides all that cap would"),
         ("cap=4kW+cap=5kW", "cap is named twice"),
     ],

@@ -32,6 +32,13 @@ def _some_text(_: click.Context, __: click.Parameter, value: str | None) -> str 
     return value
 
 
+def _is_capture(log: str) -> bool:
+    """Whether a log is a capture of network traffic, by its first bytes or its name."""
+    from batprotocol.capture.traffic import is_traffic
+
+    return is_traffic(log) or log.endswith((".pcap", ".pcapng"))
+
+
 def _refuse_others(context: click.Context) -> None:
     """Refuse the options that are about logs of resource managers."""
     if len(context.params["logs"]) > 1:
@@ -189,10 +196,8 @@ def import_logs(context: click.Context, /, **options: Any) -> None:
       batproto import log.txt --anonymous --key key.txt -o log.parquet
       batproto import run.pcapng -o run.mcap
     """
-    from batprotocol.capture.traffic import is_traffic
-
     logs = options["logs"]
-    if options["format"] == _TRAFFIC or (options["format"] is None and any(map(is_traffic, logs))):
+    if options["format"] == _TRAFFIC or (options["format"] is None and any(map(_is_capture, logs))):
         _refuse_others(context)
         from batprotocol.cli.importing import traffic
 
