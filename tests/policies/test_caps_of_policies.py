@@ -292,7 +292,7 @@ def test_idle_hosts_are_switched_off_for_others() -> None:
             8,
             "reservations=3+cap=900W,off",
             [(4.591031, 3, 3.150831, 4.726246), (4.591031, 2, 220.0, 220.0), (14.591031, 4, 200.0, 200.0)],
-            [7, 633, 645],
+            [7, 241, 253],
             id="hosts are switched off for the watts of others, and reserved for the next one",
         ),
     ],
