@@ -87,23 +87,8 @@ class CappedPlanner(Planner):
         self._budget.advance(state.now)
         self._scarcity.advance(state.resolution)
         yield from super().starting(state, allowed, claim)
-        if self._waits_for_nothing(state):
-            for head in list(self.heads.values()):
-                self._give_up(head)
-            yield from super().starting(state, allowed, claim)
         self._forget_kept()
         self._gained = bool(self._late)
-
-    def _waits_for_nothing(self, state: State) -> bool:
-        """Whether all reservations are later, and nothing runs, or is switched on or off.
-
-        A job that lacked the watts of idle hosts may have lost its time to a later job, which lacks them, too.
-        """
-        idling, sleeping = self._idling, self.sleeping
-        if idling is None or sleeping is None or self._run or self._fixed or not self.heads or idling.lacking:
-            return False
-        now = state.now + state.resolution / 2
-        return not (sleeping.waking or sleeping.leaving) and all(head.start > now for head in self.heads.values())
 
     def _in_turn(self, state: State, allowed: Asked, claim: Asked | None) -> Iterator[Start]:
         self._forget_kept()

@@ -119,6 +119,9 @@ class Planner(Reserving):
                 if hosts is None and self._queue.precedence(entry) < last:
                     last = self._step_back(entry)
                     hosts = self._now(entry, state, shut)
+                if hosts is None and before <= self._planned and not is_fixed and self._let_wait(seen):
+                    last = max(map(queue.precedence, self.heads.values()), default=FIRST)
+                    hosts = self._now(entry, state, shut)
             if hosts is None and is_fixed and self._may_start(entry, reserved, state):
                 hosts = reserved  # they are free now, later than the reservations behind it expect
             if hosts is not None:

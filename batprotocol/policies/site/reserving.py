@@ -176,6 +176,23 @@ class Reserving:
                     self._release(head)
         return max(map(self._queue.precedence, self.heads.values()), default=FIRST)
 
+    def _let_wait(self, seen: set[int]) -> bool:
+        """The time of a reservation has come, and its job cannot start: drop the reservations of those behind it.
+
+        They were made for jobs that start after it, and are made anew when their turn comes. Otherwise, it would get a
+        time after all of them, and each of them one after it again.
+
+        Args:
+            seen: the entries whose turn has come.
+
+        Returns:
+            Whether one was dropped.
+        """
+        behind = [head for head in self.heads.values() if head.number not in seen and head.number not in self._fixed]
+        for head in behind:
+            self._release(head)
+        return bool(behind)
+
     def _may_move_forward(self, entry: Entry, state: State) -> bool:
         """Whether the time of a reservation has come, or may come earlier because something was freed."""
         if entry.start <= state.now + state.resolution / 2:
