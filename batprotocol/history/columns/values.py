@@ -154,13 +154,8 @@ def _names(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], A
 
 
 def _state(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
-    def convert(value: Any, row: Mapping[str, Any]) -> JobState:
-        try:
-            return JobState(str(value).upper().partition(" ")[0])
-        except ValueError:
-            return JobState.UNKNOWN
-
-    return convert
+    # Of a word that is no state, the caller counts that it cannot be read: an attempt has the state UNKNOWN then.
+    return lambda value, row: JobState(str(value).upper().partition(" ")[0])
 
 
 _TRUTHS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
