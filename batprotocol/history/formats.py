@@ -101,7 +101,8 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "batprotocol.history.slurm.records:read_sacct_json",
         (
             r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugins?|client|command|slurm|Slurm)"\s*:',
-            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
+            r'\s*\{\s*(?:"(?:errors|warnings)"\s*:\s*\[\s*\]\s*,\s*)*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
+            r'\s*\{\s*(?:"(?:errors|warnings)"\s*:\s*\[\s*\]\s*,\s*)*"jobs"\s*:\s*\[\s*\]\s*,\s*"meta"\s*:',
         ),
     ),
     "pbs": LogFormat(

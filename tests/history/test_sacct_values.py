@@ -331,7 +331,7 @@ def test_tasks_that_wait_together(tmp_path: Path) -> None:
     jobs, left_out = read(tmp_path, parsable([row], list(row)))
     assert [(job.id, job.array, job.host_count) for job in jobs] == [(f"3_{task}", "3", 2) for task in range(1, 5)]
     assert not list(left_out)
-    for id in ("3_[1-2,...]", "3_[]", "3_[4-1]", "3_[0-999999999]"):
+    for id in ("3_[1-2,...]", "3_[]", "3_[4-1]", "3_[0-999999999]", "3_[0x]", "3_[0x0]", f"3_[0x{'F' * 25_001}]"):
         jobs, left_out = read(tmp_path, parsable([{**row, "JobID": id}], list(row)))
         assert (jobs, len(list(left_out))) == ([], 1)
     assert tasks_of("7_[0-10:5,20]") == ["7_0", "7_5", "7_10", "7_20"]
