@@ -136,7 +136,10 @@ FORMATS: Final[dict[str, LogFormat]] = {
     "flux": LogFormat(
         "Flux's flux jobs -a --json",
         "batprotocol.history.managers.flux:read_flux",
-        (r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:t_[a-z]+|duration|expiration|id)"\s*:',),
+        (
+            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:t_[a-z]+|duration|expiration|id)"\s*:',
+            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{[^\0]{0,8000}?"t_submit"\s*:',
+        ),
     ),
     "jobcomp": LogFormat(
         "Slurm's completion plugin jobcomp/filetxt",

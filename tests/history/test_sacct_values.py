@@ -112,6 +112,19 @@ def test_jobs_that_run_have_no_end(tmp_path: Path, state: str) -> None:
     assert attempt(tmp_path, State=state).ended is None
 
 
+@pytest.mark.parametrize("end", ["Unknown", "None"])
+def test_without_states_a_job_that_has_no_end_runs_or_waits(tmp_path: Path, end: str) -> None:
+    """Its elapsed time is the one until the log was written."""
+    rows = [
+        {"JobID": "1", "Submit": MOMENT, "Start": MOMENT, "End": end, "Elapsed": "00:10:00", "NNodes": "1"},
+        {"JobID": "2", "Submit": MOMENT, "Start": "Unknown", "End": end, "Elapsed": "00:00:00", "NNodes": "1"},
+        {"JobID": "3", "Submit": MOMENT, "Start": MOMENT, "End": "", "Elapsed": "00:10:00", "NNodes": "1"},
+    ]
+    jobs, _ = read(tmp_path, parsable(rows, list(rows[0])))
+    assert [job.last.state for job in jobs] == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
+    assert [job.last.ended and job.last.ended - job.last.submitted for job in jobs] == [None, None, 600.0]
+
+
 @pytest.mark.parametrize("state", ["CANCELLED by 1000", "CANCELLED", "DEADLINE", "CA"])
 @pytest.mark.parametrize("nodes", ["None assigned", ""])
 def test_cancelled_before_it_began(tmp_path: Path, state: str, nodes: str) -> None:
