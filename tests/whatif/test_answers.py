@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
@@ -262,12 +264,23 @@ def test_the_command(tmp_path: Path) -> None:
     assert Cells(html).found["mean_waiting_time"].keys() == {"fcfs", "easy", "easy=sjf,strict"}
 
 
+NOTE = "note: --load is the factor of arrivals, which is not the offered load: use --arrivals"
+
+
 def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
     """Each half hour of the log among the examples is a run of a real Slurm, on a machine that was empty."""
     words = ["whatif", str(ROOT / "examples" / "sacct.txt"), "--policies", "easy", "-o", str(tmp_path / "r.html")]
-    done = CliRunner().invoke(batproto, [*words, "--windows", "1h", "--warm-up", "0", "--cool-down", "0", "-j", "1"])
+    words += ["--load", "1", "-j", "1"]
+    done = CliRunner().invoke(batproto, [*words, "--windows", "1h", "--warm-up", "0", "--cool-down", "0"])
     assert done.exit_code == 0, done.output
     assert "6 runs: 6 done, 0 failed" in done.output
+    assert NOTE in done.output
+    text = (ROOT / "examples" / "sacct.txt").read_text()
+    run = [sys.executable, "-m", "batprotocol", *words[:1], "-", *words[2:]]
+    other = subprocess.run(run, input=text, capture_output=True, text=True)
+    assert other.returncode == 1
+    assert "the log has submissions over 3.65 hours" in other.stderr
+    assert (tmp_path / "log.workload.json").read_text() == (tmp_path / "sacct.workload.json").read_text()
     html = (tmp_path / "r.html").read_text()
     assert "13 jobs were taken without a value: the job ran longer than its time limit" in html
     waits: dict[int, list[float]] = defaultdict(list)
@@ -286,6 +299,9 @@ def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
     [
         (["--policies", "quick"], "quick"),
         (["--policies", "easy", "--arrivals", "x"], "expected numbers with commas"),
+        (["--policies", "easy", "--load", "1.1", "--arrivals", "1.1"], "give --arrivals only"),
+        (["--policies", "easy", "--load", "x"], "expected numbers with commas"),
+        (["--policies", "easy", "--load", "-1"], "expected a factor of arrivals > 0"),
         (["--policies", "easy", "--windows", "long"], "a time such as 1w"),
         (["--policies", "easy", "--estimates", "good"], "asked, exact, predicted"),
     ],
