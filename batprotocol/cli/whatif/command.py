@@ -130,7 +130,7 @@ def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -
 
     LOG is a workload, as for "batproto simulate", or the log of a resource manager, as for "batproto import" (- for
     standard input). It is cut into windows, such as weeks. Each window is simulated with each combination of the
-    values, and with those of the log. A window has a warm-up and a cool-down, whose jobs are simulated and do not count.
+    values, and with those of the log. A window has a warm-up and a cool-down, whose jobs are simulated, not counted.
 
     The combinations are compared in pairs by window with the baseline: what really happened, if LOG has the starts of
     its jobs, or else the first policy. Intervals come from a bootstrap of blocks of windows. The report is one page
