@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -70,6 +71,9 @@ def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
             left_out.row("the row says the same again, or less: the log has it twice", min(job.line, before.line))
             attempts.pop()
         attempts.append(job.first)
+    for place, (before, attempt) in enumerate(itertools.pairwise(tuple(attempts)), 1):
+        if before.submitted == attempt.submitted and before.ended is not None:  # LSF keeps the first submission
+            attempts[place] = replace(attempt, submitted=max(before.ended, attempt.submitted))
     last = rows[-1]
     ran = next((job for job in reversed(rows) if job.first.started is not None), last)
     return replace(
@@ -83,10 +87,11 @@ def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
     )
 
 
-def _order(attempt: Attempt) -> tuple[float, bool, float, bool, float]:
+def _order(attempt: Attempt) -> tuple[float, float, bool, float]:
     """Attempts in order; of two rows for one attempt, the one that was written later is the second."""
-    start = math.inf if attempt.started is None else attempt.started
-    return attempt.submitted, attempt.started is not None, start, attempt.ended is not None, attempt.ended or 0.0
+    ended = -math.inf if attempt.ended is None else attempt.ended
+    moment = ended if attempt.started is None else attempt.started
+    return attempt.submitted, moment, attempt.ended is not None, ended
 
 
 def _is_same(one: Attempt, two: Attempt) -> bool:
