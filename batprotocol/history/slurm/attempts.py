@@ -71,20 +71,26 @@ def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
             left_out.row("the row says the same again, or less: the log has it twice", min(job.line, before.line))
             attempts.pop()
         attempts.append(job.first)
-    for place, (before, attempt) in enumerate(itertools.pairwise(tuple(attempts)), 1):
-        if before.submitted == attempt.submitted and before.ended is not None:  # LSF keeps the first submission
-            attempts[place] = replace(attempt, submitted=max(before.ended, attempt.submitted))
     last = rows[-1]
     ran = next((job for job in reversed(rows) if job.first.started is not None), last)
     return replace(
         last,
-        attempts=tuple(attempts),
+        attempts=_submitted_again(attempts),
         line=min(job.line for job in rows),
         host_count=ran.host_count,
         cores=ran.cores,
         memory=ran.memory,
         gres=ran.gres,
     )
+
+
+def _submitted_again(attempts: list[Attempt]) -> tuple[Attempt, ...]:
+    """The attempts. Where the log keeps the first submission, as LSF does, the next one waits from the end of the last."""
+    found = attempts[:1]
+    for before, attempt in itertools.pairwise(attempts):
+        again = before.ended if before.submitted == attempt.submitted else None
+        found.append(attempt if again is None else replace(attempt, submitted=max(again, attempt.submitted)))
+    return tuple(found)
 
 
 def _order(attempt: Attempt) -> tuple[float, float, bool, float]:
