@@ -85,7 +85,7 @@ def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
 
 
 def _submitted_again(attempts: list[Attempt]) -> tuple[Attempt, ...]:
-    """The attempts. Where the log keeps the first submission, as LSF does, the next one waits from the end of the last."""
+    """The attempts. If the log keeps the first submission, as LSF does, the next one waits from the end before it."""
     found = attempts[:1]
     for before, attempt in itertools.pairwise(attempts):
         again = before.ended if before.submitted == attempt.submitted else None
