@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from logs import HOSTS, log_of, recorded_log
 from support import ROOT
 
 from batprotocol.cli.main import batproto
-from batprotocol.simulator import named_workload
+from batprotocol.simulator import described_platform, named_workload, platform_xml
 from batprotocol.studies import Study
 from batprotocol.studies.comparing import interval
 from batprotocol.studies.whatif import Answer, Question, answer_of, page, plan_for, study_toml
@@ -217,6 +218,23 @@ def test_few_windows_jobs_that_are_too_large_and_loads_above_one(tmp_path: Path)
     assert all(cell.low is None for row in answer.differences.cells for cell in row)
     assert "The log has no starts of jobs, so the baseline is the first policy" in said
     assert "no interval can be given for fewer than 5 windows" in html
+
+
+def test_loads_of_jobs_that_share_hosts_count_whole_hosts(tmp_path: Path) -> None:
+    """Four jobs of a core each on a host of four cores: the load is 4, and no job waits."""
+    (tmp_path / "m.xml").write_text(platform_xml(described_platform("n0 cores=4")))
+    asks, times = '{"cores": 1}', range(0, 8 * 3600, 900)
+    jobs = [
+        {"id": f"{at}", "subtime": at, "res": 1, "profile": "d", "walltime": 4000, "extra_data": asks} for at in times
+    ]
+    log = {"nb_res": 1, "jobs": jobs, "profiles": {"d": {"type": "delay", "delay": 3600}}}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    hour = msgspec.structs.replace(QUESTION, nodes=(), window=7200.0, warm_up=3600.0, cool_down=3600.0)
+    answer, _, html = answered(tmp_path, str(tmp_path / "log.json"), hour, str(tmp_path / "m.xml"))
+    assert answer.plan.partial == len(jobs)
+    assert f"{len(jobs)} jobs ask for parts of hosts" in " ".join(assumptions_of(answer))
+    assert "Jobs for parts of hosts count as whole hosts" in html
+    assert [cell.mean for (cell, *_) in answer.means.cells] == [0.0] * len(answer.means.rows)
 
 
 def test_energy_of_a_platform_with_watts(tmp_path: Path) -> None:
