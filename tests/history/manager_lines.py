@@ -416,12 +416,13 @@ def cigri_job(draw: Random, number: int) -> LoggedJob:
     state, code = draw.choice(
         [("COMPLETED", 0), ("FAILED", 3), ("RUNNING", None)] if has_run else [("PENDING", None), ("FAILED", None)]
     )
+    signal = None if code is None else draw.choice([0, 9]) if code else 0
     if state in ("RUNNING", "PENDING"):
         times["ended"] = None
     times["hosts"] = ()
     return LoggedJob(
         id=str(number),
-        attempts=(Attempt(**times, state=JobState(state), exit_code=code),),
+        attempts=(Attempt(**times, state=JobState(state), exit_code=code, signal=signal),),
         account=str(draw.randrange(1, 9)),
         **texts(draw, "name", "user", "partition"),
     )
@@ -447,7 +448,7 @@ def cigri_rows(jobs: Iterable[LoggedJob], zone: tzinfo = timezone.utc) -> list[d
             "campaign_id": job.account or "",
             "cluster_id": (job.partition or "")[-1:],
             "state": CIGRI_STATES[job.last.state.value],
-            "return_code": "" if job.last.exit_code is None else str(job.last.exit_code),
+            "return_code": "" if job.last.exit_code is None else str(job.last.exit_code << 8 | (job.last.signal or 0)),
             "submission_time": _cigri_moment(job.last.submitted, zone),
             "start_time": _cigri_moment(job.last.started, zone),
             "stop_time": _cigri_moment(job.last.ended, zone),
