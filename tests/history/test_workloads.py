@@ -132,6 +132,16 @@ def test_failed_jobs_return_their_codes() -> None:
     codes = [made.profiles[each.job.profile_id].return_code for each in made]
     assert codes == [3, 1, 0, 0]
     assert sorted(made.profiles) == ["w0!delay5.5", "w0!delay5.5-ret1", "w0!delay5.5-ret3"]
+    runs = [
+        Attempt(submitted=at, started=at, ended=at + 5, state=state, exit_code=code)
+        for at, state, code in (
+            (0, JobState.FAILED, 4),
+            (9, JobState.FAILED, 7),
+            (20, JobState.CANCELLED, 0),
+        )
+    ]
+    made = logged_workload([LoggedJob(id="1", attempts=tuple(runs))], attempts="all")
+    assert [made.profiles[each.job.profile_id].return_code for each in made] == [4, 7, 0]
 
 
 def test_dependencies_name_jobs_of_the_workload() -> None:
