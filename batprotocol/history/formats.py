@@ -103,6 +103,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
             r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugins?|client|command|slurm|Slurm)"\s*:',
             r'\s*\{\s*(?:"(?:errors|warnings)"\s*:\s*\[\s*\]\s*,\s*)*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
             r'\s*\{\s*(?:"(?:errors|warnings)"\s*:\s*\[\s*\]\s*,\s*)*"jobs"\s*:\s*\[\s*\]\s*,\s*"meta"\s*:',
+            r'\s*\[\s*\{\s*"account"\s*:',
         ),
     ),
     "pbs": LogFormat(
@@ -138,7 +139,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "batprotocol.history.managers.flux:read_flux",
         (
             r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:t_[a-z]+|duration|expiration|id)"\s*:',
-            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{[^\0]{0,8000}?"t_submit"\s*:',
+            r'\s*(?:\{\s*"jobs"\s*:\s*)?\[\s*\{[^\0]{0,8000}?"t_submit"\s*:',
         ),
     ),
     "jobcomp": LogFormat(

@@ -30,6 +30,7 @@ HEADS = {
         '{"meta":{"plugins":{},"client":{},"command":["show","jobs"],"slurm":{}},"jobs":[]}',
         json.dumps({"errors": [], "warnings": [], **json.loads(sample("sacct.json"))}, sort_keys=True),
         json.dumps({"jobs": [], "meta": {}}),
+        json.dumps(json.loads(sample("sacct.json"))["jobs"], indent=2),
     ],
     "jobcomp": [sample("jobcomp.txt")],
 }

@@ -18,6 +18,7 @@ __all__ = ["elements_of", "members_of"]
 _HEAD: Final = 1 << 20
 _LONGEST: Final = 1 << 27
 _BEGIN: Final = 3  # bytes that show whether an object has a line for each value
+_IS_ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[")
 _SPACE: Final = re.compile(rb"[ \t\r\n,]*")
 _TOKENS: Final = {
     b"{": (b"}", re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)),
@@ -63,12 +64,13 @@ def elements_of(source: Source, key: str = "") -> Iterator[bytes | None]:
 
     Args:
         source: the file.
-        key: the key of the array in the object that the file is; "": the file is the array.
+        key: the key of the array in the object that the file is; "": the file is the array. A file that is an array is
+            read without the key, too, as `jq .KEY` writes it.
 
     Raises:
         InputError: the file has no such array at its begin.
     """
-    buffer = _opened(source, key, b"[", "array")
+    buffer = _opened(source, "" if _IS_ARRAY.match(source.first()) else key, b"[", "array")
     while (first := buffer.next()) != b"]":
         element = _taken(buffer, first)
         yield element
