@@ -17,6 +17,7 @@ on these values and does not know where they come from. The package must not kno
   memory or as Batsim's JSON. `sorting` sorts more jobs than fit into memory.
 - `platforms`: the machine, as the site describes it, or the smallest one that the log fits on.
 - `checking`: a simulation of the log against its own numbers. `windows`: when the log shows hosts down or lent.
+  `host_events`: these windows as events of hosts.
 - `outages`: published traces of failures, as events of hosts.
 - `imports`: all of this together, for `batproto import`.
 """

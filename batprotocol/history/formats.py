@@ -101,7 +101,9 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "batprotocol.history.slurm.records:read_sacct_json",
         (
             r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugins?|client|command|slurm|Slurm)"\s*:',
-            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
+            r'\s*\{\s*(?:"(?:errors|warnings)"\s*:\s*\[\s*\]\s*,\s*)*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
+            r'\s*\{\s*(?:"(?:errors|warnings)"\s*:\s*\[\s*\]\s*,\s*)*"jobs"\s*:\s*\[\s*\]\s*,\s*"meta"\s*:',
+            r'\s*\[\s*\{\s*"account"\s*:',
         ),
     ),
     "pbs": LogFormat(
@@ -135,7 +137,10 @@ FORMATS: Final[dict[str, LogFormat]] = {
     "flux": LogFormat(
         "Flux's flux jobs -a --json",
         "batprotocol.history.managers.flux:read_flux",
-        (r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:t_[a-z]+|duration|expiration|id)"\s*:',),
+        (
+            r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:t_[a-z]+|duration|expiration|id)"\s*:',
+            r'\s*(?:\{\s*"jobs"\s*:\s*)?\[\s*\{[^\0]{0,8000}?"t_submit"\s*:',
+        ),
     ),
     "jobcomp": LogFormat(
         "Slurm's completion plugin jobcomp/filetxt",

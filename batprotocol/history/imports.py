@@ -16,6 +16,7 @@ from batprotocol.errors import InputError
 from batprotocol.history.anonymous import Anonymizer
 from batprotocol.history.asking import Unit, unit_for
 from batprotocol.history.checking import Numbers, numbers_of_log
+from batprotocol.history.host_events import events_of
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.platforms import MOST_HOSTS, SiteHost, platform_lines, read_hosts, smallest_hosts
 from batprotocol.history.runs import Attempts
@@ -24,6 +25,7 @@ from batprotocol.history.tables import write_table
 from batprotocol.history.windows import HostWindow, windows_of
 from batprotocol.history.workloads import logged_workload, write_logged_workload
 from batprotocol.left_out import LeftOut
+from batprotocol.outages import HostEvent, Window
 from batprotocol.simulator import Platform, Workload, described_platform, platform_xml
 from batprotocol.writing import by_ending
 
@@ -107,6 +109,11 @@ class Import:
     def windows(self) -> list[HostWindow]:
         """The windows of time in which the log shows hosts down or lent."""
         return windows_of(self._jobs, self.survey.first_submission)
+
+    def events(self) -> list[tuple[float, HostEvent | Window]]:
+        """The same windows as events of hosts with their times. Hosts and reservations that cannot are counted."""
+        numbers = {host.name: host.id for host in self.platform.computation_hosts}
+        return events_of(self.windows(), numbers, self.left_out)
 
     def write(self, file: BinaryIO, kind: str) -> int:
         """Write the jobs.

@@ -24,12 +24,13 @@ from batprotocol.history.lines import opened
 from batprotocol.history.tables.rows import PARQUET, parquet_columns
 from batprotocol.left_out import LeftOut
 
-__all__ = ["Log", "format_of", "is_logged", "read_log"]
+__all__ = ["STANDARD_INPUT", "Log", "format_of", "is_logged", "read_log"]
 
 _BEGIN: Final = 1 << 16
 """The characters at the beginning of a file that show its format."""
 
 STANDARD_INPUT: Final = "-"
+"""The name of a log that is read from standard input."""
 
 
 class Log:

@@ -15,7 +15,7 @@ from batprotocol.left_out import LeftOut
 __all__ = ["Attempts", "Run", "Share", "run_id", "runs_of", "seconds_between", "share_of"]
 
 Attempts = Literal["last", "all"]
-"""The attempts of a job that become jobs of a workload: only the last one, or each one that started."""
+"""The attempts of a job that become jobs of a workload: only the last one that started, or each one that started."""
 
 WAITED: Final = "the job never started"
 STILL_WAITS: Final = "the job waits at the end of the log"
@@ -26,6 +26,7 @@ SUSPENDED: Final = "the job was suspended for longer than it ran"
 EARLY: Final = "the job started before it was submitted"
 TOO_MANY: Final = "the job has more hosts than a machine can have"
 EARLIER_ATTEMPTS: Final = "an earlier attempt of the job: it ran again"
+LATER_ATTEMPTS: Final = "a later attempt of the job, which never started"
 
 _MOST_HOSTS: Final = 2**31 - 1
 """The most hosts that Batsim can number."""
@@ -95,10 +96,7 @@ def runs_of(jobs: Iterable[LoggedJob], left_out: LeftOut, attempts: Attempts = "
     for job in jobs:
         chosen = job.attempts
         if attempts == "last" and len(chosen) > 1:
-            for attempt in chosen[:-1]:
-                if attempt.started is not None:
-                    left_out.value(EARLIER_ATTEMPTS, job.line)
-            chosen = chosen[-1:]
+            chosen = _last_start(job, left_out)
         number = 0
         for attempt in chosen:
             started, ended = attempt.started, attempt.ended
@@ -116,6 +114,18 @@ def runs_of(jobs: Iterable[LoggedJob], left_out: LeftOut, attempts: Attempts = "
                 left_out.value(EARLY, job.line)
             number += 1
             yield Run(run_id(job.id, number), job, attempt, started, ended, runtime, number == 1)
+
+
+def _last_start(job: LoggedJob, left_out: LeftOut) -> tuple[Attempt, ...]:
+    """The last attempt that started, or the last one if none did. A job that ran and waits again has run."""
+    place = next((place for place in reversed(range(len(job.attempts))) if job.attempts[place].started is not None), -1)
+    for attempt in job.attempts[:place]:
+        if attempt.started is not None:
+            left_out.value(EARLIER_ATTEMPTS, job.line)
+    if place >= 0:
+        for _ in job.attempts[place + 1 :]:
+            left_out.value(LATER_ATTEMPTS, job.line)
+    return (job.attempts[place],)
 
 
 def _unfinished(attempt: Attempt) -> str:

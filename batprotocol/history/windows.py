@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -34,12 +34,22 @@ class HostWindow(msgspec.Struct, frozen=True, kw_only=True):
         begin: the begin, in seconds of the workload.
         end: the end; None: they are not used again until the end of the log.
         why: the reason, as the end of a sentence.
+        reservation: the reservation that they were lent to; None: they were down.
+        users: the users of the jobs of the reservation.
+        known: when the first of these jobs was submitted.
+        limit: when the last of these jobs had to end by its time limit.
+        line: the line of the first job that shows it.
     """
 
     hosts: tuple[str, ...]
     begin: float
     end: float | None
     why: str
+    reservation: str | None = None
+    users: tuple[str, ...] = ()
+    known: float | None = None
+    limit: float | None = None
+    line: int = 0
 
 
 def windows_of(jobs: Iterable[LoggedJob], origin: float) -> list[HostWindow]:
@@ -64,46 +74,74 @@ def _attempts(jobs: Iterable[LoggedJob]) -> Iterator[tuple[LoggedJob, Attempt]]:
 
 
 def _down(jobs: Iterable[LoggedJob], origin: float) -> Iterator[HostWindow]:
-    failures: dict[str, set[float]] = {}
-    for _, attempt in _attempts(jobs):
+    failures: dict[str, dict[float, int]] = {}
+    for job, attempt in _attempts(jobs):
         if attempt.state in _FAILURES and attempt.ended is not None:
             for host in attempt.hosts:
-                failures.setdefault(host, set()).add(attempt.ended)
+                failures.setdefault(host, {}).setdefault(attempt.ended, job.line)
     starts = {host: array("d") for host in failures}
     for _, attempt in _attempts(jobs) if failures else ():
         for host in attempt.hosts:
             if host in starts and attempt.started is not None:
                 starts[host].append(attempt.started)
-    together: dict[tuple[float, float], list[str]] = {}
+    together: dict[tuple[float, float], tuple[list[str], int]] = {}
     for host, ends in failures.items():
         uses = sorted(starts[host])
-        for begin in ends:
+        for begin, line in ends.items():
             place = bisect_left(uses, begin)
             end = uses[place] if place < len(uses) else inf
             if end > begin:
-                together.setdefault((begin, end), []).append(host)
-    for (begin, end), hosts in together.items():
+                together.setdefault((begin, end), ([], line))[0].append(host)
+    for (begin, end), (hosts, line) in together.items():
         last = None if end == inf else seconds_between(origin, end)
-        yield HostWindow(hosts=tuple(sorted(hosts)), begin=seconds_between(origin, begin), end=last, why=DOWN)
+        first = seconds_between(origin, begin)
+        yield HostWindow(hosts=tuple(sorted(hosts)), begin=first, end=last, why=DOWN, line=line)
+
+
+class _Use(NamedTuple):
+    """A job of a reservation: when and where it ran, and when it had to end."""
+
+    started: float
+    ended: float
+    hosts: tuple[str, ...]
+    line: int
+    submitted: float
+    limit: float
+    user: str
 
 
 def _lent(jobs: Iterable[LoggedJob], origin: float) -> Iterator[HostWindow]:
-    uses: dict[str, list[tuple[float, float, tuple[str, ...]]]] = {}
+    uses: dict[str, list[_Use]] = {}
     for job, attempt in _attempts(jobs):
         if job.reservation and attempt.started is not None and attempt.ended is not None:
-            uses.setdefault(job.reservation, []).append((attempt.started, attempt.ended, attempt.hosts))
+            limit = max(attempt.ended, attempt.started + attempt.suspended + (job.walltime or 0.0))
+            times = attempt.started, attempt.ended, attempt.hosts, job.line, attempt.submitted, limit
+            uses.setdefault(job.reservation, []).append(_Use(*times, job.user or ""))
     for name, given in uses.items():
-        begin, end = -inf, -inf
-        hosts: set[str] = set()
-        why = f"they were lent to the reservation {name}"
-        for started, ended, names in [*sorted(given), (inf, inf, ())]:
-            if started > end + _DAY:
-                if hosts:
-                    first, last = seconds_between(origin, begin), seconds_between(origin, end)
-                    yield HostWindow(hosts=tuple(sorted(hosts)), begin=first, end=last, why=why)
-                begin, end, hosts = started, ended, set()
-            end = max(end, ended)
-            hosts.update(names)
+        together: list[_Use] = []
+        end = -inf
+        for use in sorted(given):
+            if together and use.started > end + _DAY:
+                yield _window(name, together, origin)
+                together, end = [], -inf
+            together.append(use)
+            end = max(end, use.ended)
+        yield _window(name, together, origin)
+
+
+def _window(name: str, uses: list[_Use], origin: float) -> HostWindow:
+    """The window of the jobs of a reservation that followed one another."""
+    return HostWindow(
+        hosts=tuple(sorted({host for use in uses for host in use.hosts})),
+        begin=seconds_between(origin, uses[0].started),
+        end=seconds_between(origin, max(use.ended for use in uses)),
+        why=f"they were lent to the reservation {name}",
+        reservation=name,
+        users=tuple(sorted({use.user for use in uses if use.user})),
+        known=seconds_between(origin, min(use.submitted for use in uses)),
+        limit=seconds_between(origin, max(use.limit for use in uses)),
+        line=min(use.line for use in uses),
+    )
 
 
 def windows_json(windows: Iterable[HostWindow]) -> list[dict[str, Any]]:

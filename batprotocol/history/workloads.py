@@ -222,7 +222,7 @@ class _Conversion:
         if resources > (_MOST_RESOURCES if self.host_count is None else self.host_count):
             self.left_out.row(TOO_LARGE, job.line)
             return None
-        code = (job.last.exit_code or 1) if attempt.state in _FAILED else 0
+        code = (attempt.exit_code or 1) if attempt.state in _FAILED else 0
         profile = _Profile(run.runtime, code)
         name = profile.name
         self.profiles.setdefault(name, profile)

@@ -182,7 +182,7 @@ def lsf_job(draw: Random, number: int) -> LoggedJob:
         ran = count > 0 or draw.random() < 0.9
         attempts.append(
             Attempt(
-                submitted=submitted,
+                submitted=attempts[-1].ended or 0.0 if attempts else submitted,
                 eligible=eligible,
                 started=started if ran else None,
                 ended=started + suspended + draw.randrange(1, 50),
@@ -196,10 +196,9 @@ def lsf_job(draw: Random, number: int) -> LoggedJob:
         started = (attempts[-1].ended or 0.0) + 3
     task = draw.choice([None, None, draw.randrange(1, 20)])
     ran = any(attempt.started is not None for attempt in attempts)
-    order = sorted(attempts, key=lambda each: (each.started is not None, each.started))  # one that never ran is first
     return LoggedJob(
         id=f"{number}" if task is None else f"{number}_{task}",
-        attempts=tuple(order),
+        attempts=tuple(attempts),
         host_count=len(hosts) if ran else 1,
         cores=slots * len(hosts) if ran else None,
         requested_cores=slots * len(hosts),
@@ -230,7 +229,7 @@ def lsf_line(job: LoggedJob, attempt: Attempt, short: bool, usage: bool) -> str:
     host_usage = [part for name in attempt.hosts for part in (Bare(name), 1, 0, 2, 3, 0)] if usage else []
     fields: list[Any] = [
         *("JOB_FINISH", "10.1", int(attempt.ended or 0), int(job.id.partition("_")[0]), 1000),
-        *(0x2000002 | (0x40 if job.exclusive else 0), job.requested_cores, int(attempt.submitted)),
+        *(0x2000002 | (0x40 if job.exclusive else 0), job.requested_cores, int(job.first.submitted)),
         *(int(attempt.eligible or 0), 0, int(attempt.started or 0), job.user or "", job.partition or ""),
         *("select[type == any]", condition, "", "login", "/home/a b", "", "", "", "1527326745.7610", 1, "asked"),
         *(len(hosts), *hosts, 64 if attempt.state is JobState.COMPLETED else 32, 60.0, job.name or ""),
@@ -417,12 +416,13 @@ def cigri_job(draw: Random, number: int) -> LoggedJob:
     state, code = draw.choice(
         [("COMPLETED", 0), ("FAILED", 3), ("RUNNING", None)] if has_run else [("PENDING", None), ("FAILED", None)]
     )
+    signal = None if code is None else draw.choice([0, 9]) if code else 0
     if state in ("RUNNING", "PENDING"):
         times["ended"] = None
     times["hosts"] = ()
     return LoggedJob(
         id=str(number),
-        attempts=(Attempt(**times, state=JobState(state), exit_code=code),),
+        attempts=(Attempt(**times, state=JobState(state), exit_code=code, signal=signal),),
         account=str(draw.randrange(1, 9)),
         **texts(draw, "name", "user", "partition"),
     )
@@ -448,7 +448,7 @@ def cigri_rows(jobs: Iterable[LoggedJob], zone: tzinfo = timezone.utc) -> list[d
             "campaign_id": job.account or "",
             "cluster_id": (job.partition or "")[-1:],
             "state": CIGRI_STATES[job.last.state.value],
-            "return_code": "" if job.last.exit_code is None else str(job.last.exit_code),
+            "return_code": "" if job.last.exit_code is None else str(job.last.exit_code << 8 | (job.last.signal or 0)),
             "submission_time": _cigri_moment(job.last.submitted, zone),
             "start_time": _cigri_moment(job.last.started, zone),
             "stop_time": _cigri_moment(job.last.ended, zone),

@@ -7,6 +7,7 @@ import lzma
 import math
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from commands import run_here
@@ -14,14 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import DATA
 
-from batprotocol.history import Attempt, JobState, LoggedJob
+from batprotocol.history import Attempt, JobState, LeftOut, LoggedJob
 from batprotocol.history.asking import Unit
 from batprotocol.history.checking import EQUAL, check_copy, numbers_of_log
+from batprotocol.history.host_events import events_of
 from batprotocol.history.windows import HostWindow, windows_of
 from batprotocol.history.workloads import logged_workload
 from batprotocol.model import DelayProfile, parse_hosts
+from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
 from batprotocol.policies import PolicyNameError, named
-from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator import StaticJob, Workload, described_platform, read_external_events, simulate
 from batprotocol.studies.copies import explanations, simulated_copy
 
 WITHOUT_ENGINE = True
@@ -197,11 +200,64 @@ def test_reservations_lend_hosts() -> None:
         one("4", 0, 3 * day, 3 * day + 5, "n0", reservation="maint"),
         one("5", 0, 30, 40, "n3", reservation="class"),
     ]
-    assert windows_of(log, 5.0) == [
-        HostWindow(hosts=("n0", "n1", "n2"), begin=5.0, end=94.0, why="they were lent to the reservation maint"),
-        HostWindow(hosts=("n3",), begin=25.0, end=35.0, why="they were lent to the reservation class"),
-        HostWindow(hosts=("n0",), begin=3 * day - 5, end=3 * day, why="they were lent to the reservation maint"),
+    found = windows_of(log, 5.0)
+    assert [(each.hosts, each.begin, each.end, each.reservation) for each in found] == [
+        (("n0", "n1", "n2"), 5.0, 94.0, "maint"),
+        (("n3",), 25.0, 35.0, "class"),
+        (("n0",), 3 * day - 5, 3 * day, "maint"),
     ]
+    assert [each.why for each in found[:2]] == [
+        *("they were lent to the reservation maint", "they were lent to the reservation class")
+    ]
+
+
+Shown = tuple[int, int | None, frozenset[str], str | None, int, Any]
+shown = st.tuples(
+    *(st.integers(-20, 60), st.none() | st.integers(1, 30), st.frozensets(st.sampled_from("abcx"), min_size=1)),
+    *(st.sampled_from([None, None, "r", "s"]), st.integers(0, 40), st.sampled_from([(), ("u",), ("u", "v")])),
+)
+
+
+@given(st.lists(shown, max_size=8))
+def test_windows_become_events_that_can_be(given: list[Shown]) -> None:
+    """Each host is down in exactly the union of its windows, and reservations never share a host."""
+    windows = [
+        HostWindow(
+            hosts=tuple(sorted(hosts)),
+            begin=float(begin),
+            end=None if lasts is None and name is None else float(begin + (lasts or 1)),
+            why="seen",
+            reservation=name,
+            users=users,
+            known=float(begin - 10),
+            limit=float(begin + (lasts or 1) + more),
+        )
+        for begin, lasts, hosts, name, more, users in given
+    ]
+    left_out, states = LeftOut(), HostStates(3)
+    events = events_of(windows, {"a": 0, "b": 1, "c": 2}, left_out)
+    assert [time for time, _ in events] == sorted(time for time, _ in events)
+    spans: dict[int, set[int]] = {0: set(), 1: set(), 2: set()}
+    for place, (time, event) in enumerate(events):
+        states.take(time, event)  # it raises an error if the event cannot be
+        later = int(events[place + 1][0]) if place + 1 < len(events) else 200
+        for host in states.down:
+            spans[host].update(range(int(time), later))
+        assert not isinstance(event, Window) or (event.users and event.name in "rs")
+    for number, name in enumerate("abc"):
+        down = [each for each in windows if each.reservation is None and name in each.hosts]
+        expected = {
+            *(
+                time
+                for each in down
+                for time in range(int(max(each.begin, 0)), 200 if each.end is None else int(each.end))
+            )
+        }
+        assert spans[number] == expected
+    assert any("x" in each.hosts for each in windows) == any("not on the platform" in each.reason for each in left_out)
+    assert sum(isinstance(event, Window) for _, event in events) <= sum(
+        each.reservation is not None for each in windows
+    )
 
 
 def test_the_command_checks_a_log_of_a_real_slurm(tmp_path: Path) -> None:
@@ -226,3 +282,20 @@ def test_the_command_checks_a_log_of_a_real_slurm(tmp_path: Path) -> None:
     assert run_here("import", log, "--policies", "easy").status == 2
     assert run_here("import", log, "--check", "--policies", "eazy").status != 0
     assert "check" not in json.loads(run_here("import", log, "--json").out)
+
+
+def test_policies_meet_the_failures_and_reservations_of_a_log(tmp_path: Path) -> None:
+    log, files = tmp_path / "log.txt", [tmp_path / name for name in ("log.json", "hosts.txt", "hosts.jsonl")]
+    log.write_bytes(lzma.decompress((DATA / "history" / "sacct.txt.xz").read_bytes()))
+    done = run_here("import", log, "--reservations", "-o", files[0], "-p", files[1], "--events", files[2])
+    assert (done.status, f"wrote       {files[2]}" in done.out) == (0, True)
+    events = [(each.timestamp, read_host_event(each.data)) for each in read_external_events(files[2]).events]
+    assert [(time, event.hosts.text) for time, event in events if isinstance(event, HostEvent)] == [
+        *((33.0, "5-7"), (35.0, "7"), (158.0, "5"))
+    ]
+    [window] = [event for _, event in events if isinstance(event, Window)]
+    assert (window.begin, window.name, window.users, window.hosts.text) == (148.0, "rsv", ("u1",), "1")
+    words = ["simulate", "easy", "--hosts", files[1].read_text(), "-w", files[0], "--json"]
+    without, found = (json.loads(run_here(*words, *more).out)["metrics"] for more in ((), ("--events", files[2])))
+    assert (without["nb_rejected"], found["nb_rejected"]) == (1, 0)
+    assert found["availability"] < 1

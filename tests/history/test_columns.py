@@ -235,6 +235,12 @@ def test_a_mapping_of_ones_own(tmp_path: Path) -> None:
         "the row does not have an id": (5,),
         "the value of exclusive cannot be read": (6,),
     }
+    mapping.write_text('[job]\nid = "a"\n[attempt]\nsubmitted = "t"\nstate = "x"\n')
+    log.write_text("a,t,x\n1,2,CANCELLED by 7\n2,2,odd\n3,2,unknown\n4,2,\n")
+    left_out = LeftOut()
+    found = [job.last.state.value for job in read_log(log, str(mapping), left_out=left_out)]
+    assert found == ["CANCELLED", "UNKNOWN", "UNKNOWN", "UNKNOWN"]
+    assert [(reason.reason, reason.lines) for reason in left_out] == [("the value of state cannot be read", (3,))]
     log.write_text("b,t\n1,2\n")
     with pytest.raises(InputError, match="expected the column 'a'; the columns of the first row are b, t"):
         list(read_log(log, str(mapping)))

@@ -27,6 +27,9 @@ def test_jobs_of_flux_come_back(seeds: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         found, left_out = read(Path(folder), flux_text(jobs), "flux")
         assert format_of(Path(folder) / "log") == "flux"
+        other = json.dumps(json.loads(flux_text(jobs)), sort_keys=True, indent=1)
+        assert read(Path(folder), other, format_of(Path(folder) / "log"))[0] == found
+        assert format_of(Path(folder) / "log") == "flux"
     assert [replace(job, line=0) for job in found] == jobs
     assert not list(left_out)
 

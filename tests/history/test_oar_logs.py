@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
+from random import Random
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -109,8 +111,43 @@ def test_what_oar_leaves_out_is_counted(tmp_path: Path) -> None:
         "the JSON of the job is damaged": (3, (14, 17, 24)),
         "the value of submission time cannot be read": (1, (20,)),
     }
-    with pytest.raises(InputError, match="expected the output of oarstat -J"):
-        read(tmp_path, '{"7": {"state": "Terminated"}}', "oar")
+    for text in ("{}", '{"x": {"state": "Terminated"}}', '{"7": 3}', '{"jobs": {}}'):
+        with pytest.raises(InputError, match="expected the output of oarstat -J"):
+            read(tmp_path, text, "oar")
+
+
+def test_any_layout_of_oar(tmp_path: Path) -> None:
+    """A line for each value, for each job, or none at all."""
+    jobs = [oar_job(Random(seed), seed) for seed in range(1, 9)]
+    for gantt in (False, True):
+        text = oar_text(jobs, gantt)
+        values = json.loads(text)
+        expected, _ = read(tmp_path, text, "oar")
+        assert len(expected) == 8
+        listed = values["jobs"] if gantt else values
+        rows = ",\n".join(f'  "{id}" : {json.dumps(job)}' for id, job in listed.items())
+        others = oar_text([job for job in jobs if job.id != "3"], gantt)
+        begin = '   "jobs": {\n' if gantt else "{\n"
+        mixed = others.replace(begin, f'{begin}{"   " * (1 + gantt)}"3" : {json.dumps(listed["3"])},\n', 1)
+        for other in (
+            json.dumps(values),
+            json.dumps(values, separators=(",", ":")),
+            json.dumps(values, indent=0),
+            f'{{"jobs" : {{\n{rows}\n}}}}' if gantt else f"{{\n{rows}\n}}",
+            mixed,
+        ):
+            found, left_out = read(tmp_path, other, "oar")
+            assert by_id(replace(job, line=0) for job in found) == by_id(replace(job, line=0) for job in expected)
+            assert not list(left_out)
+    text = '{"7": {"state": "Odd", "stopTime": 300, "submissionTime": 100}, "x": {}, "8": [1], "9": {}, "10": {"a"'
+    found, left_out = read(tmp_path, text, "oar")
+    assert [job.id for job in found] == ["7"]
+    assert reasons(left_out) == {
+        "the value of state cannot be read": (2, (1, 4)),
+        "the key is not the id of a job": (2, (2, 3)),
+        "the job has ended, and the output does not have its stop time: write it with oarstat -J -f": (1, (4,)),
+        "the JSON of the job is damaged": (1, (5,)),
+    }
 
 
 def test_what_gridstat_leaves_out_is_counted(tmp_path: Path) -> None:

@@ -28,6 +28,9 @@ HEADS = {
         sample("sacct.json"),
         json.dumps({"jobs": json.loads(sample("sacct.json"))["jobs"], "meta": {}}),
         '{"meta":{"plugins":{},"client":{},"command":["show","jobs"],"slurm":{}},"jobs":[]}',
+        json.dumps({"errors": [], "warnings": [], **json.loads(sample("sacct.json"))}, sort_keys=True),
+        json.dumps({"jobs": [], "meta": {}}),
+        json.dumps(json.loads(sample("sacct.json"))["jobs"], indent=2),
     ],
     "jobcomp": [sample("jobcomp.txt")],
 }
@@ -66,6 +69,7 @@ PIECES = [
     b'{"meta":',
     b"{",
     b'"jobs":[',
+    b'"errors":[],',
     b"JobId=1 ",
     b"JobI",
     b"1",

@@ -96,6 +96,13 @@ def test_tasks_that_wait_together() -> None:
     found = jobs_of(json.dumps({"jobs": [job]}))
     assert [job.id for job in found] == ["29_0", "29_1", "29_2", "29_9"]
     assert {job.first.state for job in found} == {JobState.PENDING}
+    job["array"]["task"] = "0x207%1"  # as the database has the tasks: a bit for each
+    assert (
+        jobs_of(json.dumps({"jobs": [job]}))
+        == jobs_of(json.dumps([job]))
+        == jobs_of(f"\n [{json.dumps(job)}]")
+        == found
+    )
 
 
 def test_one_damaged_job_does_not_end_the_reading(tmp_path: Path) -> None:

@@ -112,6 +112,19 @@ def test_jobs_that_run_have_no_end(tmp_path: Path, state: str) -> None:
     assert attempt(tmp_path, State=state).ended is None
 
 
+@pytest.mark.parametrize("end", ["Unknown", "None"])
+def test_without_states_a_job_that_has_no_end_runs_or_waits(tmp_path: Path, end: str) -> None:
+    """Its elapsed time is the one until the log was written."""
+    rows = [
+        {"JobID": "1", "Submit": MOMENT, "Start": MOMENT, "End": end, "Elapsed": "00:10:00", "NNodes": "1"},
+        {"JobID": "2", "Submit": MOMENT, "Start": "Unknown", "End": end, "Elapsed": "00:00:00", "NNodes": "1"},
+        {"JobID": "3", "Submit": MOMENT, "Start": MOMENT, "End": "", "Elapsed": "00:10:00", "NNodes": "1"},
+    ]
+    jobs, _ = read(tmp_path, parsable(rows, list(rows[0])))
+    assert [job.last.state for job in jobs] == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
+    assert [job.last.ended and job.last.ended - job.last.submitted for job in jobs] == [None, None, 600.0]
+
+
 @pytest.mark.parametrize("state", ["CANCELLED by 1000", "CANCELLED", "DEADLINE", "CA"])
 @pytest.mark.parametrize("nodes", ["None assigned", ""])
 def test_cancelled_before_it_began(tmp_path: Path, state: str, nodes: str) -> None:
@@ -331,7 +344,7 @@ def test_tasks_that_wait_together(tmp_path: Path) -> None:
     jobs, left_out = read(tmp_path, parsable([row], list(row)))
     assert [(job.id, job.array, job.host_count) for job in jobs] == [(f"3_{task}", "3", 2) for task in range(1, 5)]
     assert not list(left_out)
-    for id in ("3_[1-2,...]", "3_[]", "3_[4-1]", "3_[0-999999999]"):
+    for id in ("3_[1-2,...]", "3_[]", "3_[4-1]", "3_[0-999999999]", "3_[0x]", "3_[0x0]", f"3_[0x{'F' * 25_001}]"):
         jobs, left_out = read(tmp_path, parsable([{**row, "JobID": id}], list(row)))
         assert (jobs, len(list(left_out))) == ([], 1)
     assert tasks_of("7_[0-10:5,20]") == ["7_0", "7_5", "7_10", "7_20"]

@@ -46,6 +46,21 @@ def test_each_attempt_is_a_job_or_has_a_reason(log: list[LoggedJob], attempts: A
     assert len(made) + left_out.rows == sum(len(job.attempts) if attempts == "all" else 1 for job in log)
 
 
+def test_a_job_that_ran_and_never_started_again_has_run() -> None:
+    """Slurm requeues a job whose host fails; a user who deletes it while it waits does not undo that it ran."""
+    ran = Attempt(submitted=0, started=10, ended=70, state=JobState.NODE_FAIL, hosts=("n1",))
+    waits = Attempt(submitted=70, ended=90, state=JobState.CANCELLED)
+    log = [LoggedJob(id="1", attempts=(ran, ran, waits), line=3), LoggedJob(id="2", attempts=(waits, waits), line=6)]
+    left_out = LeftOut()
+    [job] = logged_workload(log, left_out=left_out)
+    assert (job.id.partition("!")[2], job.time) == ("1", 0.0)
+    assert {(reason.reason, reason.is_row): reason.lines for reason in left_out} == {
+        ("an earlier attempt of the job: it ran again", False): (3,),
+        ("a later attempt of the job, which never started", False): (3,),
+        ("the job never started", True): (6,),
+    }
+
+
 @given(logs)
 def test_requests_can_be_read_and_times_are_those_of_the_log(log: list[LoggedJob]) -> None:
     made = logged_workload(log, attempts="all", unit="shares")
@@ -117,6 +132,16 @@ def test_failed_jobs_return_their_codes() -> None:
     codes = [made.profiles[each.job.profile_id].return_code for each in made]
     assert codes == [3, 1, 0, 0]
     assert sorted(made.profiles) == ["w0!delay5.5", "w0!delay5.5-ret1", "w0!delay5.5-ret3"]
+    runs = [
+        Attempt(submitted=at, started=at, ended=at + 5, state=state, exit_code=code)
+        for at, state, code in (
+            (0, JobState.FAILED, 4),
+            (9, JobState.FAILED, 7),
+            (20, JobState.CANCELLED, 0),
+        )
+    ]
+    made = logged_workload([LoggedJob(id="1", attempts=tuple(runs))], attempts="all")
+    assert [made.profiles[each.job.profile_id].return_code for each in made] == [4, 7, 0]
 
 
 def test_dependencies_name_jobs_of_the_workload() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,7 +20,7 @@ from logs import HOSTS, log_of, recorded_log
 from support import ROOT
 
 from batprotocol.cli.main import batproto
-from batprotocol.simulator import named_workload
+from batprotocol.simulator import described_platform, named_workload, platform_xml
 from batprotocol.studies import Study
 from batprotocol.studies.comparing import interval
 from batprotocol.studies.whatif import Answer, Question, answer_of, page, plan_for, study_toml
@@ -217,6 +220,23 @@ def test_few_windows_jobs_that_are_too_large_and_loads_above_one(tmp_path: Path)
     assert "no interval can be given for fewer than 5 windows" in html
 
 
+def test_loads_of_jobs_that_share_hosts_count_whole_hosts(tmp_path: Path) -> None:
+    """Four jobs of a core each on a host of four cores: the load is 4, and no job waits."""
+    (tmp_path / "m.xml").write_text(platform_xml(described_platform("n0 cores=4")))
+    asks, times = '{"cores": 1}', range(0, 8 * 3600, 900)
+    jobs = [
+        {"id": f"{at}", "subtime": at, "res": 1, "profile": "d", "walltime": 4000, "extra_data": asks} for at in times
+    ]
+    log = {"nb_res": 1, "jobs": jobs, "profiles": {"d": {"type": "delay", "delay": 3600}}}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    hour = msgspec.structs.replace(QUESTION, nodes=(), window=7200.0, warm_up=3600.0, cool_down=3600.0)
+    answer, _, html = answered(tmp_path, str(tmp_path / "log.json"), hour, str(tmp_path / "m.xml"))
+    assert answer.plan.partial == len(jobs)
+    assert f"{len(jobs)} jobs ask for parts of hosts" in " ".join(assumptions_of(answer))
+    assert "Jobs for parts of hosts count as whole hosts" in html
+    assert [cell.mean for (cell, *_) in answer.means.cells] == [0.0] * len(answer.means.rows)
+
+
 def test_energy_of_a_platform_with_watts(tmp_path: Path) -> None:
     platform = tmp_path / "p.xml"
     platform.write_text(PLATFORM)
@@ -262,12 +282,23 @@ def test_the_command(tmp_path: Path) -> None:
     assert Cells(html).found["mean_waiting_time"].keys() == {"fcfs", "easy", "easy=sjf,strict"}
 
 
+NOTE = "note: --load is the factor of arrivals, which is not the offered load: use --arrivals"
+
+
 def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
     """Each half hour of the log among the examples is a run of a real Slurm, on a machine that was empty."""
     words = ["whatif", str(ROOT / "examples" / "sacct.txt"), "--policies", "easy", "-o", str(tmp_path / "r.html")]
-    done = CliRunner().invoke(batproto, [*words, "--windows", "1h", "--warm-up", "0", "--cool-down", "0", "-j", "1"])
+    words += ["--load", "1", "-j", "1"]
+    done = CliRunner().invoke(batproto, [*words, "--windows", "1h", "--warm-up", "0", "--cool-down", "0"])
     assert done.exit_code == 0, done.output
     assert "6 runs: 6 done, 0 failed" in done.output
+    assert NOTE in done.output
+    text = (ROOT / "examples" / "sacct.txt").read_text()
+    run = [sys.executable, "-m", "batprotocol", *words[:1], "-", *words[2:]]
+    other = subprocess.run(run, input=text, capture_output=True, text=True)
+    assert other.returncode == 1
+    assert "the log has submissions over 3.65 hours" in other.stderr
+    assert (tmp_path / "log.workload.json").read_text() == (tmp_path / "sacct.workload.json").read_text()
     html = (tmp_path / "r.html").read_text()
     assert "13 jobs were taken without a value: the job ran longer than its time limit" in html
     waits: dict[int, list[float]] = defaultdict(list)
@@ -286,6 +317,9 @@ def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
     [
         (["--policies", "quick"], "quick"),
         (["--policies", "easy", "--arrivals", "x"], "expected numbers with commas"),
+        (["--policies", "easy", "--load", "1.1", "--arrivals", "1.1"], "give --arrivals only"),
+        (["--policies", "easy", "--load", "x"], "expected numbers with commas"),
+        (["--policies", "easy", "--load", "-1"], "expected a factor of arrivals > 0"),
         (["--policies", "easy", "--windows", "long"], "a time such as 1w"),
         (["--policies", "easy", "--estimates", "good"], "asked, exact, predicted"),
     ],

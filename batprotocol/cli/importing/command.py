@@ -116,7 +116,8 @@ def _refuse_others(context: click.Context) -> None:
 @click.option(
     "--reservations",
     is_flag=True,
-    help="Keep the reservation of each job. A policy rejects the job unless its site=FILE has the reservation.",
+    help="Keep the reservation of each job. A policy rejects the job unless --events or its site=FILE has the "
+    "reservation.",
 )
 @click.option(
     "--anonymous",
@@ -146,6 +147,12 @@ def _refuse_others(context: click.Context) -> None:
     metavar="NAMES",
     help="With --check: print how well these policies explain the log, with commas between them.  "
     "[default: fcfs,easy,conservative]",
+)
+@click.option(
+    "--events",
+    metavar="FILE",
+    type=_FILE,
+    help="Write when hosts were down, or lent to reservations, as events for --events of batproto simulate, .jsonl.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -192,6 +199,7 @@ def import_logs(context: click.Context, /, **options: Any) -> None:
       batproto import log.txt --nodes slurm.conf --check --policies fcfs,easy
       batproto import log.txt --nodes slurm.conf -o log.json -p hosts.txt
       batproto simulate easy --hosts "$(cat hosts.txt)" -w log.json
+      batproto import log.txt -o log.json -p hosts.txt --reservations --events hosts.jsonl
       batproto import rows.txt --fields JobID,User,Submit,Start,End,NNodes
       batproto import log.txt --anonymous --key key.txt -o log.parquet
       batproto import run.pcapng -o run.mcap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.opening import read_log
 from batprotocol.history.runs import Attempts
 from batprotocol.left_out import LeftOut
+from batprotocol.simulator.inputs import write_host_events
 from batprotocol.writing import by_ending, whole
 
 __all__ = ["show"]
@@ -50,6 +52,7 @@ def show(
     others: Sequence[str],
     check: bool,
     policies: str | None,
+    events: str | None,
     as_json: bool,
 ) -> None:
     """Import logs, and print what was taken and left out."""
@@ -78,12 +81,14 @@ def show(
             reservations=reservations,
             anonymizer=anonymizer,
         )
-        written = [path for path in (output, platform) if path is not None]
+        written = [path for path in (output, platform, events) if path is not None]
         text = None if platform is None else made.platform_text(platform)
         count = _write(made, output)
         if platform is not None and text is not None:
             with whole(platform) as file:
                 file.write(text.encode())
+        if events is not None:
+            _write_events(made, events)
         left_out = [*((log.name, log.left_out) for log in opened), ("", period), ("", made.left_out)]
         checked = checked_copy(made, policies) if check and made.hosts else None
         report = Report(made, [(log.name, log.format) for log in opened], count, left_out, written, zone)
@@ -107,6 +112,13 @@ def _write(made: Import, output: str | None) -> int:
             return made.write(nowhere, "workload")
     with whole(output) as file:
         return made.write(file, by_ending(output, OUTPUTS))
+
+
+def _write_events(made: Import, path: str) -> None:
+    lines = io.StringIO()
+    write_host_events(made.events() if made.hosts else (), lines)
+    with whole(path) as file:
+        file.write(lines.getvalue().encode())
 
 
 def _anonymizer(screen: Output, wanted: bool, key: str | None, others: Sequence[str]) -> Anonymizer | None:

@@ -79,7 +79,8 @@ def ask(
     print_grid(printer, answer.differences.grid())
     with whole(output) as file:
         file.write(page(answer, title).encode())
-    printer.line(("file", printable(output)), ("", f": {len(answer.alternatives):,} alternatives, offline"))
+    many = len(answer.alternatives)
+    printer.line(("file", printable(output)), ("", f": {many:,} alternative{'s' * (many != 1)}, offline"))
     return status
 
 

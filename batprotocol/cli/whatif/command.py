@@ -55,6 +55,7 @@ def _time(context: click.Context, parameter: click.Parameter, given: str) -> flo
     callback=_parts(float),
     help="Factors of arrivals: with 1.1, jobs arrive 1.1 times as fast. The factor is not the offered load.",
 )
+@click.option("--load", hidden=True, callback=_parts(float))
 @click.option(
     "--nodes",
     metavar="CHANGE,...",
@@ -124,12 +125,12 @@ def _time(context: click.Context, parameter: click.Parameter, given: str) -> flo
     help="The number of runs at a time.  [default: the number of processors]",
 )
 @click.pass_context
-def whatif(context: click.Context, /, **options: Any) -> None:
+def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -> None:
     """Report what would have changed with other policies, arrivals, hosts or estimates of run times.
 
-    LOG is a workload, as for "batproto simulate", or the log of a resource manager, as for "batproto import". It is cut
-    into windows, such as weeks. Each window is simulated with each combination of the values, and with those of the
-    log. A window has a warm-up and a cool-down, whose jobs are simulated and do not count.
+    LOG is a workload, as for "batproto simulate", or the log of a resource manager, as for "batproto import" (- for
+    standard input). It is cut into windows, such as weeks. Each window is simulated with each combination of the
+    values, and with those of the log. A window has a warm-up and a cool-down, whose jobs are simulated, not counted.
 
     The combinations are compared in pairs by window with the baseline: what really happened, if LOG has the starts of
     its jobs, or else the first policy. Intervals come from a bootstrap of blocks of windows. The report is one page
@@ -145,4 +146,9 @@ def whatif(context: click.Context, /, **options: Any) -> None:
     """
     from batprotocol.cli.whatif import asking as work
 
+    if load:
+        if context.get_parameter_source("arrivals") is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError("--load is another name of --arrivals: give --arrivals only", context)
+        click.echo("note: --load is the factor of arrivals, which is not the offered load: use --arrivals", err=True)
+        options["arrivals"] = load
     context.exit(work.ask(**options))

@@ -65,7 +65,7 @@ UNITS: Final[dict[str, dict[str, float]]] = {
         "GiB": 2.0**30,
         "TiB": 2.0**40,
     },
-    "count": {"1": 1.0, "percent": 0.01, "milli": 0.001},
+    "count": {"1": 1.0, "percent": 0.01, "milli": 0.001, "exit": 1.0, "signal": 1.0},
 }
 """The units of the kinds that have some, with the default first."""
 

@@ -24,6 +24,11 @@ NOTHING: Final = frozenset({"", "nan", "NaN", "None", "null", "NULL", "NaT", "N/
 
 _LARGEST: Final = 2.0**53
 _LATEST: Final = 1e12
+_OF_STATUS: Final[dict[str, Callable[[int], int]]] = {
+    "exit": lambda status: status >> 8 & 0xFF,
+    "signal": lambda status: status & 0x7F,
+}
+"""The exit code and the signal in a status of `wait`."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 
 Read = Callable[[Mapping[str, Any]], Any]
@@ -114,6 +119,8 @@ def _amount(kind: str) -> Callable[[Column, tzinfo], Callable[[Any, Mapping[str,
                 number *= times
             if not 0 <= number < _LARGEST:
                 raise ValueError(value)
+            if column.unit in _OF_STATUS:
+                return _OF_STATUS[column.unit](int(number))
             return math.ceil(round(number, 6))
 
         return convert
@@ -154,13 +161,8 @@ def _names(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], A
 
 
 def _state(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
-    def convert(value: Any, row: Mapping[str, Any]) -> JobState:
-        try:
-            return JobState(str(value).upper().partition(" ")[0])
-        except ValueError:
-            return JobState.UNKNOWN
-
-    return convert
+    # Of a word that is no state, the caller counts that it cannot be read: an attempt has the state UNKNOWN then.
+    return lambda value, row: JobState(str(value).upper().partition(" ")[0])
 
 
 _TRUTHS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}

@@ -97,12 +97,14 @@ def _job(values: Mapping[str, str], row: Row, clock: Clock) -> LoggedJob:
         ended = None
         started = None if state is JobState.PENDING else started
     code = row.read("return_code", number_of, values.get("return_code"))
+    status = None if code is None or code < 0 else int(code)
     attempt = row.attempt(
         submitted,
         started,
         ended,
         state or JobState.UNKNOWN,
-        exit_code=None if code is None or code < 0 else int(code),
+        exit_code=None if status is None else status >> 8 & 0xFF,
+        signal=None if status is None else status & 0x7F,
     )
     return LoggedJob(
         id=id,

@@ -14,11 +14,15 @@ from batprotocol.errors import InputError
 from batprotocol.history.jobs import JobState, LoggedJob
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.managers.making import Refused, Row, amount_of, moment_of, number_of, text_of
+from batprotocol.history.slurm.elements import members_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_oar"]
 
 _BEGIN: Final = re.compile(r'([ \t]{1,40})"([0-9]{1,18})"[ \t]{0,9}:[ \t]{0,9}\{[ \t]{0,9}', re.ASCII)
+_WHOLE: Final = re.compile(r'([ \t]{1,40})"([0-9]{1,18})"[ \t]{0,9}:[ \t]{0,9}\{(.*)\},?[ \t]{0,9}', re.ASCII)
+_ID: Final = re.compile(rb'"([0-9]{1,18})"')
+_GANTT: Final = re.compile(rb'\s*\{\s*"(?:jobs|dead_resources|resources)"')
 _LONGEST: Final = 1 << 25
 _INDENTS: Final = 100  # different spaces before objects
 _SUBMISSIONS: Final = ('"submissionTime"', '"submission_time"')
@@ -65,23 +69,25 @@ def read_oar(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
 
     Args:
         path: the file, compressed by gzip or xz or not; a pipe is copied into a temporary file.
-        left_out: where it counts what it leaves out, by the line that a job begins at.
+        left_out: where it counts what it leaves out, by the line that a job begins at. If the file has no line for
+            each value, the lines are the numbers of the jobs in the file, from 1 on.
         zone: not used: all times are seconds since 1970.
 
     Raises:
-        InputError: the file has no line at which a job begins.
+        InputError: the file has no job.
         OSError: the file cannot be read.
     """
     with opened(path) as source:
         number = 0
-        for number, text in _objects(source, left_out):
+        indent = _indent(source)
+        for number, text in _objects(source, left_out, indent) if indent else _members(source, left_out):
             try:
                 yield _job(_decoded(text), Row(left_out, number))
             except Refused as refused:
                 left_out.row(str(refused), number)
         if not number:
             raise InputError(
-                "expected the output of oarstat -J, with a line '\"ID\" : {' for each job; jq . writes such lines",
+                "expected the output of oarstat -J, an object with the ids of jobs as its keys",
                 file=source.name,
                 line=1,
             )
@@ -106,23 +112,47 @@ def _indent(source: Source) -> str:
     return found.most_common(1)[0][0] if found else min(begins, key=len, default="")
 
 
-def _objects(source: Source, left_out: LeftOut) -> Iterator[tuple[int, str]]:
-    """The jobs as texts, with the lines at which they begin. One that has no end is an empty text."""
-    indent = _indent(source)
+def _members(source: Source, left_out: LeftOut) -> Iterator[tuple[int, str]]:
+    """The jobs as texts, with their numbers, of a file that does not have a line for each value."""
+    listed = members_of(source, "jobs" if _GANTT.match(source.first()) else "")
+    for number, (name, value) in enumerate(listed, 1):
+        id = _ID.fullmatch(name)
+        if value is None or id is None or not value.startswith(b"{"):
+            left_out.row(_DAMAGED if value is None else "the key is not the id of a job", number)
+            continue
+        yield number, _with_id(id[1].decode(), value[1:-1].decode(errors="replace"))
+
+
+def _with_id(id: str, inside: str) -> str:
+    """The text of an object, of what is between its brackets, with the id of the job among its values."""
+    return f'{{"id":{id.lstrip("0") or "0"}{"," if inside.strip() else ""}{inside}}}'
+
+
+def _objects(source: Source, left_out: LeftOut, indent: str) -> Iterator[tuple[int, str]]:
+    """The jobs as texts, with the lines at which they begin. One that has no end is an empty text.
+
+    Args:
+        source: the file.
+        left_out: where lines are counted that are too long.
+        indent: the spaces before the jobs.
+    """
     closing = (f"{indent}}}", f"{indent}}},")
     begin, size, id = 0, 0, ""
     lines: list[str] = []
     for number, line in source.lines(left_out):
         if begin and line.rstrip() in closing:
-            yield begin, f'{{"id":{id},{"".join(lines)}}}' if lines else ""
+            yield begin, _with_id(id, "".join(lines)) if lines else ""
             begin, lines = 0, []
             continue
-        found = _BEGIN.fullmatch(line) if indent and line.startswith(indent) else None
+        found = (_BEGIN.fullmatch(line) or _WHOLE.fullmatch(line)) if line.startswith(indent) else None
         if found is not None and found[1] == indent:
             if begin:
                 yield begin, ""
-            begin, id = number, found[2].lstrip("0") or "0"
+            begin, id = number, found[2]
             lines, size = [], 0
+            if found.re is _WHOLE:
+                yield begin, _with_id(id, found[3])
+                begin = 0
         elif begin and size <= _LONGEST:
             lines.append(line)
             size += len(line)

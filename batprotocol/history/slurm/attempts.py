@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -74,7 +75,7 @@ def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
     ran = next((job for job in reversed(rows) if job.first.started is not None), last)
     return replace(
         last,
-        attempts=tuple(attempts),
+        attempts=_submitted_again(attempts),
         line=min(job.line for job in rows),
         host_count=ran.host_count,
         cores=ran.cores,
@@ -83,10 +84,20 @@ def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
     )
 
 
-def _order(attempt: Attempt) -> tuple[float, bool, float, bool, float]:
+def _submitted_again(attempts: list[Attempt]) -> tuple[Attempt, ...]:
+    """The attempts. If the log keeps the first submission, as LSF does, the next one waits from the end before it."""
+    found = attempts[:1]
+    for before, attempt in itertools.pairwise(attempts):
+        again = before.ended if before.submitted == attempt.submitted else None
+        found.append(attempt if again is None else replace(attempt, submitted=max(again, attempt.submitted)))
+    return tuple(found)
+
+
+def _order(attempt: Attempt) -> tuple[float, float, bool, float]:
     """Attempts in order; of two rows for one attempt, the one that was written later is the second."""
-    start = math.inf if attempt.started is None else attempt.started
-    return attempt.submitted, attempt.started is not None, start, attempt.ended is not None, attempt.ended or 0.0
+    ended = -math.inf if attempt.ended is None else attempt.ended
+    moment = ended if attempt.started is None else attempt.started
+    return attempt.submitted, moment, attempt.ended is not None, ended
 
 
 def _is_same(one: Attempt, two: Attempt) -> bool:

@@ -47,6 +47,15 @@ _LIKE: Final = {
     "state": re.compile(r"[A-Z_]+(?: by [^ ]+)?\+?|", re.ASCII),
 }  # fmt: skip
 """The patterns of values in columns: they show where a value that holds the delimiter begins and ends."""
+_HOSTS: Final = r"[A-Za-z0-9._-]+(?:\[[0-9,-]+\][A-Za-z0-9._-]*)*"
+_AMOUNT: Final = r"[^ =,]+=[^ =,]*"
+_LISTS: Final = {
+    "nodelist": re.compile(rf"(?:{_HOSTS}(?:,{_HOSTS})*|None assigned)?", re.ASCII),
+    **dict.fromkeys(("alloctres", "reqtres"), re.compile(rf"(?:{_AMOUNT}(?:,{_AMOUNT})*)?", re.ASCII)),
+}
+"""The patterns of columns with lists, which hold the delimiter if it is a comma."""
+_NO_AMOUNT: Final = re.compile(r"[^ =]*|None assigned", re.ASCII)
+_LONGEST_LIST: Final = 10_000
 _KNOWN: Final = frozenset((*_LIKE, "jobname", "partition", "account", "user", "elapsed", "cluster", "nnodes"))
 
 
@@ -69,7 +78,12 @@ class Layout(NamedTuple):
 
     def is_plain_before(self, column: int) -> bool:
         """Whether no column before this one may hold the delimiter or an end of line, as users write it."""
-        return not _TEXTS.intersection(self.names[:column])
+        return not self.texts.intersection(self.names[:column])
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns whose values may hold the delimiter."""
+        return _TEXTS.union(_LISTS) if self.delimiter == "," else _TEXTS
 
     def values(self, line: str) -> list[str] | None:
         """The values of a line; None if it cannot be divided into the columns."""
@@ -114,6 +128,8 @@ class _Divisions:
     def __init__(self, layout: Layout, pieces: Sequence[str]) -> None:
         self.steps = 0
         self._names = layout.names
+        self._texts = layout.texts
+        self._other = _NO_AMOUNT if layout.delimiter == "," else _WORD
         self._pieces = pieces
         self._dead: set[tuple[int, int]] = set()  # columns of texts, with their ends, behind which nothing fits
 
@@ -126,9 +142,9 @@ class _Divisions:
             more: the number of pieces that columns of texts take besides their own.
         """
         ends: list[int] = []
-        while place < len(self._names) and self._names[place] not in _TEXTS:
+        while place < len(self._names) and self._names[place] not in self._texts:
             self.steps += 1
-            if not _LIKE.get(self._names[place], _WORD).fullmatch(self._pieces[begin]):
+            if not _LIKE.get(self._names[place], self._other).fullmatch(self._pieces[begin]):
                 return
             place, begin = place + 1, begin + 1
             ends.append(begin)
@@ -141,13 +157,21 @@ class _Divisions:
             self.steps += 1
             if self.steps >= _MOST_STEPS:
                 return
-            if (place, end) not in self._dead:
+            if (place, end) not in self._dead and self._is_list(place, begin, end):
                 is_dead = True
                 for rest in self.of(place + 1, end, more - extra):
                     is_dead = False
                     yield [*ends, end, *rest]
                 if is_dead:
                     self._dead.add((place, end))
+
+    def _is_list(self, place: int, begin: int, end: int) -> bool:
+        """Whether these pieces are a list, if the column has lists."""
+        pattern = _LISTS.get(self._names[place])
+        if pattern is None:
+            return True
+        text = ",".join(self._pieces[begin:end])
+        return len(text) <= _LONGEST_LIST and pattern.fullmatch(text) is not None
 
 
 def layout_of(

@@ -1,4 +1,4 @@
-"""The elements of a long array in a JSON file, as bytes, one by one. One damaged element does not end the reading.
+"""The elements of a long array or object in a JSON file, as bytes, one by one. A damaged one does not end the reading.
 
 It is made for files of gigabytes: an array that is written with a line for each value is divided at its lines, which
 takes no look at the values. It must not know what the elements mean.
@@ -13,11 +13,12 @@ from typing import Final
 from batprotocol.errors import InputError
 from batprotocol.history.lines import Source
 
-__all__ = ["elements_of"]
+__all__ = ["elements_of", "members_of"]
 
 _HEAD: Final = 1 << 20
 _LONGEST: Final = 1 << 27
 _BEGIN: Final = 3  # bytes that show whether an object has a line for each value
+_IS_ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[")
 _SPACE: Final = re.compile(rb"[ \t\r\n,]*")
 _TOKENS: Final = {
     b"{": (b"}", re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)),
@@ -63,26 +64,63 @@ def elements_of(source: Source, key: str = "") -> Iterator[bytes | None]:
 
     Args:
         source: the file.
-        key: the key of the array in the object that the file is; "": the file is the array.
+        key: the key of the array in the object that the file is; "": the file is the array. A file that is an array is
+            read without the key, too, as `jq .KEY` writes it.
 
     Raises:
         InputError: the file has no such array at its begin.
     """
+    buffer = _opened(source, "" if _IS_ARRAY.match(source.first()) else key, b"[", "array")
+    while (first := buffer.next()) != b"]":
+        element = _taken(buffer, first)
+        yield element
+        if element is None:
+            return
+
+
+def members_of(source: Source, key: str = "") -> Iterator[tuple[bytes, bytes | None]]:
+    """The keys of an object with their values, as bytes; at last a value None, if the file ends within it.
+
+    Args:
+        source: the file.
+        key: the key of the object in the object that the file is; "": the file is the object.
+
+    Raises:
+        InputError: the file has no such object at its begin.
+    """
+    buffer = _opened(source, key, b"{", "object")
+    while (first := buffer.next()) != b"}":
+        name = _taken(buffer, first) if first == b'"' else None
+        value = None
+        if name is not None and buffer.next() == b":":
+            buffer.place += 1
+            value = _taken(buffer, buffer.next())
+        yield name or b"", value
+        if value is None:
+            return
+
+
+def _opened(source: Source, key: str, bracket: bytes, kind: str) -> _Buffer:
+    """The bytes of a file, at the place behind the bracket that opens its array or object."""
     buffer = _Buffer(source.blocks())
     before = rb'"%b"[ \t\r\n]*:' % re.escape(key.encode()) if key else rb"\A(?:\xef\xbb\xbf)?"
-    opening = re.compile(before + rb"[ \t\r\n]*\[")
+    opening = re.compile(before + rb"[ \t\r\n]*" + re.escape(bracket))
     while (found := opening.search(buffer.data)) is None:
         if len(buffer.data) > _HEAD or not buffer.more():
-            expected = f'a JSON object with an array "{key}"' if key else "a JSON array"
+            expected = f'a JSON object with an {kind} "{key}"' if key else f"a JSON {kind}"
             raise InputError(f"expected {expected}", file=source.name, line=1)
     buffer.place = found.end()
-    while (first := buffer.next()) != b"]":
-        end = _end(buffer) if first == b"{" else _end_of_other(buffer, first)
-        if end is None:
-            yield None
-            return
-        yield bytes(buffer.data[buffer.place : end])
-        buffer.place = end
+    return buffer
+
+
+def _taken(buffer: _Buffer, first: bytes) -> bytes | None:
+    """The value that begins at the place of the buffer, which is then behind it; None: it has no end."""
+    end = _end(buffer) if first == b"{" else _end_of_other(buffer, first)
+    if end is None:
+        return None
+    value = bytes(buffer.data[buffer.place : end])
+    buffer.place = end
+    return value
 
 
 def _end_of_other(buffer: _Buffer, first: bytes) -> int | None:

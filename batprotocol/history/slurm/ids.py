@@ -14,6 +14,7 @@ MOST_DIGITS: Final = 10
 
 _ID: Final = re.compile(r"([0-9]{1,10})(?:([_+])([0-9]{1,9}))?", re.ASCII)
 _GROUP: Final = re.compile(r"([0-9]{1,10})_\[([0-9,:-]+)(?:%[0-9]{1,9})?\]", re.ASCII)
+_MASK: Final = re.compile(r"([0-9]{1,10})_\[0x([0-9A-Fa-f]{1,25000})(?:%[0-9]{1,9})?\]", re.ASCII)
 _TASKS: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", re.ASCII)
 _MOST_TASKS: Final = 100_000
 _MOST_REPEATED: Final = 500_000
@@ -39,9 +40,15 @@ def array_of(text: str) -> str | None:
 def tasks_of(text: str) -> list[str] | None:
     """The ids of the tasks of a group that waits; None if the text is not such a group, or stands for too many.
 
-    >>> tasks_of("3_[1-4:2,9%2]")
-    ['3_1', '3_3', '3_9']
+    The JSON of sacct has the tasks as a mask of bits, with the bit of task 0 last.
+
+    >>> tasks_of("3_[1-4:2,9%2]"), tasks_of("3_[0x20A]")
+    (['3_1', '3_3', '3_9'], ['3_1', '3_3', '3_9'])
     """
+    mask = _MASK.fullmatch(text)
+    if mask is not None:
+        bits = f"{int(mask[2], 16):b}"[::-1]
+        return [f"{mask[1]}_{number}" for number, bit in enumerate(bits) if bit == "1"] or None
     group = _GROUP.fullmatch(text)
     if group is None:
         return None

@@ -46,6 +46,7 @@ _EQUAL: Final = "--ntasks-per-node"  # the option with which a job has as many c
 _SHORT: Final = 12  # digits of a number that is read at once
 _NO_SUBMISSION: Final = Submission()
 _NO_SPAN: Final = NOTHING - {"0"}
+_NOT_YET: Final = frozenset({"Unknown", "None", "0"})  # the ends of jobs that wait or run
 
 _USED: Final[tuple[tuple[str, ...], ...]] = (
     ("jobid", "jobidraw"),
@@ -278,6 +279,8 @@ class Rows:
             raise _Refused("the row has no time of submission")
         if self._latest is not None:
             self._latest = submitted if submitted >= self._latest else None
+        if state is JobState.UNKNOWN and end in _NOT_YET:
+            state = JobState.PENDING if started is None else JobState.RUNNING
         if state in WENT_ON:
             ended = None
             if state is JobState.PENDING:

@@ -73,16 +73,13 @@ def _repeated(source: Source, layout: Layout, column: int) -> dict[str, int]:
     """The ids that have several rows, with their numbers."""
     repeated = Repeated()
     add, delimiter, most = repeated.add, layout.delimiter, column + 1
-    if not delimiter:
-        for _, line in whole_rows(source.lines(), layout):
-            if (values := layout.values(line)) is not None:
-                add(values[column])
-    elif layout.is_plain_before(column):  # whatever the rest of the row is: this is its first line
+    if delimiter and layout.is_plain_before(column):  # whatever the rest of the row is: this is its first line
         for _, line in source.lines():
             pieces = line.split(delimiter, most)
             if len(pieces) > most:
                 add(pieces[column])
     else:
         for _, line in whole_rows(source.lines(), layout):
-            add(line.split(delimiter, most)[column])
+            if (values := layout.values(line)) is not None:
+                add(values[column])
     return repeated.rows

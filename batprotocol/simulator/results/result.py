@@ -398,6 +398,8 @@ class Result:
         unsteady = unsteady_sentence(load, waiting, ran)
         if unsteady:
             found.append(("note", unsteady))
+        if max(load, self.utilisation) > 1 and any(not each.whole for each in self.allocations):
+            found.append(("note", "jobs share hosts: utilisation and offered load count each as if it had whole hosts"))
         return found
 
     @property

@@ -72,6 +72,11 @@ def _of_jobs(plan: Plan) -> Iterator[str]:
         "Each job runs for as long as in the log, with any policy and on any machine, and users submit the same jobs "
         "at the same times, however long they wait."
     )
+    if plan.partial:
+        yield (
+            f"{_many(plan.partial, 'job')} {_asks(plan.partial)} for parts of hosts. Utilisation and offered load "
+            "count whole hosts, so they can be above 1 although the machine is not full."
+        )
     if ARRIVALS in plan.axes:
         yield (
             "Arrivals × 1.1 means that the times between submissions are divided by 1.1: jobs come in 1/1.1 of the "
@@ -123,6 +128,10 @@ def _of_intervals(plan: Plan) -> Iterator[str]:
 
 def _many(count: int, word: str) -> str:
     return f"1 {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def _asks(count: int) -> str:
+    return "asks" if count == 1 else "ask"
 
 
 def _are(count: int) -> str:

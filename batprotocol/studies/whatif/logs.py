@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from batprotocol.history.imports import Import
-from batprotocol.history.opening import is_logged, read_log
+from batprotocol.history.opening import STANDARD_INPUT, is_logged, read_log
 from batprotocol.writing import whole
 
 __all__ = ["ReadyLog", "ready_log"]
@@ -30,7 +30,7 @@ def ready_log(log: str, *, platform: str = "", folder: str = "") -> ReadyLog:
     """A log that a study can name. Workloads are taken as they are, and logs of resource managers are imported.
 
     Args:
-        log: the name of a workload, or the file of a log.
+        log: the name of a workload, or the file of a log; `-` is a log on standard input.
         platform: a platform file, or "". Without one, the machine of an imported log is the smallest that it fits on.
         folder: the folder for the workload and the platform of an imported log.
 
@@ -38,9 +38,9 @@ def ready_log(log: str, *, platform: str = "", folder: str = "") -> ReadyLog:
         InputError: the log cannot be read.
         OSError: a file cannot be read or written.
     """
-    if not is_logged(log):
+    if log != STANDARD_INPUT and not is_logged(log):
         return ReadyLog(log, platform)
-    stem = os.path.join(folder, os.path.basename(log).partition(".")[0])
+    stem = os.path.join(folder, "log" if log == STANDARD_INPUT else os.path.basename(log).partition(".")[0])
     workload = f"{stem}.workload.json"
     with read_log(log) as jobs:
         made = Import(jobs)

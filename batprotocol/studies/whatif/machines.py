@@ -35,17 +35,22 @@ def resized(platform: Platform, count: int) -> Platform:
     [('n0', 4), ('n1', 4), ('n2', 4), ('n3', 4), ('g0', 8), ('g1', 8)]
     """
     kinds: dict[Any, list[Host]] = {}
-    for host in platform.computation_hosts:
-        kinds.setdefault(_kind(host), []).append(host)
+    hosts = [(host, _kind(host)) for host in platform.computation_hosts]
+    for host, kind in hosts:
+        kinds.setdefault(kind, []).append(host)
     if not kinds:
         raise InputError("the platform has no computation hosts", file=platform.filename)
-    wanted = dict(zip(kinds, _shares([len(hosts) for hosts in kinds.values()], count), strict=True))
-    kept = [host for host in platform.computation_hosts if kinds[_kind(host)].index(host) < wanted[_kind(host)]]
+    missing = dict(zip(kinds, _shares([len(each) for each in kinds.values()], count), strict=True))
+    kept: list[Host] = []
+    for host, kind in hosts:
+        if missing[kind]:
+            missing[kind] -= 1
+            kept.append(host)
     names = {host.name for host in (platform.master, *platform.hosts)}
-    for kind, hosts in kinds.items():
-        for _ in range(wanted[kind] - len(hosts)):
+    for kind, found in kinds.items():
+        for _ in range(missing[kind]):
             names.add(name := _free_name(names, len(kept)))
-            kept.append(msgspec.structs.replace(hosts[0], name=name))
+            kept.append(msgspec.structs.replace(found[0], name=name))
     zone = ClusterZone("cluster")
     members = {name: zone.add(name) for name in (platform.master.name, *(host.name for host in kept))}
     numbered = [msgspec.structs.replace(host, id=place) for place, host in enumerate(kept)]

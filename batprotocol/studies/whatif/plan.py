@@ -10,7 +10,14 @@ import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.simulator import Platform, Workload
-from batprotocol.simulator.inputs import advice_on, named_workload, platform_xml, read_platform, with_recordings
+from batprotocol.simulator.inputs import (
+    advice_on,
+    named_workload,
+    platform_xml,
+    read_platform,
+    with_recordings,
+    workload_info,
+)
 from batprotocol.simulator.inputs.reading import is_log
 from batprotocol.studies.comparing.rows import label
 from batprotocol.studies.whatif.machines import resized
@@ -45,6 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         has_watts: whether energy is measured.
         platform: the file of the platform, or "".
         notes: advice on the log, as sentences.
+        partial: the number of jobs for parts of hosts, which loads count as whole hosts.
     """
 
     question: Question
@@ -61,6 +69,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     has_watts: bool = False
     platform: str = ""
     notes: tuple[str, ...] = ()
+    partial: int = 0
 
     @property
     def outside(self) -> int:
@@ -134,6 +143,7 @@ def plan_for(
         has_watts=has_watts,
         platform=platform,
         notes=(*left_out, *advice_on(workload)),
+        partial=sum(each.count for each in workload_info(workload, hosts).remarks if each.kind == "parts-of-hosts"),
     )
 
 

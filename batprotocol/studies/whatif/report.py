@@ -229,6 +229,8 @@ def _load(answer: Answer) -> str:
         "The work of the jobs that count (hosts × run time), divided by what the hosts can do in the window. The "
         "line is at 1. The figure has the first column of loads."
     )
+    if answer.plan.partial:
+        note += " Jobs for parts of hosts count as whole hosts, so a load above 1 may not be too much."
     return warning + _table(head, rows, f"<caption>{_text(note)}</caption>", "load")
 
 

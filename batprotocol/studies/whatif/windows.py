@@ -80,14 +80,13 @@ def _window(times: Sequence[float], begin: float, length: float, warm_up: float,
 def span_text(seconds: float) -> str:
     """A time that people read.
 
-    >>> span_text(604800), span_text(216000), span_text(5)
-    ('1 week', '2.5 days', '5 seconds')
+    >>> span_text(604800), span_text(216000), span_text(1800), span_text(5)
+    ('1 week', '2.5 days', '30 minutes', '5 seconds')
     """
-    for unit, size in (("week", 604_800.0), ("day", 86_400.0), ("hour", 3600.0)):
-        if seconds >= size:
-            number = f"{seconds / size:.3g}"
-            return f"{number} {unit}{'' if number == '1' else 's'}"
-    return f"{seconds:.3g} seconds"
+    sizes = (("week", 604_800.0), ("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0))
+    unit, size = next((each for each in sizes if seconds >= each[1]), ("second", 1.0))
+    number = f"{seconds / size:.3g}"
+    return f"{number} {unit}{'' if number == '1' else 's'}"
 
 
 def _number(value: float) -> str:
