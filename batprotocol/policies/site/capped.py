@@ -10,42 +10,27 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.actions import Actions
-from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.choosing import rows
-from batprotocol.policies.site.idling import Idling
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.pacing import Pacing
+from batprotocol.policies.site.lead import Lead
 from batprotocol.policies.site.planning import Asked, Planner
 from batprotocol.policies.site.pool import Amount
+from batprotocol.policies.site.power import Power
 from batprotocol.policies.site.reserving import FIRST, NEVER, Start
 from batprotocol.policies.site.scarcity import Held, Scarcity
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found
 from batprotocol.requests.features import matches
 
-__all__ = ["CappedPlanner", "Power"]
+__all__ = ["CappedPlanner"]
 
 _MOST_TRIES: Final = 10_000
 _MOST_TIMES: Final = 100_000
 _MOST_KNOWN: Final = 4096
-
-
-class Power(NamedTuple):
-    """The watts that jobs and idle hosts may draw.
-
-    Attributes:
-        budget: what jobs draw, and what is allowed.
-        pacing: the slower power states in which jobs may run; None: they wait.
-        idling: the hosts that are switched off, so that others may run; None: none are.
-    """
-
-    budget: Budget
-    pacing: Pacing | None = None
-    idling: Idling | None = None
 
 
 class CappedPlanner(Planner):
@@ -69,6 +54,7 @@ class CappedPlanner(Planner):
         self._next_less = budget.allowance.next_step(-math.inf)
         self._floors: dict[int, int] = {}  # the fastest pace of entries that can never run at the usual one
         self._scarcity = Scarcity(budget, lambda entry: self._need(entry, self._floor(entry)))
+        self._lead = Lead()
         self._picked: dict[str, tuple[int, float]] = {}  # the slower pace of a job that starts, and its usual time
 
     # When to plan
@@ -86,24 +72,37 @@ class CappedPlanner(Planner):
     def starting(self, state: State, allowed: Asked, claim: Asked | None = None) -> Iterator[Start]:
         self._budget.advance(state.now)
         self._scarcity.advance(state.resolution)
+        self._lead.forget()
         yield from super().starting(state, allowed, claim)
-        if self._waits_for_nothing(state):
+        if self._waits_for_nothing():
             for head in list(self.heads.values()):
                 self._give_up(head)
             yield from super().starting(state, allowed, claim)
         self._forget_kept()
+        if self._is_still():
+            self._make_time(state)
         self._gained = bool(self._late)
 
-    def _waits_for_nothing(self, state: State) -> bool:
-        """Whether all reservations are later, and nothing runs, or is switched on or off.
+    def _is_still(self) -> bool:
+        """Whether nothing runs, and no host is switched on or off."""
+        sleeping = self.sleeping
+        return not (self._run or self._fixed or sleeping is None or sleeping.waking or sleeping.leaving)
 
-        A job that lacked the watts of idle hosts may have lost its time to a later job, which lacks them, too.
+    def _make_time(self, state: State) -> None:
+        """Jobs lack only the time to switch their hosts on: that is done ahead from now on, if it is possible."""
+        for entry in self._lead.late(self.sleeping):
+            if entry.job.id not in self._queue.jobs:
+                self._lead.over(entry)
+            elif entry.number not in self.heads:
+                self._reserve(entry, state)
+
+    def _waits_for_nothing(self) -> bool:
+        """Whether there are reservations, and nothing runs, or is switched on or off.
+
+        A job that lacked the watts of idle hosts may have lost its time to a later job, which lacks them, too. Or it
+        lacks the time to switch its hosts on, before the one that comes next.
         """
-        idling, sleeping = self._idling, self.sleeping
-        if idling is None or sleeping is None or self._run or self._fixed or not self.heads or idling.lacking:
-            return False
-        now = state.now + state.resolution / 2
-        return not (sleeping.waking or sleeping.leaving) and all(head.start > now for head in self.heads.values())
+        return self._idling is not None and not self._idling.lacking and bool(self.heads) and self._is_still()
 
     def _in_turn(self, state: State, allowed: Asked, claim: Asked | None) -> Iterator[Start]:
         self._forget_kept()
@@ -192,6 +191,8 @@ class CappedPlanner(Planner):
                     return chosen
                 if self._idling is not None and not self._idling.lacking:
                     self._idling.lacking = lacks  # some are switched off
+            elif delay and lacks <= 0 and budget.fits(own, now, end, pace):
+                self._lead.lacks(entry, delay)
         return None
 
     def _chosen_at(
@@ -200,7 +201,7 @@ class CappedPlanner(Planner):
         budget, pace = self._budget, self._floor(entry)
         if self._need(entry, pace) > budget.allowance.at(time):
             return None
-        end = time + self._lasts(entry, time)
+        end = time + self._lasts(entry, time) + self._lead.of(entry)
 
         def cost(host: int) -> tuple[int, int]:
             return budget.cost(self._own(host), time, end, pace), 0
@@ -248,7 +249,7 @@ class CappedPlanner(Planner):
                     yield chosen
 
     def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
-        budget, seconds, pace = self._budget, self._lasts(entry, time), self._floor(entry)
+        budget, seconds, pace = self._budget, self._lasts(entry, time) + self._lead.of(entry), self._floor(entry)
         for chosen in self._choices(
             entry, hosts, self._pool.capacity, lambda host: budget.sum((self._own(host),), pace), None
         ):
@@ -267,9 +268,9 @@ class CappedPlanner(Planner):
         asked = f"it adds {least / 1e6:.10g} W to the watts of {whose} hosts"
         if least > left:
             return found, f"{asked}, and the cap leaves {max(left, 0) / 1e6:.10g} W"
-        limit = min(entry.limit for entry in found)
-        runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s"
-        return found, f"{asked} and {runs_for}, and the cap leaves that for {allowance.longest(least, now):g} s"
+        limit, longest = min(entry.limit for entry in found), allowance.longest(least, now)
+        runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s{self._lead.text(found)}"
+        return found, f"{asked} and {runs_for}, and the cap leaves that for {longest:g} s"
 
     def _possible_paces(self, entry: Entry) -> list[int]:
         """The paces at which an entry may run."""
@@ -283,7 +284,7 @@ class CappedPlanner(Planner):
         """Whether an entry can run some time, and from which pace on."""
         allowance, floor = self._budget.allowance, self._floor(entry)
         for pace in self._possible_paces(entry):
-            if pace >= floor and allowance.lasts(self._least(entry, pace), entry.limit, now):
+            if pace >= floor and allowance.lasts(self._least(entry, pace), entry.limit + self._lead.of(entry), now):
                 if pace > floor and self._pacing is not None:
                     self._floors[entry.number] = pace
                     own = [self._own(host) for host in entry.kind.hosts]
@@ -294,7 +295,7 @@ class CappedPlanner(Planner):
     def is_less_allowed(self, now: float) -> bool:
         allowance = self._budget.allowance
         if allowance.repeats or not self._next_less <= now:
-            return False
+            return self._lead.grows()
         self._next_less = allowance.next_step(now)
         return True
 
@@ -435,7 +436,8 @@ class CappedPlanner(Planner):
 
     def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
         super()._take(entry, hosts, begin)
-        held = [self._own(host) for host in hosts], begin, begin + self._lasts(entry, begin), self._pace(entry)
+        end = begin + self._lasts(entry, begin) + self._lead.of(entry)
+        held = [self._own(host) for host in hosts], begin, end, self._pace(entry)
         self._held[entry.number] = held
         self._scarcity.note(entry.number, lasts=begin + entry.expected < held[2])
         self._budget.take(*held)
@@ -454,6 +456,7 @@ class CappedPlanner(Planner):
     def began(self, job: SiteRunning) -> None:
         own, end, pace = job.members, job.started + job.entry.limit, self._pace(job.entry)
         self._picked.pop(job.waited.id, None)
+        self._lead.over(job.entry)
         self._run[job.waited.id] = own, end, pace
         self._scarcity.note(job.waited.id, lasts=job.end < end)
         self._budget.began(own, pace)
