@@ -123,12 +123,16 @@ class CappedPlanner(Planner):
         """The least that an entry draws at a pace, wherever it runs."""
         return self._budget.smallest(entry.job.size, pace) if entry.kind.amount == self._pool.whole else 0
 
+    def _surely_lacks(self, entry: Entry, now: float) -> bool:
+        """Whether watts do not suffice for an entry now, wherever it runs: also not if hosts are switched off."""
+        if self._idling is None and self._need(entry, self._floor(entry)) > max(self._budget.rest(now), 0):
+            return True
+        return self.bare is None and not self._scarcity.may_run(entry, now)
+
     def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
         self._forget_pace(entry)
-        if self._pacing is None and self._idling is None:  # most entries do not fit, so little is done for each
-            need = self._need(entry, 0)
-            if need and need > self._budget.rest(state.now):
-                return None
+        if self._pacing is None and self._surely_lacks(entry, state.now):  # most do, so little is done for each
+            return None
         hosts = super()._now(entry, state, shut)
         if self._pacing is None or entry.lane is not None or entry.kind.amount != self._pool.whole:
             return hosts
@@ -175,7 +179,7 @@ class CappedPlanner(Planner):
     ) -> list[int] | None:
         now, budget, pace = state.now, self._budget, self._pace(entry)
         need = self._need(entry, pace)
-        if len(hosts) < entry.job.size or (need > budget.rest(now) and need and self._idling is None):
+        if len(hosts) < entry.job.size or (self._idling is None and need > max(budget.rest(now), 0)):
             return None
         end = now + self._lasts(entry, now)
 
@@ -330,14 +334,10 @@ class CappedPlanner(Planner):
         closed = self._scarcity.closed(entry, now, before) if self.bare is None else []
         if closed and not budget.is_open(closed, now, before):
             return math.inf, []
-
-        if choose is None:
-
-            def choose(hosts: Sequence[int], time: float) -> list[int] | None:
-                return self._chosen_at(entry, hosts, free, time)
-
+        choose = choose or (lambda hosts, time: self._chosen_at(entry, hosts, free, time))
         return self._timeline.earliest(
-            *(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before),
+            *(kind.hosts, entry.job.size, kind.amount, seconds),
+            *(self._scarcity.first_open(closed, now) if closed else now, choose, before),
             also=self._times(entry, now, before),
             may=partial(budget.is_open_at, closed) if closed else None,
         )
@@ -399,7 +399,7 @@ class CappedPlanner(Planner):
 
     def _may_start_beside(self, entry: Entry, heads: list[Entry], state: State) -> bool:
         now, need, is_on = state.now, self._need(entry, self._floor(entry)), self._idling is None
-        may = not (is_on and need and need > self._budget.rest(now))
+        may = not (is_on and need > max(self._budget.rest(now), 0))
         if may and self.bare is None:
             held = (self._held[head.number] for head in heads)
             may = self._scarcity.may_start(entry, heads, held, now, both=is_on)
