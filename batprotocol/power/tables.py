@@ -114,6 +114,8 @@ def read_table(
     """
     rows = _rows(lines)
     header = [each.strip().lstrip("\ufeff") for each in next(rows, (1, [""]))[1]]
+    if not any(header):
+        raise InputError("expected a header with the names of columns, and the line is empty", line=1)
     small = [each.lower().replace("₂", "2") for each in header]
     place = _column_of_times(small, header)
     taken, found = _column_of_values(small, header, place, kind, column, unit)

@@ -119,6 +119,8 @@ def test_missing_values_are_counted() -> None:
 @pytest.mark.parametrize(
     ("lines", "options", "words"),
     [
+        ([], {}, "line 1: expected a header with the names of columns, and the line is empty"),
+        (["\n", "time,carbon\n"], {}, "line 1: expected a header"),
         (["time,carbon"], {}, "two rows with values at least, got 0"),
         (hourly("2020-01-01T00:00", "2020-01-01T00:00", "2020-01-02"), {}, "line 3: there are two rows for one time"),
         (hourly("2020-01-01", "2020-01-03", "2020-01-02", "2020-01-04"), {}, "line 4: its time is earlier"),
