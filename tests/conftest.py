@@ -99,6 +99,7 @@ LONG = (
     "policies/test_budget.py",
     "policies/test_lets_wait_awhile.py",
     "policies/test_sleeping_sites.py",
+    "requests/test_off_kept.py",
     "requests/test_watts_kept.py",
     "schemas/test_wireshark.py",
     "studies/test_on_dask.py",

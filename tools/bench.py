@@ -19,6 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from benchmark import (
     captures,
     cpp,
+    electricity,
     environments,
     hosts,
     in_process,
@@ -88,6 +89,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--gym", action="store_true", help="also measure steps of environments to learn in")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--fast", action="store_true", help="also measure tasks of FaST over an MQTT broker")
+    parser.add_argument("--electricity", action="store_true", help="also measure a year of carbon intensities")
     parser.add_argument("--logs", action="store_true", help="also measure reading ten million rows of sacct")
     parser.add_argument("--captures", action="store_true", help="also measure recording, a large capture, and a tap")
     parser.add_argument(
@@ -125,6 +127,7 @@ def main() -> int:
         slurm: given.slurm,
         environments: given.gym,
         simulation: given.simulation,
+        electricity: given.electricity,
         mqtt: given.fast,
         captures: given.captures,
         logs: given.logs,

@@ -13,9 +13,9 @@ from batprotocol.errors import SchedulerError
 from batprotocol.model import Host, SimulationBeginsEvent
 from batprotocol.policies.site.allowance import Allowance, micro
 from batprotocol.policies.site.budget import Budget
-from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.idling import Idling, StandBy
 from batprotocol.policies.site.pacing import Pacing, pstates_of
+from batprotocol.policies.site.power import Power
 from batprotocol.policies.switching import Switching
 from batprotocol.power import HostWatts, Trace, host_watts
 

@@ -41,8 +41,8 @@ from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.reporting import Allocating
 from batprotocol.policies.site import Site, SiteRules
-from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
+from batprotocol.policies.site.power import Power
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes

@@ -23,8 +23,9 @@ __all__ = ["FORMATS", "Table", "read_table"]
 
 FORMATS: Final[tuple[tuple[str, str, str], ...]] = (
     ("Electricity Maps", "Datetime (UTC), Zone id, Carbon intensity gCO₂eq/kWh (direct), (Life cycle)", "`direct`"),
-    ("WattTime", "point_time or timestamp, MOER or value", "lb/MWh, marginal"),
+    ("WattTime", "point_time or timestamp, MOER or value, signal_type", "lb/MWh, marginal; signals of CO2"),
     ("National Grid ESO, NESO", "Datetime (UTC), Actual Carbon Intensity (gCO2/kWh), Forecast ...", "`actual`"),
+    ("Carbon Intensity API (Great Britain)", "from, to, forecast, actual, index", "`actual`, begins of the intervals"),
     ("Wiesner et al. 2021", "Time, Carbon Intensity", "g/kWh"),
     ("ENTSO-E", "MTU (CET/CEST), Day-ahead Price (EUR/MWh)", "begins of the intervals; first sequence"),
     ("Ember", "Datetime (UTC), Datetime (Local), Price (EUR/MWhe)", "UTC"),
@@ -34,6 +35,9 @@ FORMATS: Final[tuple[tuple[str, str, str], ...]] = (
 _MOST_ROWS: Final = 5_000_000
 _LONGEST_LINE: Final = 1 << 16
 _TIMES: Final = ("datetime", "timestamp", "point_time", "mtu", "time", "date")
+_BEGIN: Final = "from"
+"""The header of times in tables of intervals whose other headers name no quantity."""
+_OF_INTERVALS: Final = {"actual": "g/kWh", "forecast": "g/kWh"}
 _REGIONS: Final = ("zone id", "zone_id", "region", "area", "iso3 code", "zone name", "country")
 _VALUES: Final[dict[Kind, re.Pattern[str]]] = {
     CARBON: re.compile(r"carbon|co2|moer|emission|intensity"),
@@ -110,6 +114,8 @@ def read_table(
     """
     rows = _rows(lines)
     header = [each.strip().lstrip("\ufeff") for each in next(rows, (1, [""]))[1]]
+    if not any(header):
+        raise InputError("expected a header with the names of columns, and the line is empty", line=1)
     small = [each.lower().replace("₂", "2") for each in header]
     place = _column_of_times(small, header)
     taken, found = _column_of_values(small, header, place, kind, column, unit)
@@ -117,12 +123,15 @@ def read_table(
     clock, where = Clock(zone_of(named_zone or None)), left_out if left_out is not None else LeftOut()
     chosen, regions = _column_of_regions(small), Counter[str]()
     sequence = small.index("sequence") if "sequence" in small else None
+    signal = small.index("signal_type") if "signal_type" in small and not unit else None
     read: list[_Row] = []
     for line, values in rows:
         if len(values) <= max(place, taken):
             raise InputError(f"expected {len(header)} values, got {len(values)}", line=line)
         if sequence is not None and "2" in (values[sequence] if sequence < len(values) else ""):
             continue
+        if signal is not None and signal < len(values) and not values[signal].strip().lower().startswith("co2"):
+            raise InputError(f"expected a signal such as co2_moer, got {shown(values[signal])}", line=line)
         if chosen is not None and chosen < len(values):
             here = values[chosen].strip()
             regions[here] += 1
@@ -174,6 +183,8 @@ def _column_of_times(small: Sequence[str], header: Sequence[str]) -> int:
         for place, name in enumerate(small):
             if name.startswith(word):
                 return place
+    if _BEGIN in small:
+        return small.index(_BEGIN)
     raise InputError(f"expected a column of times, such as Datetime (UTC), got {', '.join(header[:20])}", line=1)
 
 
@@ -197,10 +208,11 @@ def _column_of_values(
         raise InputError(f"expected a unit such as W, kW or MW, got {shown(unit)}")
     wanted = kind or (given.kind if given is not None else None)
     found: list[tuple[int, Unit | None]] = []
+    units = _UNITS_OF | _OF_INTERVALS if small[times] == _BEGIN else _UNITS_OF
     for place, name in enumerate(small):
         if place == times or name.startswith(_TIMES):
             continue
-        own = given or (unit_of_power(name) if kind == POWER else unit_in(_UNITS_OF.get(name, name)))
+        own = given or (unit_of_power(name) if kind == POWER else unit_in(units.get(name, name)))
         if column:
             fits = column.lower().replace("₂", "2") in name
         else:
@@ -216,7 +228,11 @@ def _column_of_values(
             if kind == POWER
             else "a column of intensities or prices"
         )
-        raise InputError(f"expected {what}, got {', '.join(header[:20])}", line=1)
+        how = "" if column or kind == POWER else "; or name one with column= and its unit with unit="
+        raise InputError(f"expected {what}, got {', '.join(header[:20])}{how}", line=1)
+    if given is not None and not column:  # all columns could have the unit that was given
+        named_so = [each for each in found if small[each[0]] in units or _VALUES[given.kind].search(small[each[0]])]
+        found = named_so or found
     first = next((each for word in _FIRST for each in found if word in small[each[0]]), found[0])
     place, own = first
     if own is None and wanted != POWER and (wanted == PRICE or not _VALUES[CARBON].search(small[place])):

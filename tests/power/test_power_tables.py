@@ -32,6 +32,22 @@ ESO = """Datetime (UTC),Actual Carbon Intensity (gCO2/kWh),Forecast Carbon Inten
 2020-01-01T00:00Z,180,185,moderate
 2020-01-01T00:30Z,175,180,moderate
 """
+WATTTIME_3 = """,point_time,value,region,signal_type
+0,2020-01-01 00:00:00+00:00,1000,CAISO_NORTH,co2_moer
+1,2020-01-01 00:05:00+00:00,900,CAISO_NORTH,co2_moer
+"""
+MIX = """DATETIME,GAS,COAL,GENERATION,CARBON_INTENSITY,LOW_CARBON,GAS_perc,LOW_CARBON_perc
+2020-01-01 00:00:00,8369,15037,33581,529,7655,24.9,22.8
+2020-01-01 00:30:00,8369,15037,33581,530,7655,24.9,22.8
+"""
+INTERVALS = """from,to,forecast,actual,index
+2020-01-01T00:00Z,2020-01-01T00:30Z,185,180,moderate
+2020-01-01T00:30Z,2020-01-01T01:00Z,180,175,moderate
+"""
+REGIONS = """datetime,North Scotland,South Scotland
+2020-01-01T00:00:00,50,60
+2020-01-01T00:30:00,51,61
+"""
 ENTSOE = """"MTU (CET/CEST)","Area","Sequence","Day-ahead Price (EUR/MWh)"
 "01/01/2020 00:00 - 01/01/2020 01:00","BZN|FR","Sequence 1","41.88"
 "01/01/2020 00:00 - 01/01/2020 01:00","BZN|FR","Sequence 2","40"
@@ -51,7 +67,14 @@ France,FRA,2020-01-01 01:00:00,2020-01-01 02:00:00,52
         (MAPS, {}, NEW_YEAR, [310.5, 305.0], 3600, "g/kWh"),
         (MAPS, {"column": "life cycle"}, NEW_YEAR, [360.0, 355.0], 3600, "g/kWh"),
         (WATTTIME, {}, NEW_YEAR, [453.59237, 408.233133], 300, "g/kWh"),
+        (WATTTIME_3, {}, NEW_YEAR, [453.59237, 408.233133], 300, "g/kWh"),
+        (WATTTIME_3.replace("co2_moer", "health_damage"), {"unit": "USD/MWh"}, NEW_YEAR, [1.0, 0.9], 300, "USD/kWh"),
+        (MAPS, {"unit": "kg/MWh"}, NEW_YEAR, [310.5, 305.0], 3600, "g/kWh"),
         (ESO, {}, NEW_YEAR, [180.0, 175.0], 1800, "g/kWh"),
+        (MIX, {}, NEW_YEAR, [529.0, 530.0], 1800, "g/kWh"),
+        (INTERVALS, {}, NEW_YEAR, [180.0, 175.0], 1800, "g/kWh"),
+        (INTERVALS, {"column": "forecast"}, NEW_YEAR, [185.0, 180.0], 1800, "g/kWh"),
+        (REGIONS, {"column": "south scotland", "unit": "g/kWh"}, NEW_YEAR, [60.0, 61.0], 1800, "g/kWh"),
         (ESO, {"column": "forecast"}, NEW_YEAR, [185.0, 180.0], 1800, "g/kWh"),
         (ENTSOE, {}, NEW_YEAR - 3600, [0.04188, -0.0035], 3600, "EUR/kWh"),
         (EMBER, {"region": "fra"}, NEW_YEAR, [0.055, 0.052], 3600, "EUR/kWh"),
@@ -96,6 +119,8 @@ def test_missing_values_are_counted() -> None:
 @pytest.mark.parametrize(
     ("lines", "options", "words"),
     [
+        ([], {}, "line 1: expected a header with the names of columns, and the line is empty"),
+        (["\n", "time,carbon\n"], {}, "line 1: expected a header"),
         (["time,carbon"], {}, "two rows with values at least, got 0"),
         (hourly("2020-01-01T00:00", "2020-01-01T00:00", "2020-01-02"), {}, "line 3: there are two rows for one time"),
         (hourly("2020-01-01", "2020-01-03", "2020-01-02", "2020-01-04"), {}, "line 4: its time is earlier"),
@@ -105,6 +130,12 @@ def test_missing_values_are_counted() -> None:
         (["time,carbon", "2020-01-01"], {}, "line 2: expected 2 values, got 1"),
         (["when,carbon", "2020-01-01,1"], {}, "line 1: expected a column of times"),
         (["time,wind", "2020-01-01,1"], {}, "line 1: expected a column of intensities or prices, got time, wind"),
+        (REGIONS.splitlines(), {}, "got datetime, North .*; or name one with column= and its unit with unit="),
+        (
+            WATTTIME_3.replace("co2_moer", "health_damage").splitlines(),
+            {},
+            "line 2: expected a signal such as co2_moer, got 'health_damage'",
+        ),
         (["time,price", "2020-01-01,1"], {}, "the column price has no unit: give one, such as unit=EUR/MWh"),
         (["time,carbon", "2020-01-01,1"], {"kind": "price"}, "expected a column of intensities or prices"),
         (["time,carbon", "2020-01-01,1"], {"column": "wind"}, "a column with 'wind' in its header"),

@@ -11,6 +11,7 @@ import pytest
 from batprotocol.edc import Scheduler
 from batprotocol.model import DelayProfile, JobSubmittedEvent, OneShot, ParallelTaskProfile, SimulationBeginsEvent
 from batprotocol.simulator import ExternalEventList, Platform, Result, StaticJob, Watts, Workload, simulate
+from batprotocol.studies.comparing.schedules import read_schedule
 
 WITHOUT_ENGINE = True
 
@@ -88,3 +89,13 @@ def test_a_job_does_nothing(tmp_path: Path, energy: bool) -> None:
     result = simulate(PLATFORM, workload, Executes(), energy=energy, output=f"{tmp_path}/")
     (row,) = result.jobs
     assert row.execution_time == 0.00001
+
+
+def test_the_energy_is_unknown_if_no_job_ran(tmp_path: Path) -> None:
+    """Batsim writes a number below zero then. It is in its file, and nowhere else."""
+    jobs = Workload([StaticJob("1", 5.0, 1, DelayProfile(1.0))])
+    result = simulate(PLATFORM, jobs, Rejects(), energy=True, output=f"{tmp_path}/")
+    assert result.totals is not None
+    assert result.totals.consumed_joules < 0
+    assert (result.consumed_joules, result.metrics().consumed_joules) == (None, None)
+    assert read_schedule(str(tmp_path)).consumed_joules is None

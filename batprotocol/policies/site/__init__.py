@@ -16,7 +16,8 @@ own. `fates` does what that means for jobs, and what failures do.
 `occupancy` has the hosts of running jobs, and `sleeping` the hosts that sleep.
 Under a cap of watts, `capped` is the plan: a `budget` has what jobs draw, beside the `allowance` of each time, and
 `scarcity` passes over entries for which that surely does not suffice. With `pacing`, jobs run in slower power
-states, and `idling` has the watts of hosts without jobs.
+states, and `idling` has the watts of hosts without jobs; these three are the `power` of a plan. `lead` has the jobs
+that lack the time to switch their hosts on.
 `preempting` finds jobs that give way. Such jobs and those whose hosts fail run again: `rerunning` registers their next
 `runs`, which `lives` makes, and `pieces` divides their work by checkpoints. With `steering`, somebody else chooses the
 jobs.

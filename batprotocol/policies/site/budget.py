@@ -316,14 +316,36 @@ class Budget:
                     found.append((since, last))
         return found
 
+    def may_begin(self, need: int, now: float, seconds: float, more: Iterable[tuple[int, float, float]] = ()) -> bool:
+        """Whether something that draws so much can begin now, as `closed` says, for which these are the arguments."""
+        total, greatest, now = self._total, self.allowance.greatest, self._rounded(now)
+        changes = [(amount, self._rounded(begin), self._rounded(end)) for amount, begin, end in more]
+        if changes:
+            _, last, taken = next(total.within(now, now + seconds))
+            for amount, begin, end in changes:
+                taken += amount if begin <= now < end else 0
+                last = min(last, begin if begin > now else end if end > now else last)
+            if taken + need > greatest(now, last):  # it mostly is: no copy is made
+                return False
+            total = total.copy()
+        for amount, begin, end in changes:
+            if begin < end:
+                total.add(begin, end, amount)
+        return all(taken + need <= greatest(first, last) for first, last, taken in total.within(now, now + seconds))
+
     def is_open(self, closed: Sequence[tuple[float, float]], after: float, before: float) -> bool:
         """Whether a time between two times is in none of some intervals, which `closed` returned."""
+        time = self.first_open(closed, after)
+        return time <= self._rounded(before) and time < math.inf
+
+    def first_open(self, closed: Sequence[tuple[float, float]], after: float) -> float:
+        """The first time from a time on that is in none of some intervals, which `closed` returned."""
         time = self._rounded(after)
         for begin, end in closed[max(bisect_left(closed, (time,)) - 1, 0) :]:
             if begin >= time:
                 break
             time = max(time, end)
-        return time <= self._rounded(before) and time < math.inf
+        return time
 
     def is_open_at(self, closed: Sequence[tuple[float, float]], time: float) -> bool:
         """Whether a time is in none of some intervals, which `closed` returned."""

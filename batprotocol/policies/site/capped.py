@@ -10,42 +10,27 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.actions import Actions
-from batprotocol.policies.site.budget import Budget
 from batprotocol.policies.site.choosing import rows
-from batprotocol.policies.site.idling import Idling
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.pacing import Pacing
+from batprotocol.policies.site.lead import Lead
 from batprotocol.policies.site.planning import Asked, Planner
 from batprotocol.policies.site.pool import Amount
+from batprotocol.policies.site.power import Power
 from batprotocol.policies.site.reserving import FIRST, NEVER, Start
 from batprotocol.policies.site.scarcity import Held, Scarcity
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found
 from batprotocol.requests.features import matches
 
-__all__ = ["CappedPlanner", "Power"]
+__all__ = ["CappedPlanner"]
 
 _MOST_TRIES: Final = 10_000
 _MOST_TIMES: Final = 100_000
 _MOST_KNOWN: Final = 4096
-
-
-class Power(NamedTuple):
-    """The watts that jobs and idle hosts may draw.
-
-    Attributes:
-        budget: what jobs draw, and what is allowed.
-        pacing: the slower power states in which jobs may run; None: they wait.
-        idling: the hosts that are switched off, so that others may run; None: none are.
-    """
-
-    budget: Budget
-    pacing: Pacing | None = None
-    idling: Idling | None = None
 
 
 class CappedPlanner(Planner):
@@ -69,6 +54,7 @@ class CappedPlanner(Planner):
         self._next_less = budget.allowance.next_step(-math.inf)
         self._floors: dict[int, int] = {}  # the fastest pace of entries that can never run at the usual one
         self._scarcity = Scarcity(budget, lambda entry: self._need(entry, self._floor(entry)))
+        self._lead = Lead()
         self._picked: dict[str, tuple[int, float]] = {}  # the slower pace of a job that starts, and its usual time
 
     # When to plan
@@ -86,9 +72,25 @@ class CappedPlanner(Planner):
     def starting(self, state: State, allowed: Asked, claim: Asked | None = None) -> Iterator[Start]:
         self._budget.advance(state.now)
         self._scarcity.advance(state.resolution)
+        self._lead.forget()
         yield from super().starting(state, allowed, claim)
         self._forget_kept()
+        if self._is_still():
+            self._make_time(state)
         self._gained = bool(self._late)
+
+    def _is_still(self) -> bool:
+        """Whether nothing runs, and no host is switched on or off."""
+        sleeping = self.sleeping
+        return not (self._run or self._fixed or sleeping is None or sleeping.waking or sleeping.leaving)
+
+    def _make_time(self, state: State) -> None:
+        """Jobs lack only the time to switch their hosts on: that is done ahead from now on, if it is possible."""
+        for entry in self._lead.late(self.sleeping):
+            if entry.job.id not in self._queue.jobs:
+                self._lead.over(entry)
+            elif entry.number not in self.heads:
+                self._reserve(entry, state)
 
     def _in_turn(self, state: State, allowed: Asked, claim: Asked | None) -> Iterator[Start]:
         self._forget_kept()
@@ -109,12 +111,16 @@ class CappedPlanner(Planner):
         """The least that an entry draws at a pace, wherever it runs."""
         return self._budget.smallest(entry.job.size, pace) if entry.kind.amount == self._pool.whole else 0
 
+    def _surely_lacks(self, entry: Entry, now: float) -> bool:
+        """Whether watts do not suffice for an entry now, wherever it runs: also not if hosts are switched off."""
+        if self._idling is None and self._need(entry, self._floor(entry)) > max(self._budget.rest(now), 0):
+            return True
+        return self.bare is None and not self._scarcity.may_run(entry, now)
+
     def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
         self._forget_pace(entry)
-        if self._pacing is None and self._idling is None:  # most entries do not fit, so little is done for each
-            need = self._need(entry, 0)
-            if need and need > self._budget.rest(state.now):
-                return None
+        if self._pacing is None and self._surely_lacks(entry, state.now):  # most do, so little is done for each
+            return None
         hosts = super()._now(entry, state, shut)
         if self._pacing is None or entry.lane is not None or entry.kind.amount != self._pool.whole:
             return hosts
@@ -161,7 +167,7 @@ class CappedPlanner(Planner):
     ) -> list[int] | None:
         now, budget, pace = state.now, self._budget, self._pace(entry)
         need = self._need(entry, pace)
-        if len(hosts) < entry.job.size or (need > budget.rest(now) and need and self._idling is None):
+        if len(hosts) < entry.job.size or (self._idling is None and need > max(budget.rest(now), 0)):
             return None
         end = now + self._lasts(entry, now)
 
@@ -177,6 +183,8 @@ class CappedPlanner(Planner):
                     return chosen
                 if self._idling is not None and not self._idling.lacking:
                     self._idling.lacking = lacks  # some are switched off
+            elif delay and lacks <= 0 and budget.fits(own, now, end, pace):
+                self._lead.lacks(entry, delay)
         return None
 
     def _chosen_at(
@@ -185,7 +193,7 @@ class CappedPlanner(Planner):
         budget, pace = self._budget, self._floor(entry)
         if self._need(entry, pace) > budget.allowance.at(time):
             return None
-        end = time + self._lasts(entry, time)
+        end = time + self._lasts(entry, time) + self._lead.of(entry)
 
         def cost(host: int) -> tuple[int, int]:
             return budget.cost(self._own(host), time, end, pace), 0
@@ -233,7 +241,7 @@ class CappedPlanner(Planner):
                     yield chosen
 
     def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
-        budget, seconds, pace = self._budget, self._lasts(entry, time), self._floor(entry)
+        budget, seconds, pace = self._budget, self._lasts(entry, time) + self._lead.of(entry), self._floor(entry)
         for chosen in self._choices(
             entry, hosts, self._pool.capacity, lambda host: budget.sum((self._own(host),), pace), None
         ):
@@ -252,9 +260,9 @@ class CappedPlanner(Planner):
         asked = f"it adds {least / 1e6:.10g} W to the watts of {whose} hosts"
         if least > left:
             return found, f"{asked}, and the cap leaves {max(left, 0) / 1e6:.10g} W"
-        limit = min(entry.limit for entry in found)
-        runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s"
-        return found, f"{asked} and {runs_for}, and the cap leaves that for {allowance.longest(least, now):g} s"
+        limit, longest = min(entry.limit for entry in found), allowance.longest(least, now)
+        runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s{self._lead.text(found)}"
+        return found, f"{asked} and {runs_for}, and the cap leaves that for {longest:g} s"
 
     def _possible_paces(self, entry: Entry) -> list[int]:
         """The paces at which an entry may run."""
@@ -268,7 +276,7 @@ class CappedPlanner(Planner):
         """Whether an entry can run some time, and from which pace on."""
         allowance, floor = self._budget.allowance, self._floor(entry)
         for pace in self._possible_paces(entry):
-            if pace >= floor and allowance.lasts(self._least(entry, pace), entry.limit, now):
+            if pace >= floor and allowance.lasts(self._least(entry, pace), entry.limit + self._lead.of(entry), now):
                 if pace > floor and self._pacing is not None:
                     self._floors[entry.number] = pace
                     own = [self._own(host) for host in entry.kind.hosts]
@@ -279,7 +287,7 @@ class CappedPlanner(Planner):
     def is_less_allowed(self, now: float) -> bool:
         allowance = self._budget.allowance
         if allowance.repeats or not self._next_less <= now:
-            return False
+            return self._lead.grows()
         self._next_less = allowance.next_step(now)
         return True
 
@@ -314,14 +322,10 @@ class CappedPlanner(Planner):
         closed = self._scarcity.closed(entry, now, before) if self.bare is None else []
         if closed and not budget.is_open(closed, now, before):
             return math.inf, []
-
-        if choose is None:
-
-            def choose(hosts: Sequence[int], time: float) -> list[int] | None:
-                return self._chosen_at(entry, hosts, free, time)
-
+        choose = choose or (lambda hosts, time: self._chosen_at(entry, hosts, free, time))
         return self._timeline.earliest(
-            *(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before),
+            *(kind.hosts, entry.job.size, kind.amount, seconds),
+            *(self._scarcity.first_open(closed, now) if closed else now, choose, before),
             also=self._times(entry, now, before),
             may=partial(budget.is_open_at, closed) if closed else None,
         )
@@ -383,7 +387,7 @@ class CappedPlanner(Planner):
 
     def _may_start_beside(self, entry: Entry, heads: list[Entry], state: State) -> bool:
         now, need, is_on = state.now, self._need(entry, self._floor(entry)), self._idling is None
-        may = not (is_on and need and need > self._budget.rest(now))
+        may = not (is_on and need > max(self._budget.rest(now), 0))
         if may and self.bare is None:
             held = (self._held[head.number] for head in heads)
             may = self._scarcity.may_start(entry, heads, held, now, both=is_on)
@@ -420,7 +424,8 @@ class CappedPlanner(Planner):
 
     def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
         super()._take(entry, hosts, begin)
-        held = [self._own(host) for host in hosts], begin, begin + self._lasts(entry, begin), self._pace(entry)
+        end = begin + self._lasts(entry, begin) + self._lead.of(entry)
+        held = [self._own(host) for host in hosts], begin, end, self._pace(entry)
         self._held[entry.number] = held
         self._scarcity.note(entry.number, lasts=begin + entry.expected < held[2])
         self._budget.take(*held)
@@ -439,6 +444,7 @@ class CappedPlanner(Planner):
     def began(self, job: SiteRunning) -> None:
         own, end, pace = job.members, job.started + job.entry.limit, self._pace(job.entry)
         self._picked.pop(job.waited.id, None)
+        self._lead.over(job.entry)
         self._run[job.waited.id] = own, end, pace
         self._scarcity.note(job.waited.id, lasts=job.end < end)
         self._budget.began(own, pace)

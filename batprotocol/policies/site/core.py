@@ -21,7 +21,7 @@ from batprotocol.policies.orders import Order
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.admission import Admission, SiteHosts
 from batprotocol.policies.site.away import Away
-from batprotocol.policies.site.capped import CappedPlanner, Power
+from batprotocol.policies.site.capped import CappedPlanner
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.fates import Fates
 from batprotocol.policies.site.holding import Holding
@@ -32,6 +32,7 @@ from batprotocol.policies.site.lives import Lives, end_of
 from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.occupancy import Occupancy
 from batprotocol.policies.site.planning import Planner
+from batprotocol.policies.site.power import Power
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.priorities import Priorities
 from batprotocol.policies.site.queue import SiteQueue
@@ -216,17 +217,19 @@ class Site:
         entry = Entry(job, "", 1, kind, self._admission.next_number())
         job.entries.append(entry)
         self._holding.submitted(job.id, NOTHING, job.submitted)
-        self._holding.started(job.id, running.started)
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
         if self.sleeping is not None:
             self.sleeping.take(members)
             adopted.missing = set(missing)
-            if adopted.missing:
-                self._waking[job.id] = adopted
         self._occupancy.take(adopted)
         self._starts = max(self._starts, running.place + 1)
-        if not adopted.missing:
+        if adopted.missing and self.sleeping is not None:
+            self._waking[job.id] = adopted
+            adopted.started = self._state.now + self.sleeping.delay(members)
+            self._occupancy.lasts(adopted, adopted.started + job.expected)
+        else:
+            self._holding.started(job.id, running.started)
             self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition))
 
     def no_more(self) -> None:
@@ -382,6 +385,7 @@ class Site:
         """Hosts were switched on or off."""
         if self.sleeping is None:
             return
+        self._fates.turn()  # no job starts in a window that begins just now
         self._planner.freed(self._lanes.everywhere(self.sleeping.switched(hosts)))
         for job in list(self._waking.values()):
             job.missing.difference_update(hosts)

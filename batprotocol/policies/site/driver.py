@@ -28,9 +28,9 @@ from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.jobs import SiteRunning
+from batprotocol.policies.site.power import Power
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching

@@ -77,11 +77,14 @@ class Fates:
         self._planner.freed(self._lanes.everywhere(back))
         if event.state is not HostChange.UP:
             self._planner.closed(set(self._lanes.everywhere(event.hosts)), self._state.now)
-        if event.state is HostChange.DOWN:
-            self.kill(self._residents.on(event.hosts, self._running.values()), "failure")
+        if event.state is not HostChange.UP:
+            there = self._residents.on(event.hosts, self._running.values())
+            self.kill([job for job in there if job.missing or event.state is HostChange.DOWN], "failure")
 
     def announced(self, window: Window) -> None:
-        """A window is known from now on."""
+        """A window is known from now on. Jobs that it meets, and that wait for hosts to be on, are planned anew."""
+        there = self._residents.on(window.hosts, self._running.values())
+        self.kill([job for job in there if job.missing and job.end > window.begin], "window")
         lane = self._windows.announce(window, self._running.values())
         if lane is not None:
             for job in self._queue.jobs.values():
@@ -104,7 +107,10 @@ class Fates:
             has_turned = True
             if lane is None and begins:
                 self._clear(self._residents.on(window.hosts, self._running.values()))
-            elif lane is not None and not begins:
+            elif lane is not None and begins:
+                there = self._residents.on(window.hosts, self._running.values())
+                self.kill([job for job in there if job.missing and job.entry.lane is not lane], "window")
+            elif lane is not None:
                 if not lane.is_open(self._state.now):
                     self._clear(job for job in self._running.values() if job.entry.lane is lane)
                 if not lane.windows:

@@ -59,6 +59,15 @@ class Scarcity:
         need, seconds = self.certain(entry)
         return self._budget.closed(need, now, before, seconds) if need else []
 
+    def first_open(self, closed: Sequence[tuple[float, float]], now: float) -> float:
+        """A time from now on before which all times are in intervals of `closed`, also when they are rounded."""
+        return max(self._budget.first_open(closed, now) - self._margin, now)
+
+    def may_run(self, entry: Entry, now: float) -> bool:
+        """Whether watts may suffice for an entry from now on, beside all reservations."""
+        need, seconds = self.certain(entry)
+        return not need or self._budget.may_begin(need, now, seconds)
+
     def may_start(self, entry: Entry, heads: Sequence[Entry], held: Iterable[Held], now: float, *, both: bool) -> bool:
         """Whether watts may suffice for an entry now, if reservations move.
 
@@ -74,7 +83,7 @@ class Scarcity:
         if not need:
             return True
         more = [(-budget.sum(own, pace), begin, end) for own, begin, end, pace in held]
-        if not budget.is_open(budget.closed(need, now, now, seconds, more), now, now):
+        if not budget.may_begin(need, now, seconds, more):
             return False
         needed, lasting = self.certain(first) if both else (0, 0.0)
         if not needed:

@@ -117,6 +117,10 @@ class Sleeping:
             if self.idling is not None:
                 self.idling.wakes(host)
 
+    def spare_none(self) -> None:
+        """Hosts that were switched off for the watts of others may be switched on ahead of reservations again."""
+        self._spared.clear()
+
     def _allowed(self, hosts: Iterable[int], begin: float) -> list[int]:
         """Of hosts that sleep, those that may be switched on now together, for a job that starts at a time."""
         if self.idling is None:

@@ -323,8 +323,12 @@ class Result:
 
     @property
     def consumed_joules(self) -> float | None:
-        """The energy of all hosts from the first submission to the last end of a job; None if it was not measured."""
-        return self.totals.consumed_joules if self.totals is not None and self.measured_energy else None
+        """The energy of all hosts from the first submission to the last end of a job; None if it was not measured.
+
+        Batsim reports a negative number if no job ran. That is None, too.
+        """
+        joules = self.totals.consumed_joules if self.totals is not None and self.measured_energy else -1.0
+        return joules if joules >= 0 else None
 
     def utilisation_over_time(self, parts: int) -> list[float]:
         """The utilisation in each of `parts` equal parts of the time up to the last end of a job."""

@@ -194,7 +194,8 @@ def _schedule(jobs: tuple[JobRow, ...], machine: Mapping[str, float], name: str,
             reason = "expected finite numbers as the times of the job"
             raise InputError(reason, f"{job.workload_name}!{job.job_id}", file=name)
     size = hosts or int(machine.get("nb_computing_machines", 0)) or _used(jobs)
-    return Schedule(name=name, jobs=jobs, hosts=size, consumed_joules=machine.get("consumed_joules") or None)
+    joules = machine.get("consumed_joules", 0.0)  # 0 where energy is not measured, and less if no job ran
+    return Schedule(name=name, jobs=jobs, hosts=size, consumed_joules=joules if joules > 0 else None)
 
 
 def _is_batsims(file: str) -> bool:
