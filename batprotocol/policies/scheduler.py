@@ -45,6 +45,7 @@ from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
+from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.policies.walltimes import AsRequested, Walltimes
 from batprotocol.policies.whole import WholeHosts
 from batprotocol.requests import Allocated, Attempt, read_request
@@ -180,6 +181,7 @@ class Policy(Allocating, Scheduler):
         self._all_submitted = self._all_injected = self._is_quiet = False
         self._closed: object = None  # the driver that knows that all jobs are submitted
         self._arrivals: list[JobSubmittedEvent] = []
+        self._unknown_keys = UnknownKeys()
         self._happening = Happening()
         self._call, self._calls = math.inf, 0
         other = self.backfilling.order
@@ -273,8 +275,10 @@ class Policy(Allocating, Scheduler):
             for order in self._orders:
                 order.submitted(event.job_id, event.job, self.state)
         for event in arrivals:
-            if self._driver is self._whole and event.job.extra_data and self._needs_site(event.job):
-                self._move_to_site("jobs that share hosts", "jobs that ask for whole hosts")
+            if event.job.extra_data:
+                self._unknown_keys.report(event.job_id, event.job.extra_data)
+                if self._driver is self._whole and self._needs_site(event.job):
+                    self._move_to_site("jobs that share hosts", "jobs that ask for whole hosts")
             submitted = min(rounded(event.submission_time), self.state.now)
             self._driver.submitted(event, next(self._numbers), submitted)
         arrivals.clear()
