@@ -43,6 +43,7 @@ from batprotocol.policies.reporting import Allocating
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
+from batprotocol.policies.site.membership import windows_of
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.unknown_keys import UnknownKeys
@@ -212,6 +213,9 @@ class Policy(Allocating, Scheduler):
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
         elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan:
             self._open_site(self.rules or SiteRules())
+        if self.rules is not None:
+            for window in windows_of(self._computing, self.rules):
+                self._happening.announce(window)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)

@@ -374,6 +374,43 @@ def test_values_that_contradict_each_other_are_refused(low: str, high: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (
+            {"hosts": "n[0"},
+            "reservations.r.hosts: expected names such as 'n[0-63]', got 'n[0': its brackets do not match",
+        ),
+        ({"begin": 5, "end": 5}, "reservations.r.end: expected a time after the begin, 5, got 5"),
+        ({"begin": "x"}, "reservations.r.begin: expected seconds as a number, or a time such as '1-12:00:00', got 'x'"),
+        ({"user": ["a"]}, "reservations.r: there is no key 'user'; did you mean 'users'?"),
+        ({"hosts": "m0"}, "reservations.r.hosts: the platform has no host 'm0'"),
+        ({"hosts": "n[1-2]", "begin": 9}, "reservations.r: it overlaps with the window 'o' from 5 to 10 on hosts 1"),
+    ],
+)
+def test_reservations_that_cannot_be_are_refused_with_their_place(table: dict[str, Any], sentence: str) -> None:
+    other = {"hosts": "n[0-1]", "begin": 5, "end": 10}
+    with pytest.raises(InputError) as caught:
+        run([job("a")], {"reservations": {"r": table, "o": other}})
+    assert str(caught.value) == sentence
+
+
+def test_reservations_are_for_their_users_alone() -> None:
+    """Until 30 s, host 0 is for u, and host 1 for nobody. Then both are for all."""
+    tables = {"o": {"hosts": "n0", "end": 30, "users": ["u", 7]}, "m": {"hosts": "n1", "end": 30, "maintenance": True}}
+    jobs = [job("a", reservation="o", user="u"), job("b", user="u"), job("c", reservation="o", user="v")]
+    rows = run(
+        [*jobs, job("d", 10, reservation="o", user="7"), job("e", reservation="m")], {"reservations": tables}, "n[0-1]"
+    )
+    assert starts(rows) == {"a": 0, "b": 30, "c": None, "d": 10, "e": None}
+
+
+def test_names_of_hosts_that_cannot_be_read_are_refused_with_their_place() -> None:
+    with pytest.raises(InputError) as caught:
+        SiteRules.of({"partitions": {"p": {"hosts": ""}}})
+    assert str(caught.value) == "partitions.p.hosts: expected names such as 'n[0-63]', got ''"
+
+
+@pytest.mark.parametrize(
     ("tables", "can"),
     [
         ({}, False),
