@@ -201,6 +201,7 @@ class Policy(Allocating, Scheduler):
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
         self._all_injected = not event.external_event_lists
         self._computing = tuple(event.computation_hosts)
+        self._unknown_keys.report_hosts(self._computing)
         self._happening = Happening(host.id for host in self._computing)
         if self.replays:
             self._driver = Replay(

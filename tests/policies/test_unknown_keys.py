@@ -59,6 +59,16 @@ def test_what_is_meant(key: str, meant: str | None, caplog: pytest.LogCaptureFix
     assert (f"did you mean {meant!r}?" in caplog.text) == (meant is not None)
 
 
+def test_a_misspelt_property_of_hosts_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    platform = described_platform("n[0-1] core=8 Feature=ib rack=3; g0 cores=4 core=8 RealMemory=8G")
+    assert simulate(platform, Workload([job("0")], {}), named("easy")()).is_complete
+    assert [each.getMessage() for each in caplog.records] == [
+        "host 'n1': the property 'Feature' has no effect; did you mean 'features'?",
+        "host 'g0': the property 'RealMemory' has no effect; did you mean 'memory'?",
+        "host 'g0': the property 'core' has no effect; did you mean 'cores'?",
+    ]
+
+
 @given(st.text())
 def test_any_text_can_be_reported(text: str) -> None:
     UnknownKeys().report("j", text)

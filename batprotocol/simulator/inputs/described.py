@@ -38,7 +38,8 @@ def described_platform(lines: str | Iterable[str], *, limit: int = _MOST) -> Pla
     [('n0', 8), ('n1', 8), ('n2', 8), ('n3', 8), ('g0', 16)]
 
     Raises:
-        InputError: a line cannot be read, or describes no host that there can be; with its number.
+        InputError: a line cannot be read, or describes no host that there can be; with its number. Or a text has no
+            line with hosts.
     """
     texts = re.split("[;\n]", lines) if isinstance(lines, str) else list(lines)
     hosts: list[Host] = []
@@ -48,6 +49,8 @@ def described_platform(lines: str | Iterable[str], *, limit: int = _MOST) -> Pla
                 hosts += _hosts_of(text.split("#")[0], len(hosts), limit - len(hosts))
             except InputError as error:
                 raise InputError(error.reason, error.path, line=number) from None
+    if isinstance(lines, str) and not hosts:
+        raise InputError(f"expected hosts such as 'n[0-63] cores=64', got {shown(lines)}")
     names = [host.name for host in hosts]
     for name, count in Counter(["master_host", *names]).items():
         if count > 1:
