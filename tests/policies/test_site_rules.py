@@ -257,11 +257,23 @@ def test_higher_tiers_and_priorities_come_first() -> None:
         ({"deadline": 24}, 0, True),
         ({"begin": 30, "deadline": 50.5}, 30, False),
         ({"begin": 30, "deadline": 49}, 0, True),
+        ({"begin": 2**50}, 0, True),
+        ({"begin": f"now+{10**12 - 1}weeks"}, 0, True),
     ],
 )
 def test_jobs_begin_at_their_time_or_miss_their_deadline(data: dict[str, Any], begins: int, is_rejected: bool) -> None:
     rows = run([job("1", 5.0, **data)], {}, "n0")
     assert starts(rows) == {"1": None if is_rejected else begins}
+
+
+def test_a_job_that_can_never_begin_or_excludes_all_hosts_has_its_reason(caplog: pytest.LogCaptureFixture) -> None:
+    rows = run(
+        [job("late", begin=2**51), job("out", exclude="n[0-1]"), job("c", exclude="n[0-1]", cores=1)], {}, "n[0-1]"
+    )
+    assert starts(rows) == {"late": None, "out": None, "c": None}
+    assert "it begins at 2.2518e+15 s, and no job starts after 2^50 s" in caplog.text
+    assert "all hosts are excluded" in caplog.text
+    assert "no host has 1 cores and is not excluded" in caplog.text
 
 
 def test_a_quality_of_service_has_a_longest_walltime(caplog: pytest.LogCaptureFixture) -> None:

@@ -19,11 +19,20 @@ from batprotocol.requests import Site as Machine
 
 __all__ = [
     *("ANY", "anywhere", "default_of", "fixed", "longest_of_qos", "mapping_of", "partitions_of"),
-    *("refusal_of_deadline", "refusal_of_names", "refusal_of_partition", "time_limit", "windows_of"),
+    *(
+        "refusal_of_begin",
+        "refusal_of_deadline",
+        "refusal_of_names",
+        "refusal_of_partition",
+        "time_limit",
+        "windows_of",
+    ),
 ]
 
 _LATEST: Final = 2.0**53
 """A window without an end ends then."""
+_LAST_START: Final = 2.0**50
+"""A policy asks for no call after this many seconds."""
 
 ANY: Final = Partition()
 """A partition without limits."""
@@ -129,6 +138,12 @@ def fixed(request: Request, submitted: float) -> Request:
         if moment is not None
     }
     return msgspec.structs.replace(request, **moments)
+
+
+def refusal_of_begin(job: SiteJob) -> str | None:
+    """Why a job can never begin, as the end of a sentence; None if it can."""
+    begin = 0.0 if job.request.begin is None else job.request.begin.of(job.submitted)
+    return f"it begins at {begin:g} s, and no job starts after 2^50 s" if begin >= _LAST_START else None
 
 
 def refusal_of_deadline(job: SiteJob, now: float) -> str | None:
