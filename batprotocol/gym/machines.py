@@ -85,6 +85,8 @@ class Machine:
     ) -> None:
         self.platform, self.log = platform, log
         self.rules = site if isinstance(site, SiteRules) else SiteRules() if site is None else read_site(site)
+        if self.rules.reservations:
+            raise InputError("expected a site without reservations, which environments do not support", "reservations")
         kind = _allocation(allocation)
         self.ranking, self.contiguous = kind.ranking or "numbers", kind.contiguous
         self.hosts = tuple(

@@ -6,8 +6,9 @@ in `orders`, `backfilling` (which makes reservations in a `profile`), `allocatio
 or `capping`. The parts read the state in `jobs` and `queue`.
 `whole` gives whole hosts to jobs, and `switching` knows which hosts sleep. `site` plans jobs that share hosts, with
 partitions, limits, dependencies and preemption. `replaying` starts jobs as a log says, and `filling` divides their
-cores between hosts. `happening` reads events of hosts. `reporting` has what both kinds of policies report on jobs
-that they have started. `places` is the old name of `allocations`. `slurm` is another scheduler: Slurm's own.
+cores between hosts. `happening` reads events of hosts, and `unknown_keys` logs keys that have no effect. `reporting`
+has what both kinds of policies report on jobs that they have started. `places` is the old name of `allocations`.
+`slurm` is another scheduler: Slurm's own.
 """
 
 from __future__ import annotations

@@ -37,6 +37,10 @@ class Happening:
         if isinstance(event.external_event, GenericExternalEvent):
             self._waiting.append(event.external_event.data)
 
+    def announce(self, window: Window) -> None:
+        """A window is known without an event."""
+        self._waiting.append(window.to_data())
+
     def take(self, now: float) -> Iterator[HostEvent | Window]:
         """The events of hosts until now.
 

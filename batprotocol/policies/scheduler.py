@@ -42,9 +42,11 @@ from batprotocol.policies.replaying import Conflict, Replay
 from batprotocol.policies.reporting import Allocating
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.driver import SiteDriver, ranking_of
+from batprotocol.policies.site.membership import windows_of
 from batprotocol.policies.site.power import Power
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
+from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.policies.walltimes import AsRequested, Walltimes
 from batprotocol.policies.whole import WholeHosts
 from batprotocol.requests import Allocated, Attempt, read_request
@@ -180,6 +182,7 @@ class Policy(Allocating, Scheduler):
         self._all_submitted = self._all_injected = self._is_quiet = False
         self._closed: object = None  # the driver that knows that all jobs are submitted
         self._arrivals: list[JobSubmittedEvent] = []
+        self._unknown_keys = UnknownKeys()
         self._happening = Happening()
         self._call, self._calls = math.inf, 0
         other = self.backfilling.order
@@ -198,6 +201,7 @@ class Policy(Allocating, Scheduler):
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs
         self._all_injected = not event.external_event_lists
         self._computing = tuple(event.computation_hosts)
+        self._unknown_keys.report_hosts(self._computing)
         self._happening = Happening(host.id for host in self._computing)
         if self.replays:
             self._driver = Replay(
@@ -210,6 +214,9 @@ class Policy(Allocating, Scheduler):
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
         elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan:
             self._open_site(self.rules or SiteRules())
+        if self.rules is not None:
+            for window in windows_of(self._computing, self.rules):
+                self._happening.announce(window)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -273,8 +280,10 @@ class Policy(Allocating, Scheduler):
             for order in self._orders:
                 order.submitted(event.job_id, event.job, self.state)
         for event in arrivals:
-            if self._driver is self._whole and event.job.extra_data and self._needs_site(event.job):
-                self._move_to_site("jobs that share hosts", "jobs that ask for whole hosts")
+            if event.job.extra_data:
+                self._unknown_keys.report(event.job_id, event.job.extra_data)
+                if self._driver is self._whole and self._needs_site(event.job):
+                    self._move_to_site("jobs that share hosts", "jobs that ask for whole hosts")
             submitted = min(rounded(event.submission_time), self.state.now)
             self._driver.submitted(event, next(self._numbers), submitted)
         arrivals.clear()

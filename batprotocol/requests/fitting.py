@@ -28,6 +28,11 @@ class Needs(NamedTuple):
     memory: int
     gres: tuple[Gres, ...]
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether any host has what the job takes."""
+        return not (self.cores or self.memory or self.gres)
+
     def __str__(self) -> str:
         parts = [f"{self.cores} cores"] if self.cores else []
         parts += [f"{self.memory / 2**30:g} GiB"] if self.memory else []
@@ -146,6 +151,8 @@ class Site:
                 return f"no host has the feature {unknown[0]!r}; there are {_listed(known)}"
         fitting = self.eligible(request, hosts)
         but = " and is not excluded" if request.exclude else ""
+        if not fitting and request.exclude and constraint is None and needs.is_nothing:
+            return f"all hosts{where} are excluded"
         if not fitting:
             return f"no host{where} has {needs}" + (f" and matches {constraint.text!r}" if constraint else "") + but
         if len(fitting) < hosts:

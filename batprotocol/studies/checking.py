@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from batprotocol.errors import InputError, StudyError
 from batprotocol.left_out import LeftOut
+from batprotocol.requests import check_requests
 from batprotocol.simulator.inputs import advice_on
 from batprotocol.studies.failing import made_events
 from batprotocol.studies.files import Files
@@ -37,6 +38,7 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
         inputs = Inputs(folder)
         workloads: dict[object, None] = {}
         platforms: dict[object, None] = {}
+        asking: dict[object, None] = {}
         events: dict[object, None] = {}
         traces: dict[object, None] = {}
         for run in runs:
@@ -46,6 +48,9 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
                 workloads[key] = None
                 for note in _of_workload(run, inputs, files):
                     notes[note] = None
+            if is_policy(task.scheduler) and key not in asking:  # other schedulers may read other keys
+                asking[key] = None
+                _expect_requests(run, inputs, files)
             machine = task.platform_files, task.master, task.mmax, tuple(task.roles.items()), task.energy, task.watts
             if (task.platform_files or task.watts) and machine not in platforms:
                 platforms[machine] = None
@@ -68,6 +73,19 @@ def _of_workload(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterab
     workload = inputs.workload(run.task, files).workload
     label = str(run.axes.get("workload", run.task.workload))
     return [f"{label}: {each}" for each in advice_on(workload)]
+
+
+def _expect_requests(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> None:
+    """Check what the jobs of a run ask for.
+
+    Raises:
+        StudyError: a value cannot be read, or jobs wait for each other in a circle.
+    """
+    workload = inputs.workload(run.task, files).workload
+    try:
+        check_requests((job_id, extra_data, "") for job_id, extra_data in workload.extra_data())
+    except InputError as error:
+        raise StudyError(f"{run}: {error}", "workload") from None
 
 
 def _of_events(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterable[str]:

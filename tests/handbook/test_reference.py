@@ -99,6 +99,7 @@ def test_metrics_lead_to_their_headings() -> None:
 
 INNER = {
     "cli",
+    "compression",
     "deprecation",
     "engines",
     "extras",

@@ -228,6 +228,7 @@ def test_time_passes_until_a_job_may_begin_and_tasks_have_executors() -> None:
         ({"allocation": "fastest"}, "expected an allocation for jobs that share hosts, such as pack or spread"),
         ({"hosts": 4, "allocation": "pack"}, "needs hosts that jobs share"),
         ({"site": SiteRules.of({"partitions": {"p": {"hosts": "x"}}})}, "the platform has no host 'x'"),
+        ({"site": SiteRules.of({"reservations": {"r": {}}})}, "reservations: expected a site without reservations"),
         ({"features": ["gres:fpga"]}, "no feature 'gres:fpga': expected waiting, .*, cores, memory, gres:gpu, or"),
     ],
 )

@@ -8,14 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from beside import LIMIT, Beside
 from embedded import needs_host
 from processes import BATPROTO, batproto
+from test_sites import HOSTS, RULES, jobs_of, with_modes, without_partitions
 
 from batprotocol.cli.run.scheduler import as_file
 from batprotocol.edc import run
 from batprotocol.edc.embedded import options
+from batprotocol.legacy.bridge import OldBatsim, OldScheduler, drive
+from batprotocol.legacy.playing import Judged
+from batprotocol.legacy.translate import Options
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
-from batprotocol.policies import named
+from batprotocol.policies import Policy, SiteRules, named
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,
@@ -25,6 +30,7 @@ from batprotocol.simulator import (
     StaticJob,
     Workload,
     connect,
+    described_platform,
     load_library,
     read_platform,
     read_workload,
@@ -153,3 +159,78 @@ def test_the_program_that_stands_in_for_batsim_writes_the_same_jobs(tmp_path: Pa
     written = (tmp_path / "here-jobs.csv").read_bytes()
     assert (tmp_path / "socket" / "jobs.csv").read_bytes() == written
     assert b"~1," in written, "no job runs again"
+
+
+# Jobs that share hosts
+
+SITES = {
+    "shared hosts": ("conservative+pack", None),
+    "partitions": ("easy", SiteRules.of(RULES)),
+    "requeue": ("easy", with_modes("requeue")),
+    "checkpoint": ("easy+best-fit", with_modes("checkpoint")),
+}
+SHARED = described_platform(HOSTS)
+
+
+def site_policy(kind: str) -> Policy:
+    name, rules = SITES[kind]
+    parts = named(name)()
+    return Policy(parts.order, parts.backfilling, parts.allocation, site=rules)
+
+
+def sharing(kind: str) -> Workload:
+    jobs = jobs_of(3, 30)
+    return Workload(without_partitions(jobs) if SITES[kind][1] is None else jobs, {})
+
+
+@pytest.mark.parametrize("kind", SITES)
+def test_over_a_socket_jobs_share_hosts_as_in_process(kind: str) -> None:
+    bound: list[str] = []
+    ready = threading.Event()
+
+    def is_bound(at: str) -> None:
+        bound.append(at)
+        ready.set()
+
+    policy = site_policy(kind)
+    served = threading.Thread(target=lambda: run(policy, "tcp://127.0.0.1:*", on_bound=is_bound))
+    served.start()
+    ready.wait()
+    with connect(bound[0]) as component:
+        result = simulate(SHARED, sharing(kind), component)
+    served.join()
+    here = site_policy(kind)
+    assert list(result.jobs) == list(simulate(SHARED, sharing(kind), here).jobs)
+    assert list(policy.allocated) == list(here.allocated)
+
+
+@needs_host
+def test_in_the_library_jobs_share_hosts_as_in_process(tmp_path: Path) -> None:
+    rules = tmp_path / "site.toml"
+    rules.write_text(
+        '[partitions.batch]\nhosts = "n[0-3],g[0-1]"\ndefault = true\npreempt = "requeue"\n'
+        '[partitions.gpu]\nhosts = "g[0-1]"\ntier = 2\n'
+    )
+    name = f"easy+pack+site={rules}"
+    with load_library(options.library(), options.carried(as_file(name))) as component:
+        result = simulate(SHARED, sharing("partitions"), component)
+    assert list(result.jobs) == list(simulate(SHARED, sharing("partitions"), named(name)()).jobs)
+
+
+@pytest.mark.parametrize("kind", SITES)
+def test_through_bridges_jobs_share_hosts_as_in_process(kind: str) -> None:
+    """The embedded Batsim speaks as Batsim 4.2, whose events a bridge translates for the policy."""
+    with OldBatsim("tcp://127.0.0.1:*", "4.2", timeout=LIMIT) as old:
+        bridge = Beside(lambda: drive(old, Judged(site_policy(kind))))
+        dynamic = site_policy(kind).features.dynamic_registration
+        settings = Options(dynamic=dynamic, forward_profiles=True, sharing=True)
+        with OldScheduler(old.endpoint, "4.2", settings, timeout=LIMIT) as component:
+            result = simulate(SHARED, sharing(kind), component)
+        bridge.end()
+    assert rounded(result) == rounded(simulate(SHARED, sharing(kind), site_policy(kind)))
+
+
+def rounded(result: Result) -> list[object]:
+    """The jobs without what Batsim 4 rounds: its times are milliseconds, and jobs that run again have other names."""
+    assert result.is_complete
+    return [(row.final_state, round(row.starting_time or -1, 1), row.allocated_resources) for row in result.jobs]

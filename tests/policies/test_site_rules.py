@@ -257,11 +257,23 @@ def test_higher_tiers_and_priorities_come_first() -> None:
         ({"deadline": 24}, 0, True),
         ({"begin": 30, "deadline": 50.5}, 30, False),
         ({"begin": 30, "deadline": 49}, 0, True),
+        ({"begin": 2**50}, 0, True),
+        ({"begin": f"now+{10**12 - 1}weeks"}, 0, True),
     ],
 )
 def test_jobs_begin_at_their_time_or_miss_their_deadline(data: dict[str, Any], begins: int, is_rejected: bool) -> None:
     rows = run([job("1", 5.0, **data)], {}, "n0")
     assert starts(rows) == {"1": None if is_rejected else begins}
+
+
+def test_a_job_that_can_never_begin_or_excludes_all_hosts_has_its_reason(caplog: pytest.LogCaptureFixture) -> None:
+    rows = run(
+        [job("late", begin=2**51), job("out", exclude="n[0-1]"), job("c", exclude="n[0-1]", cores=1)], {}, "n[0-1]"
+    )
+    assert starts(rows) == {"late": None, "out": None, "c": None}
+    assert "it begins at 2.2518e+15 s, and no job starts after 2^50 s" in caplog.text
+    assert "all hosts are excluded" in caplog.text
+    assert "no host has 1 cores and is not excluded" in caplog.text
 
 
 def test_a_quality_of_service_has_a_longest_walltime(caplog: pytest.LogCaptureFixture) -> None:
@@ -371,6 +383,43 @@ def test_values_that_contradict_each_other_are_refused(low: str, high: str) -> N
         SiteRules.of({"partitions": {"p": {low: 6, high: 5}}})
     assert str(caught.value) == f"partitions.p.{low}: expected at most {high} = 5, got 6"
     assert SiteRules.of({"partitions": {"p": {low: 5, high: 5}, "o": {low: 6}, "n": {high: 5}}}).partitions["p"]
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (
+            {"hosts": "n[0"},
+            "reservations.r.hosts: expected names such as 'n[0-63]', got 'n[0': its brackets do not match",
+        ),
+        ({"begin": 5, "end": 5}, "reservations.r.end: expected a time after the begin, 5, got 5"),
+        ({"begin": "x"}, "reservations.r.begin: expected seconds as a number, or a time such as '1-12:00:00', got 'x'"),
+        ({"user": ["a"]}, "reservations.r: there is no key 'user'; did you mean 'users'?"),
+        ({"hosts": "m0"}, "reservations.r.hosts: the platform has no host 'm0'"),
+        ({"hosts": "n[1-2]", "begin": 9}, "reservations.r: it overlaps with the window 'o' from 5 to 10 on hosts 1"),
+    ],
+)
+def test_reservations_that_cannot_be_are_refused_with_their_place(table: dict[str, Any], sentence: str) -> None:
+    other = {"hosts": "n[0-1]", "begin": 5, "end": 10}
+    with pytest.raises(InputError) as caught:
+        run([job("a")], {"reservations": {"r": table, "o": other}})
+    assert str(caught.value) == sentence
+
+
+def test_reservations_are_for_their_users_alone() -> None:
+    """Until 30 s, host 0 is for u, and host 1 for nobody. Then both are for all."""
+    tables = {"o": {"hosts": "n0", "end": 30, "users": ["u", 7]}, "m": {"hosts": "n1", "end": 30, "maintenance": True}}
+    jobs = [job("a", reservation="o", user="u"), job("b", user="u"), job("c", reservation="o", user="v")]
+    rows = run(
+        [*jobs, job("d", 10, reservation="o", user="7"), job("e", reservation="m")], {"reservations": tables}, "n[0-1]"
+    )
+    assert starts(rows) == {"a": 0, "b": 30, "c": None, "d": 10, "e": None}
+
+
+def test_names_of_hosts_that_cannot_be_read_are_refused_with_their_place() -> None:
+    with pytest.raises(InputError) as caught:
+        SiteRules.of({"partitions": {"p": {"hosts": ""}}})
+    assert str(caught.value) == "partitions.p.hosts: expected names such as 'n[0-63]', got ''"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import math
@@ -288,6 +289,25 @@ def test_reservations_are_at_the_first_time_of_all_in_many_simulations(policy: s
 
 
 # Windows that change nothing, and windows that are as a job
+
+
+@settings(max_examples=15)
+@given(SEEDS, COUNTS)
+def test_reservations_of_a_site_are_as_windows_of_events(seed: int, count: int) -> None:
+    windowed = known_at_first(seed, count, "easy")
+    tables: dict[str, Any] = {}
+    names = [host.name for host in described_platform(windowed.world.hosts).hosts]
+    for number, promise in enumerate(windowed.promises):
+        promise.name = "rst"[number] if number < 3 else f"r{number}"
+        tables[promise.name] = {
+            "hosts": ",".join(names[host] for host in promise.hosts),
+            **{key: getattr(promise, key) for key in ("begin", "end", "users", "accounts")},
+        }
+    by_events, _, reasons = run(windowed)
+    world = dataclasses.replace(windowed.world, tables=windowed.world.tables | {"reservations": tables})
+    by_rules, _, other_reasons = run(Windowed(world, [], windowed.risk))
+    assert table(by_rules) == table(by_events)
+    assert other_reasons == reasons
 
 
 def table(result: Result, without: str = "") -> list[Any]:

@@ -93,6 +93,29 @@ def test_advice_on_workloads(tmp_path: Path) -> None:
         checked(runs, files)
 
 
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        ({"dependency": "afterok:1"}, "job 'w0!1': dependency: it waits for itself: w0!1 -> w0!2 -> w0!1"),
+        ({"memory": -1}, "job 'w0!2': memory: expected memory >= 0, in MiB or with a unit K, M, G or T"),
+    ],
+)
+def test_what_jobs_ask_for_is_checked_before_the_first_run(
+    tmp_path: Path, second: dict[str, Any], sentence: str
+) -> None:
+    asks = [{"dependency": "afterok:2"}, second]
+    jobs = [
+        {"id": str(number), "subtime": 0, "res": 1, "profile": "d", "walltime": 9, "extra_data": each}
+        for number, each in enumerate(asks, 1)
+    ]
+    profiles = {"d": {"type": "delay", "delay": 5}}
+    (tmp_path / "w.json").write_text(json.dumps({"nb_res": 2, "jobs": jobs, "profiles": profiles}))
+    runs, files = described(tmp_path, workload="w.json", scheduler=["easy", "fcfs"]).runs()
+    with pytest.raises(StudyError) as caught:
+        checked(runs, files)
+    assert str(caught.value).startswith(f"workload: workload=w.json scheduler=easy: {sentence}")
+
+
 def test_energy_is_measured_and_measured_again(tmp_path: Path) -> None:
     (run,), files = Study(scheduler="easy", energy=True)._description.runs()
     (tmp_path / "place" / "run").mkdir(parents=True)

@@ -320,7 +320,7 @@ def run(context: click.Context, /, **options: Any) -> None:
 
 @grid.command()
 @click.argument("plan", metavar="[PLAN.json]", required=False, type=_path, shell_complete=complete_file)
-@click.option("-p", "--platform", metavar="FILE", type=_path, help="The platform, a SimGrid XML file.")
+@click.option("-p", "--platform", metavar="FILE", type=_path, help="The platform: a SimGrid XML file, or a .txt.")
 @click.option(
     "-w",
     "--workload",

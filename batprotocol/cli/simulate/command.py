@@ -20,7 +20,7 @@ __all__ = ["simulate"]
     "--platform",
     metavar="FILE",
     type=click.Path(readable=False, path_type=str),
-    help="The platform, a SimGrid XML file.",
+    help="The platform: a SimGrid XML file, or a .txt with lines for --hosts.",
 )
 @click.option(
     "--hosts",

@@ -158,9 +158,9 @@ def _machine(command: Any) -> Any:
         metavar="N|TEXT",
         help="The number of hosts, or a description of them as for --hosts of `simulate`, instead of a platform file.",
     )(command)
-    return click.option("-p", "--platform", metavar="FILE", type=_PATH, help="The platform, a SimGrid XML file.")(
-        command
-    )
+    return click.option(
+        "-p", "--platform", metavar="FILE", type=_PATH, help="The platform: a SimGrid XML file, or a .txt."
+    )(command)
 
 
 def _written(command: Any) -> Any:

@@ -66,10 +66,12 @@ def job_to_new(job_id: str, job: Job) -> model.Job:
 
 
 def extra_of(job: Job) -> str:
-    """The other fields of a job in the workload file, as text."""
+    """The other fields of a job in the workload file, as text. Today's extra data, an object, are among them."""
     if not job.extra:
         return ""
     only = job.extra.get("extra_data")
+    if isinstance(only, dict):
+        return json.dumps({key: value for key, value in job.extra.items() if key != "extra_data"} | only)
     return only if len(job.extra) == 1 and isinstance(only, str) else json.dumps(job.extra)
 
 

@@ -26,6 +26,15 @@ jobs.
 from __future__ import annotations
 
 from batprotocol.policies.site.core import Site
-from batprotocol.policies.site.rules import Account, Limits, Partition, Priority, Qos, SiteRules, read_site
+from batprotocol.policies.site.rules import (
+    Account,
+    Limits,
+    Partition,
+    Priority,
+    Qos,
+    Reservation,
+    SiteRules,
+    read_site,
+)
 
-__all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Site", "SiteRules", "read_site"]
+__all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Reservation", "Site", "SiteRules", "read_site"]

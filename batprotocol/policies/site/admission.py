@@ -21,6 +21,7 @@ from batprotocol.policies.site.membership import (
     default_of,
     longest_of_qos,
     partitions_of,
+    refusal_of_begin,
     refusal_of_deadline,
     refusal_of_names,
     refusal_of_partition,
@@ -135,7 +136,7 @@ class Admission:
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
         if request.reservation is not None:
             job.entries = []  # it runs in its reservation alone
-        return refusal_of_deadline(job, job.submitted)
+        return refusal_of_begin(job) or refusal_of_deadline(job, job.submitted)
 
     def enter(self, job: SiteJob, lane: Lane) -> list[Entry]:
         """Add the entries of a job in a reservation, one for each partition that takes it; returns them."""

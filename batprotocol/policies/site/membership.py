@@ -10,6 +10,8 @@ import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.model import Host, ParallelTaskHomogeneousProfile
+from batprotocol.model.hosts import frozen_hosts
+from batprotocol.outages import MAINT, HostStates, Window
 from batprotocol.policies.site.jobs import SiteJob
 from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.requests import Moment, Request, expanded_names
@@ -17,8 +19,20 @@ from batprotocol.requests import Site as Machine
 
 __all__ = [
     *("ANY", "anywhere", "default_of", "fixed", "longest_of_qos", "mapping_of", "partitions_of"),
-    *("refusal_of_deadline", "refusal_of_names", "refusal_of_partition", "time_limit"),
+    *(
+        "refusal_of_begin",
+        "refusal_of_deadline",
+        "refusal_of_names",
+        "refusal_of_partition",
+        "time_limit",
+        "windows_of",
+    ),
 ]
+
+_LATEST: Final = 2.0**53
+"""A window without an end ends then."""
+_LAST_START: Final = 2.0**50
+"""A policy asks for no call after this many seconds."""
 
 ANY: Final = Partition()
 """A partition without limits."""
@@ -37,18 +51,45 @@ def partitions_of(hosts: tuple[Host, ...], machine: Machine, rules: SiteRules) -
         for name in offer.partitions:
             members.setdefault(name, set()).add(offer.id)
     for name, partition in rules.partitions.items():
-        if partition.hosts is None:
-            pass
-        elif partition.hosts.upper() == "ALL":
-            members[name] = set(numbers.values())
-        else:
-            for host in expanded_names(partition.hosts):
-                if host not in numbers:
-                    raise InputError(f"the platform has no host {host!r}", f"partitions.{name}.hosts")
-                members[name].add(numbers[host])
+        if partition.hosts is not None:
+            members[name] |= _numbers_of(partition.hosts, numbers, f"partitions.{name}.hosts")
         if not members[name]:
             raise InputError("the partition has no hosts", f"partitions.{name}")
     return {name: frozenset(found) for name, found in members.items()}
+
+
+def _numbers_of(text: str, numbers: Mapping[str, int], path: str) -> set[int]:
+    """The numbers of the hosts that a text of the rules names."""
+    if text.upper() == "ALL":
+        return set(numbers.values())
+    names = expanded_names(text)
+    missing = next((name for name in names if name not in numbers), None)
+    if missing is not None:
+        raise InputError(f"the platform has no host {missing!r}", path)
+    return {numbers[name] for name in names}
+
+
+def windows_of(hosts: tuple[Host, ...], rules: SiteRules) -> list[Window]:
+    """The reservations of the rules as windows, by their begins.
+
+    Raises:
+        InputError: the platform does not have a host, or two reservations overlap.
+    """
+    numbers = {host.name: host.id for host in hosts}
+    states = HostStates(max(numbers.values(), default=-1) + 1)
+    found = []
+    for name, each in sorted(rules.reservations.items(), key=lambda item: item[1].begin):
+        window = Window(
+            frozen_hosts(_numbers_of(each.hosts, numbers, f"reservations.{name}.hosts")),
+            *(each.begin, min(each.end, _LATEST), name, each.users, each.accounts),
+            frozenset({MAINT} if each.maintenance else ()),
+        )
+        try:
+            states.take(0.0, window)
+        except InputError as error:
+            raise InputError(error.reason, f"reservations.{name}") from None
+        found.append(window)
+    return found
 
 
 def default_of(rules: SiteRules, members: Mapping[str, frozenset[int]]) -> tuple[str, ...]:
@@ -97,6 +138,12 @@ def fixed(request: Request, submitted: float) -> Request:
         if moment is not None
     }
     return msgspec.structs.replace(request, **moments)
+
+
+def refusal_of_begin(job: SiteJob) -> str | None:
+    """Why a job can never begin, as the end of a sentence; None if it can."""
+    begin = 0.0 if job.request.begin is None else job.request.begin.of(job.submitted)
+    return f"it begins at {begin:g} s, and no job starts after 2^50 s" if begin >= _LAST_START else None
 
 
 def refusal_of_deadline(job: SiteJob, now: float) -> str | None:

@@ -15,8 +15,9 @@ import msgspec
 
 from batprotocol.errors import InputError, hint
 from batprotocol.policies.site.tables import converted
+from batprotocol.requests import expanded_names
 
-__all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "SiteRules", "read_site"]
+__all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Reservation", "SiteRules", "read_site"]
 
 Preemption = Literal["off", "cancel", "requeue", "checkpoint"]
 """The fate of jobs that give way: none do; they are killed; they run again from their start, or from their progress."""
@@ -189,6 +190,29 @@ class Priority(_Table, frozen=True, kw_only=True):
     max_tres: bool = False
 
 
+class Reservation(_Table, frozen=True, kw_only=True):
+    """Hosts that are promised for a time: a window that is known from the beginning of the simulation.
+
+    With users or accounts, only their jobs that name it run there; with both, a job needs a user and an account of it.
+    Without, no job runs there.
+
+    Attributes:
+        hosts: the names of its hosts, `n[0-3]`, or `ALL` (Nodes).
+        begin: when it begins, in seconds of the simulation (StartTime).
+        end: when it ends, > `begin`; infinity: never (EndTime).
+        users: the users whose jobs may run in it (Users).
+        accounts: the accounts whose jobs may run in it (Accounts).
+        maintenance: whether it is planned maintenance (Flags=MAINT).
+    """
+
+    hosts: str = "ALL"
+    begin: _Grace = 0.0
+    end: _Time = math.inf
+    users: tuple[str | int, ...] = ()
+    accounts: tuple[str, ...] = ()
+    maintenance: bool = False
+
+
 class SiteRules(_Table, frozen=True, kw_only=True):
     """The rules of a site. A file has the same keys as tables: `[partitions.batch]`, `[qos.high]`...
 
@@ -196,6 +220,7 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         partitions: the partitions by name. Those that only properties of hosts name have no limits.
         qos: the qualities of service by name.
         accounts: the accounts by name.
+        reservations: the reservations by name.
         per_user: the limits of each user.
         limits: the limits of all jobs together.
         priority: the priority of the order `multifactor`; None: that order without a site.
@@ -210,6 +235,7 @@ class SiteRules(_Table, frozen=True, kw_only=True):
     partitions: dict[str, Partition] = {}
     qos: dict[str, Qos] = {}
     accounts: dict[str, Account] = {}
+    reservations: dict[str, Reservation] = {}
     per_user: Limits = Limits()
     limits: Limits = Limits()
     priority: Priority | None = None
@@ -238,6 +264,14 @@ class SiteRules(_Table, frozen=True, kw_only=True):
                 least, most = getattr(partition, low), getattr(partition, high)
                 if least is not None and most is not None and least > most:
                     raise InputError(f"expected at most {high} = {most:g}, got {least:g}", f"partitions.{name}.{low}")
+            _check_names(partition.hosts, f"partitions.{name}.hosts")
+        for name, reservation in self.reservations.items():
+            begin, end = reservation.begin, reservation.end
+            if end <= begin:
+                raise InputError(
+                    f"expected a time after the begin, {begin:.15g}, got {end:.15g}", f"reservations.{name}.end"
+                )
+            _check_names(reservation.hosts, f"reservations.{name}.hosts")
         for name, qos in self.qos.items():
             for other in qos.preempts:
                 if other not in self.qos:
@@ -270,6 +304,14 @@ class SiteRules(_Table, frozen=True, kw_only=True):
         """Whether any job can give way to another one."""
         by_tier = any(partition.preempt != "off" for partition in self.partitions.values())
         return by_tier or any(qos.preempts for qos in self.qos.values())
+
+
+def _check_names(hosts: str | None, path: str) -> None:
+    """Refuse names of hosts that cannot be read, with the place. Only the platform shows which hosts there are."""
+    try:
+        expanded_names("ALL" if hosts is None else hosts)
+    except InputError as error:
+        raise InputError(error.reason, path) from None
 
 
 def read_site(path: str | os.PathLike[str]) -> SiteRules:

@@ -22,7 +22,9 @@ __all__ = ["converted", "seconds_of", "weights_of"]
 Made = TypeVar("Made", bound=msgspec.Struct)
 
 _WEIGHT: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})([KMGT])?", re.ASCII | re.IGNORECASE)
-_TIMES: Final = frozenset({"max_time", "default_time", "grace", "max_age", "decay_half_life", "calc_period"})
+_TIMES: Final = frozenset(
+    {"max_time", "default_time", "grace", "max_age", "decay_half_life", "calc_period", "begin", "end"}
+)
 _WEIGHTS: Final = frozenset({"tres_billing_weights", "weight_tres"})
 _RESOURCES: Final = ("cpu", "mem", "node", "gres/gpu")
 _MOST: Final = 1e15

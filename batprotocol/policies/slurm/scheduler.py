@@ -43,6 +43,7 @@ from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.policies.slurm.yielding import yielding_of
+from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.requests import Allocated, read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting
@@ -153,6 +154,7 @@ class SlurmScheduler(Allocating, Scheduler):
         self._all_injected = not event.external_event_lists
         self._is_finished = False
         self._arrivals: list[JobSubmittedEvent] = []
+        self._unknown_keys = UnknownKeys()
 
     def _priorities(self, configuration: Configuration) -> Priorities:
         return ordering_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
@@ -235,6 +237,8 @@ class SlurmScheduler(Allocating, Scheduler):
             arrivals.sort(key=lambda event: (event.submission_time, _natural(event.job_id)))
         for event in arrivals:
             self._number += 1
+            if event.job.extra_data:
+                self._unknown_keys.report(event.job_id, event.job.extra_data)
             try:
                 request = read_request(event.job.extra_data)
                 job = job_of(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO, Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import Host as ModelHost
@@ -18,9 +18,10 @@ from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.units import parse_speed
 from batprotocol.simulator.inputs.zones import ClusterZone
 
-__all__ = ["described_platform"]
+__all__ = ["described_platform", "read_described"]
 
 _MOST: Final = 100_000
+_MOST_BYTES: Final = 1 << 26
 
 
 def described_platform(lines: str | Iterable[str], *, limit: int = _MOST) -> Platform:
@@ -38,7 +39,8 @@ def described_platform(lines: str | Iterable[str], *, limit: int = _MOST) -> Pla
     [('n0', 8), ('n1', 8), ('n2', 8), ('n3', 8), ('g0', 16)]
 
     Raises:
-        InputError: a line cannot be read, or describes no host that there can be; with its number.
+        InputError: a line cannot be read, or describes no host that there can be; with its number. Or a text has no
+            line with hosts.
     """
     texts = re.split("[;\n]", lines) if isinstance(lines, str) else list(lines)
     hosts: list[Host] = []
@@ -48,13 +50,44 @@ def described_platform(lines: str | Iterable[str], *, limit: int = _MOST) -> Pla
                 hosts += _hosts_of(text.split("#")[0], len(hosts), limit - len(hosts))
             except InputError as error:
                 raise InputError(error.reason, error.path, line=number) from None
+    if isinstance(lines, str) and not hosts:
+        raise InputError(f"expected hosts such as 'n[0-63] cores=64', got {shown(lines)}")
     names = [host.name for host in hosts]
     for name, count in Counter(["master_host", *names]).items():
         if count > 1:
             raise InputError(f"expected names that differ, got {shown(name)} twice")
+    return _platform_of(hosts)
+
+
+def read_described(stream: BinaryIO, *, mmax: int | None, energy: bool, host_limit: int, filename: str) -> Platform:
+    """The platform of a file with such lines. `read_platform` has the meaning of the arguments.
+
+    Raises:
+        InputError: the file is not such lines, or has not what is asked for; with its name.
+    """
+    try:
+        text = stream.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise InputError(f"expected at most {_MOST_BYTES >> 20} MiB")
+        made = described_platform(text.decode(), limit=host_limit)
+        if energy and any(host.watts is None for host in made.hosts):
+            raise InputError("to measure energy, add wattage_per_state to each line, or give typical watts")
+        if mmax is not None and not 0 < mmax <= len(made.hosts):
+            raise InputError(f"cannot compute on {mmax} hosts: the platform has {len(made.hosts)}")
+    except UnicodeDecodeError:
+        raise InputError("expected text in UTF-8", file=filename) from None
+    except InputError as error:
+        raise InputError(error.reason, error.path, file=filename, line=error.line) from None
+    return _platform_of(made.hosts[:mmax], filename)
+
+
+def _platform_of(hosts: Sequence[Host], filename: str = "") -> Platform:
+    """The platform of hosts with different names."""
+    names = [host.name for host in hosts]
     zone = ClusterZone("cluster")
     members = {name: zone.add(name) for name in ("master_host", *names)}
-    return Platform(hosts, Host(id=-1, name="master_host", speeds=(1e9,), role=Role.MASTER), members)
+    master = Host(id=-1, name="master_host", speeds=(1e9,), role=Role.MASTER)
+    return Platform(hosts, master, members, filename=filename)
 
 
 def _hosts_of(text: str, first: int, limit: int) -> list[Host]:

@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple, TypeVar
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.configuration import Configuration, read_configuration
+from batprotocol.simulator.inputs.described import read_described
 from batprotocol.simulator.inputs.elements import ELEMENTS, SYNONYMS
 from batprotocol.simulator.inputs.graphs import DijkstraZone, FloydZone
 from batprotocol.simulator.inputs.machines import DEFAULT_MASTER, HOST_LIMIT, DescribedHost, made_platform
@@ -65,7 +66,7 @@ def read_platform(
     energy: bool = False,
     host_limit: int = HOST_LIMIT,
 ) -> Platform:
-    """Read a SimGrid platform file.
+    """Read a SimGrid platform file, or a file `.txt` with the lines of `described_platform`.
 
     Args:
         path: the file.
@@ -81,6 +82,10 @@ def read_platform(
     """
     filename = os.fspath(path)
     with open(path, "rb") as stream:
+        if filename.endswith(".txt"):
+            if roles or master != DEFAULT_MASTER:
+                raise InputError("described hosts have no roles and no other master: use a file in XML", file=filename)
+            return read_described(stream, mmax=mmax, energy=energy, host_limit=host_limit, filename=filename)
         described = read_description(stream, filename, host_limit)
     return made_platform(
         described.hosts,

@@ -69,6 +69,8 @@ def test_what_a_job_of_old_may_leave_out() -> None:
         ({}, ""),
         ({"extra_data": "words"}, "words"),
         ({"extra_data": 5}, '{"extra_data": 5}'),
+        ({"extra_data": {"cores": 4}}, '{"cores": 4}'),
+        ({"extra_data": {"user": 2, "cores": 4}, "user": 1}, '{"user": 2, "cores": 4}'),
         ({"extra_data": "words", "user": 1}, '{"extra_data": "words", "user": 1}'),
     ],
 )
