@@ -69,22 +69,73 @@ def test_failures_are_the_same_on_dask(dask: DaskProcesses, tmp_path: Path) -> N
         assert files_of(tmp_path / f"{len(keys)} here") == files_of(tmp_path / f"{len(keys)} there")
 
 
+GATED = """
+import time
+from pathlib import Path
+from batprotocol.policies import EASY, SAF, SJF, Policy
+
+RUNS, MOST = Path({runs!r}), Path({most!r})
+
+class Gated(Policy):
+    parts = {{}}
+
+    def __init__(self):
+        while sum(1 for _ in RUNS.glob("*/*")) >= int(MOST.read_text()):
+            time.sleep(0.01)
+        super().__init__(**self.parts)
+
+class First(Gated):
+    pass
+
+class Easy(Gated):
+    parts = {{"backfilling": EASY()}}
+
+class Shortest(Gated):
+    parts = {{"order": SJF()}}
+
+class Smallest(Gated):
+    parts = {{"backfilling": EASY(SAF())}}
+"""
+
+
+class Gate:
+    """Schedulers of which none begins while a store has as many runs as the test allows.
+
+    So what is to happen in the middle of a study happens then, however fast its runs are.
+    """
+
+    def __init__(self, folder: Path, runs: Path) -> None:
+        self._most = folder / "most"
+        self.schedulers = [f"gated.py:{name}" for name in ("First", "Easy", "Shortest", "Smallest")]
+        self.allow(0)
+        (folder / "gated.py").write_text(GATED.format(runs=str(runs), most=str(self._most)))
+
+    def allow(self, most: int) -> None:
+        """Let runs begin while there are fewer than so many."""
+        new = self._most.with_suffix(".new")
+        new.write_text(str(most))
+        new.replace(self._most)
+
+
 def killed_again_and_again(folder: Path, *, jobs: int, seeds: int, workers: int, lost: int, deaths: int) -> None:
     """Run a study on Dask while workers and the program that runs it are killed; then compare with the runs alone."""
     workload(folder / "jobs.json", jobs)
     study = folder / "study.toml"
+    runs = folder / "study.runs" / "runs"
+    gate = Gate(folder, runs)
     study.write_text(
-        'scheduler = ["fcfs", "easy", "sjf", "easy-saf"]\nworkload = "jobs.json"\nestimate_factor = 2\n'
+        f'scheduler = {json.dumps(gate.schedulers)}\nworkload = "jobs.json"\nestimate_factor = 2\n'
         f'seed = "0-{seeds - 1}"\n'
     )
     total = 4 * seeds
-    runs = folder / "study.runs" / "runs"
     with dask_processes(folder, workers=workers) as dask:
         command = [*BATPROTO, "study", "run", str(study), "--dask", dask.address]
         for death in range(1, deaths + 1):
+            some = total * death // (deaths + 2)
+            gate.allow(some)
             with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE) as driver:
                 until = time.monotonic() + PATIENCE * 20
-                while not runs.is_dir() or sum(1 for _ in runs.glob("*/*")) < total * death // (deaths + 2):
+                while not runs.is_dir() or sum(1 for _ in runs.glob("*/*")) < some:
                     assert driver.poll() is None, driver.stderr and driver.stderr.read()
                     assert time.monotonic() < until
                     time.sleep(0.05)
@@ -93,6 +144,7 @@ def killed_again_and_again(folder: Path, *, jobs: int, seeds: int, workers: int,
                     time.sleep(0.2)
                 driver.send_signal(signal.SIGKILL)
             assert driver.returncode == -signal.SIGKILL
+        gate.allow(1 << 30)
         last = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert (last.returncode, last.stderr) == (0, "")
     assert last.stdout.startswith(f"{total:,} runs: ")
