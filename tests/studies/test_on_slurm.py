@@ -14,9 +14,10 @@ from pathlib import Path
 
 import patience
 import pytest
+from gates import Gate
 from processes import BATPROTO, ENVIRONMENT
 from slurms import RunningSlurm, running_slurm
-from test_on_dask import Gate, files_of, workload
+from test_on_dask import files_of, workload
 from wheels import wheels_of
 
 from batprotocol.errors import ClusterError
