@@ -93,7 +93,21 @@ def test_hosts_can_be_described() -> None:
         (("windows", "no.csv", "--hosts", "0"), 1, "leave out --hosts"),
         (("windows", "no.csv"), 1, "no.csv"),
         (("windows", "--hosts", "x", "--every", "1d", "--for", "1h", "--until", "9d"), 1, "hosts"),
-        (("windows", "--hosts", "0", "--every", "1h", "--for", "1d", "--until", "9d"), 1, "duration <= every"),
+        (
+            ("windows", "--hosts", "0", "--every", "1h", "--for", "1d", "--until", "9d"),
+            1,
+            "--for: expected seconds > 0, and at most the 3600 s from one begin to the next, got 86400.0",
+        ),
+        (
+            ("windows", "--hosts", "0", "--every", "0", "--for", "1", "--until", "9d"),
+            1,
+            "--every: expected seconds > 0, got 0",
+        ),
+        (
+            ("windows", "--hosts", "0", "--every", "1", "--for", "1", "--until", "900y"),
+            1,
+            "--every: expected at most 10,000,000 windows until 28401840000 s, got one each 1 s",
+        ),
         (("outages", "no.tab", "--hosts", "4"), 1, "no.tab"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -59,10 +60,22 @@ def repeated_windows(
     >>> [window.begin for window in repeated_windows("0-7", every=week, at=21600.0, duration=3600.0, until=2 * week)]
     [21600.0, 626400.0]
     """
-    if not (0 < duration <= every and at >= 0 and until >= 0) or not (until - at) / every <= _MOST:
+    times: dict[str, tuple[float, bool, str]] = {
+        "every": (every, 0 < every < math.inf, "seconds > 0"),
+        "duration": (
+            duration,
+            0 < duration <= every,
+            f"seconds > 0, and at most the {every:.15g} s from one begin to the next",
+        ),
+        "at": (at, 0 <= at < math.inf, "seconds >= 0"),
+        "until": (until, 0 <= until < math.inf, "seconds >= 0"),
+    }
+    for name_of_time, (given, holds, expected) in times.items():
+        if not holds:
+            raise InputError(f"expected {expected}, got {shown(given)}", name_of_time)
+    if (until - at) / every > _MOST:
         raise InputError(
-            f"expected 0 < duration <= every, at >= 0 and at most {_MOST:,} windows, "
-            f"got {shown((duration, every, at, until))}"
+            f"expected at most {_MOST:,} windows until {until:.15g} s, got one each {every:.15g} s", "every"
         )
     try:
         chosen = frozen_hosts(hosts)
