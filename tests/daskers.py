@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import json
 import subprocess
 import sys
 import time
@@ -38,15 +38,13 @@ def _start(log: Path, *words: str) -> subprocess.Popen[bytes]:
 @contextmanager
 def dask_processes(folder: Path, workers: int, port: int = 0) -> Iterator[DaskProcesses]:
     """A scheduler on a port of this machine, 0 being any that is free, and so many workers, as long as this lasts."""
-    if not port:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-    options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-jupyter"]
-    scheduler = _start(folder / "scheduler.log", "scheduler", *options)
-    found = DaskProcesses(f"tcp://127.0.0.1:{port}", folder)
+    file = folder / "scheduler.json"
+    file.unlink(missing_ok=True)
+    options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-jupyter", "--scheduler-file"]
+    scheduler = _start(folder / "scheduler.log", "scheduler", *options, str(file))
+    found = DaskProcesses("", folder)
     try:
-        _wait_for(port, scheduler, folder / "scheduler.log")
+        found.address = _address(file, scheduler, folder / "scheduler.log")
         for _ in range(workers):
             found.start_worker()
         yield found
@@ -56,14 +54,13 @@ def dask_processes(folder: Path, workers: int, port: int = 0) -> Iterator[DaskPr
             process.wait()
 
 
-def _wait_for(port: int, scheduler: subprocess.Popen[bytes], log: Path) -> None:
+def _address(file: Path, scheduler: subprocess.Popen[bytes], log: Path) -> str:
+    """The address that a scheduler has written to its file."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
+            return str(json.loads(file.read_bytes())["address"])
+        except (OSError, ValueError):  # not yet, or not all of it
             assert scheduler.poll() is None, log.read_text()
             assert time.monotonic() < until, log.read_text()
             time.sleep(0.05)
-        else:
-            return

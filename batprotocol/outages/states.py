@@ -81,7 +81,7 @@ class HostStates:
             known = f"0 to {self.host_count - 1}" if self.host_count else "none"
             raise InputError(f"there is no host {last}; the hosts are {known}", "hosts")
         if isinstance(event, Window):
-            self._announce(time, event)
+            self.announce(time, event)
         else:
             self._change(event)
 
@@ -96,7 +96,16 @@ class HostStates:
         for first, last in event.hosts.intervals:
             states[first : last + 1] = bytes((code,)) * (last + 1 - first)
 
-    def _announce(self, time: float, window: Window) -> None:
+    def announce(self, time: float, window: Window) -> None:
+        """A window is announced, whose hosts may be any.
+
+        Args:
+            time: the time, in seconds of the simulation.
+            window: the window.
+
+        Raises:
+            InputError: the window begins before its event, or overlaps with another one.
+        """
         if window.begin < time:
             raise InputError(
                 f"expected a time that is not before the event, which is at {time:.15g}, got {window.begin:.15g}",

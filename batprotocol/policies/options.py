@@ -160,9 +160,17 @@ def _checkpoint(options: Sequence[str]) -> tuple[str, Any]:
         raise ValueError(
             f"expected SECONDS,COST, or a formula ({known}) with COST and MTBF, got {shown(','.join(given))}"
         )
-    interval = seconds_of(given[0]) if not is_formula else given[0] if given else "daly"
+    interval = (given[0] if given else "daly") if is_formula else _interval(given[0])
     named |= {key: seconds_of(value) for key, value in zip(("cost", "mtbf"), given[1:], strict=False)}
     return "failures", failures.Checkpoint(interval, **named)
+
+
+def _interval(text: str) -> float:
+    try:
+        return seconds_of(text)
+    except ValueError:
+        known = ", ".join(failures.FORMULAS)
+        raise ValueError(f"expected SECONDS or a formula ({known}), got {shown(text)}") from None
 
 
 def trace_and_words(text: str, folder: str) -> list[str]:

@@ -418,7 +418,7 @@ def read_description(path: str | os.PathLike[str]) -> Description:
         data = file.read()
     try:
         keys = msgspec.toml.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:  # a number can have too many digits
         raise StudyError(f"it is not TOML: {error}", file=name) from None
     keys.setdefault("name", os.path.splitext(os.path.basename(name))[0])
     return Description(keys, os.path.dirname(name), name)

@@ -28,24 +28,25 @@ class Slow(PaperCluster):
         super().__init__(name, resources)
         self.asked = 0
         self.reachable = True
-        self.may_answer = threading.Event()
+        self.may_answer, self.is_asked = threading.Event(), threading.Event()
 
     def look(self) -> Observation:
         self.asked += 1
+        self.is_asked.set()
         self.may_answer.wait()
         if not self.reachable:
             raise ClusterError("nobody is there", self.name)
         return super().look()
 
 
-def world(*names: str, tasks: int = 8) -> tuple[Store, Loop, PaperCluster, Slow]:
+def world(*names: str, tasks: int = 8, patience: float = PATIENCE) -> tuple[Store, Loop, PaperCluster, Slow]:
     """A loop upon a cluster that answers and one that is slow, and a campaign on those of these names."""
     store, quick, slow = Store("sqlite://"), PaperCluster("quick", 2), Slow("slow", 2)
     for cluster in (slow, quick):
         store.register(Where(name=cluster.name))
     says = tuple(ClusterProperties(cluster=name, exec_file="x") for name in names)
     store.submit(Campaign(user="u", name="n", clusters=says), [str(task) for task in range(tasks)], now=0.0)
-    return store, Loop(store, [slow, quick], Settings(finalize=False), lambda: quick.time, PATIENCE), quick, slow
+    return store, Loop(store, [slow, quick], Settings(finalize=False), lambda: quick.time, patience), quick, slow
 
 
 def on(cycle: Cycle) -> set[str]:
@@ -70,6 +71,7 @@ def test_others_go_on_while_one_does_not_answer() -> None:
         cycle = loop.cycle()
         assert on(cycle) <= {"quick"}, "nothing is known of what is free on the other"
         quick.pass_time(1.0)
+    slow.is_asked.wait()
     assert slow.asked == 1, "it has yet to answer"
     assert store.events() == ()
     slow.may_answer.set()
@@ -80,7 +82,7 @@ def test_others_go_on_while_one_does_not_answer() -> None:
 
 @pytest.mark.slow
 def test_one_that_fails_is_asked_more_and_more_rarely() -> None:
-    store, loop, quick, slow = world("quick", "slow")
+    store, loop, quick, slow = world("quick", "slow", patience=600.0)  # each cycle has its answer
     slow.reachable = False
     slow.may_answer.set()
     settled(loop, slow)

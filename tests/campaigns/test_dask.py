@@ -25,7 +25,7 @@ from batprotocol.errors import ClusterError
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 until = partial(patience.until, patience=PATIENCE, step=0.02)
 ends = partial(patience.ends, patience=PATIENCE, step=0.02)
 
@@ -218,13 +218,15 @@ def test_a_worker_is_killed(dask: DaskProcesses, cluster: DaskCluster, tmp_path:
         [Request(job=number, command=f"echo {number} >> runs", directory=str(tmp_path)) for number in range(4)]
     )
     assert [job.exit_code for job in ends(cluster).values()] == [0] * 4
-    sleepers = [
-        Request(job=number, command=f"echo {number} >> runs; sleep 0.5", directory=str(tmp_path))
+    command = "until test -e go; do sleep 0.01; done"
+    waiting = [
+        Request(job=number, command=f"echo {number} >> runs; {command}", directory=str(tmp_path))
         for number in range(4, 12)
     ]
-    cluster.submit(sleepers)
+    cluster.submit(waiting)
     until(lambda: cluster.look().free == 0)
     dask.workers[0].kill()
+    (tmp_path / "go").touch()
     found = ends(cluster)
     assert [found[number].exit_code for number in range(4)] == [0] * 4
     lost = [job for job in found.values() if why(job) == ["EXTERMINATE"]]

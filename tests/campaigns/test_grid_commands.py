@@ -285,7 +285,7 @@ def test_nothing_to_run_on(tmp_path: Path) -> None:
 def test_an_interrupt_leaves_everything_resumable(
     grid: tuple[str | Path, ...], tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    run_here(*grid, "sub", "-j", jdl(tmp_path, "sleep 0.5; echo >> runs", tasks=6))
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "until test -e go; do sleep 0.01; done; echo >> runs", tasks=6))
     words = [*PROGRAM, *map(str, grid), "run", "--cycle", "0.1", "-v"]
     loop = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
     assert loop.stdout is not None
@@ -295,6 +295,7 @@ def test_an_interrupt_leaves_everything_resumable(
     _, errors = loop.communicate(timeout=30)
     assert loop.returncode == status
     assert errors == "batproto: grid: stopped; the jobs on clusters go on, and the next run continues\n"
+    (tmp_path / "go").touch()
     assert run_here(*grid, "run", "--until-done", "--cycle", "0.1").status == 0
     assert len((tmp_path / "runs").read_text().split()) == 6
     store = Store(str(grid[2]))

@@ -21,7 +21,7 @@ from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 until = partial(patience.until, patience=PATIENCE, step=0.01)
 
 
@@ -188,7 +188,7 @@ import sys, time
 from batprotocol.campaigns.loop import request_of
 from batprotocol.campaigns.managers import LocalProcesses, Request
 cluster = LocalProcesses("here", sys.argv[1], slots=2)
-commands = [f"echo {n} >> runs; sleep 0.5; exit {n}" for n in range(6)]
+commands = [f"echo {n} >> runs; until test -e go; do sleep 0.01; done; exit {n}" for n in range(6)]
 cluster.submit([Request(job=n, command=each, directory=sys.argv[2]) for n, each in enumerate(commands)])
 print("submitted", flush=True)
 while True:
@@ -215,6 +215,7 @@ def test_jobs_survive_whoever_started_them(tmp_path: Path) -> None:
     seen = {job.job: job.state for job in cluster.look().jobs}
     assert set(seen) == set(range(6))
     assert JobState.RUNNING in seen.values()
+    (tmp_path / "go").touch()
     assert [end_of(cluster, number).exit_code for number in range(6)] == [number << 8 for number in range(6)]
     assert sorted((tmp_path / "runs").read_text().split()) == [str(number) for number in range(6)]
     cluster.close()

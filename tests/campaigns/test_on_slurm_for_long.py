@@ -24,6 +24,9 @@ NODES, CORES = 16, 4
 TASKS, LONGEST = 2000, 24.0
 """The tasks, and how many seconds the longest of them sleeps: they are drawn evenly from 0."""
 
+SHORT = 1000
+"""The tasks of 10 ms whose overhead is measured."""
+
 LOOP_KILLS, CONTROLLER_KILLS, LOST_NODES = 10, 3, 10
 
 
@@ -230,3 +233,49 @@ def report(store: Store, number: int, stream: Stream, marks: Counter[str]) -> No
     assert Counter(job.task for job in jobs if job.state is JobState.TERMINATED).most_common(1)[0][1] == 1
     assert (len(marks), sum(marks.values())) == (TASKS, TASKS)
     assert used >= 0.9 * idle
+
+
+# What short tasks cost
+
+
+@pytest.mark.minutes
+@pytest.mark.timeout(3600)
+def test_what_short_tasks_cost(tmp_path: Path) -> None:
+    """Tasks of 10 ms: an array by hand, a campaign with each of them alone, and one with groups; and a step of srun."""
+    found = {}
+    with running_slurm(NODES, CORES) as slurm:
+        began = time.monotonic()
+        array = slurm.sbatch("-p", "idle", f"--array=0-{SHORT - 1}", "--wrap", "sleep 0.01")
+        assert array.returncode == 0, array.stderr
+        assert slurm.until(lambda: (shown := slurm.command("squeue", "-h")).returncode == 0 and not shown.stdout, 3000)
+        found["an array by hand"] = time.monotonic() - began
+        for name, grouped in (("alone", False), ("in groups", True)):
+            (tmp_path / name).mkdir()
+            found[name] = seconds_of_short_tasks(tmp_path / name, grouped=grouped)
+        began = time.monotonic()
+        for _ in range(10):
+            assert slurm.command("srun", "-p", "idle", "-n1", "sleep", "0.01").returncode == 0
+        step = (time.monotonic() - began) / 10
+    print(f"\n{SHORT} tasks of 10 ms: {', '.join(f'{name} {each:.1f} s' for name, each in found.items())};")
+    print(f"{found['alone'] / found['an array by hand']:.2f} times the array; a step of srun takes {step:.2f} s")
+    assert found["in groups"] / SHORT <= step + 0.005
+
+
+def seconds_of_short_tasks(folder: Path, *, grouped: bool) -> float:
+    """How long the loop takes for a campaign of them, all of which end well."""
+    (folder / "cluster.toml").write_text(f'type = "slurm"\nfolder = "{folder}/jobs"\npartition = "idle"\n')
+    says = ClusterProperties(
+        cluster="site", exec_file="sleep 0.01; :", exec_directory=str(folder), temporal_grouping=grouped
+    )
+    store = Store(str(folder / "grid.db"))
+    store.register(Where(name="site", batch="slurm", address=str(folder / "cluster.toml")))
+    names = [f"t{number}" for number in range(SHORT)]
+    number = store.submit(Campaign(user="alice", name="short", clusters=(says,)), names, now=time.time())
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", PROGRAM, str(folder / "grid.db")], check=True)
+    seconds = time.monotonic() - began
+    status = store.campaign(number)
+    assert status is not None
+    assert (status.terminated, status.failed) == (SHORT, 0)
+    store.close()
+    return seconds

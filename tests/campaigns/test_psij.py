@@ -27,7 +27,7 @@ from batprotocol.errors import ClusterError, InputError
 
 WITHOUT_ENGINE = True
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 until = partial(patience.until, patience=PATIENCE, step=0.2)
 ends = partial(patience.ends, patience=PATIENCE, step=0.2)
 
@@ -95,7 +95,7 @@ def test_jobs_are_killed_and_found_again(
     monkeypatch.setattr(manager, "GONE_SECONDS", 0.5)
     cluster.submit(
         [
-            Request(job=number, command=f"echo {number} >>runs; sleep 60", directory=str(tmp_path))
+            Request(job=number, command=f"echo {number} >>runs; sleep 1000", directory=str(tmp_path))
             for number in range(12)
         ]
     )
@@ -127,7 +127,7 @@ def test_a_job_that_the_batch_system_loses_is_lost(
     slurm: RunningSlurm, cluster: PsijCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(manager, "GONE_SECONDS", 0.5)
-    cluster.submit([Request(job=1, command="sleep 60"), Request(job=2, command="sleep 3", directory=str(tmp_path))])
+    cluster.submit([Request(job=1, command="sleep 1000"), Request(job=2, command="sleep 3", directory=str(tmp_path))])
     until(lambda: jobs_of(cluster)[1].state is JobState.RUNNING)
     native = jobs_of(cluster)[1].remote_id
     assert native is not None

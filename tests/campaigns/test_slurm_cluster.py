@@ -189,16 +189,19 @@ def test_a_node_that_dies(tmp_path: Path) -> None:
 
 def test_slurmctld_goes_away_and_comes_back(tmp_path: Path) -> None:
     with running_slurm(2, 2) as slurm:
-        description = SlurmDescription(folder=f"{tmp_path}/jobs", partition="idle", timeout=2)
-        cluster = SlurmCluster("site", description)
-        cluster.submit(requests(tmp_path, "echo 1 >>runs; sleep 3", "echo 2 >>runs; sleep 3"))
+        cluster = SlurmCluster("site", SlurmDescription(folder=f"{tmp_path}/jobs", partition="idle"))
+        wait = "until test -e go; do sleep 0.1; done"
+        cluster.submit(requests(tmp_path, f"echo 1 >>runs; {wait}", f"echo 2 >>runs; {wait}"))
         until(lambda: running(cluster) == {1, 2})
         slurm.kill_controller()
+        (tmp_path / "go").touch()
+        patient, cluster._slurm = cluster._slurm, SlurmCommands(LocalRunner(), 2)
         with pytest.raises(ClusterError, match="cluster site: squeue: "):
             cluster.look()
         cluster.submit(requests(tmp_path, "echo 3 >>runs", first=3))
+        cluster._slurm = patient
         slurm.start_controller()
-        slurm.until(lambda: slurm.command("scontrol", "ping").returncode == 0, 30)
+        slurm.until(lambda: slurm.command("scontrol", "ping").returncode == 0, 120)
         assert [job.exit_code for job in ends(cluster, (1, 2, 3))] == [0, 0, 0]
         assert sorted((tmp_path / "runs").read_text().split()) == ["1", "2", "3"]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
+import patience
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +26,9 @@ from batprotocol.campaigns.model import RemoteJob
 from batprotocol.slurm.client import LocalRunner, SlurmJob
 
 WITHOUT_ENGINE = True
+
+PATIENCE = 120.0
+until = partial(patience.until, patience=PATIENCE, step=0.01)
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 NASTY = st.one_of(TEXTS, st.text("'\"\\$`(){}[]*?!&|;<>~# \n\t-%=", max_size=20))
@@ -42,12 +48,12 @@ class Batch:
         file = f"{batch}/prologue" if prologue else ""
         self.script = script_of(batch, f"{self.folder.path}/output", 1, whole_nodes=False, prologue=file)
 
-    def start(self, index: int = 0) -> subprocess.Popen[bytes]:
-        variables = {**os.environ, "SLURM_ARRAY_TASK_ID": str(index), "SLURMD_NODENAME": "n7"}
+    def start(self, index: int = 0, path: str = os.environ["PATH"]) -> subprocess.Popen[bytes]:
+        variables = {**os.environ, "PATH": path, "SLURM_ARRAY_TASK_ID": str(index), "SLURMD_NODENAME": "n7"}
         return subprocess.Popen(["sh", "-c", self.script], env=variables)
 
     def run(self, index: int = 0) -> None:
-        assert self.start(index).wait(30) == 0
+        assert self.start(index).wait(PATIENCE) == 0
 
     def state(self) -> BatchState:
         return BatchState(self.folder.read()["b1"])
@@ -58,10 +64,7 @@ class Batch:
         return {job.job: job for job in found}
 
     def until_begun(self, number: int) -> None:
-        last = time.monotonic() + 30
-        while (known := self.state().known.get(number)) is None or known.began is None:
-            assert time.monotonic() < last
-            time.sleep(0.01)
+        until(lambda: (known := self.state().known.get(number)) is not None and known.began is not None)
 
 
 def why(job: RemoteJob) -> list[str]:
@@ -99,7 +102,14 @@ def test_a_group_runs_in_order_and_each_ends_alone(tmp_path: Path) -> None:
     commands = ["echo out; echo err >&2; exit 3", "true", "kill -9 $$", "sleep 60", "cat $NODES; echo $DIR; exit 66"]
     variables = {"NODES": NODES, "DIR": DIRECTORY}
     jobs = [
-        Request(job=number, command=each, directory=str(tmp_path), group=1, walltime=1, environment=variables)
+        Request(
+            job=number,
+            command=each,
+            directory=str(tmp_path),
+            group=1,
+            walltime=1 if each == "sleep 60" else 60,
+            environment=variables,
+        )
         for number, each in enumerate(commands, 1)
     ]
     batch = Batch(tmp_path / "jobs", [jobs])
@@ -129,7 +139,7 @@ def test_a_job_begins_once_whoever_runs_its_script(tmp_path: Path) -> None:
     batch = Batch(tmp_path / "jobs", [jobs])
     batch.folder.claim([("b1", 3)])
     running = [batch.start() for _ in range(4)]
-    assert [each.wait(60) for each in running] == [0] * 4
+    assert [each.wait(PATIENCE) for each in running] == [0] * 4
     assert sorted((tmp_path / "runs").read_text().split()) == ["1", "2", "4", "5", "6", "7", "8"]
     assert why(batch.jobs()[3]) == ["FRAG_JOB_REQUEST"]
 
@@ -143,22 +153,23 @@ def test_one_of_a_group_is_killed_and_the_others_run(tmp_path: Path) -> None:
     batch.until_begun(1)
     batch.folder.claim([("b1", 1)])
     running.send_signal(signal.SIGUSR1)
-    assert running.wait(30) == 0
+    assert running.wait(PATIENCE) == 0
     found = batch.jobs()
     assert (why(found[1]), found[2].exit_code) == (["FRAG_JOB_REQUEST"], 0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "well"), [("sleep 60", False), ("trap 'exit 0' TERM; sleep 60 & wait", True)])
+@pytest.mark.parametrize(
+    ("command", "well"), [("touch ready; sleep 60", False), ("trap 'exit 0' TERM; touch ready; sleep 60 & wait", True)]
+)
 def test_slurm_ends_a_job(tmp_path: Path, command: str, well: bool) -> None:
     """The command gets SIGTERM, and may still end well. If it does not, the state of Slurm has the reason."""
     jobs = [Request(job=n, command=command, directory=str(tmp_path), group=1) for n in (1, 2)]
     batch = Batch(tmp_path / "jobs", [jobs])
     running = batch.start()
-    batch.until_begun(1)
-    time.sleep(0.2)
+    until((tmp_path / "ready").exists)
     running.send_signal(signal.SIGTERM)
-    assert running.wait(30) == 0
+    assert running.wait(PATIENCE) == 0
     found = batch.jobs({0: [SlurmJob("5_0", "", "PREEMPTED")]})
     assert (found[1].exit_code, why(found[1])) == ((0, []) if well else (None, ["BESTEFFORT_KILL"]))
     assert why(found[2]) == ["BESTEFFORT_KILL"]
@@ -207,12 +218,16 @@ def test_the_home_directory() -> None:
 
 @pytest.mark.slow
 def test_slurm_may_end_the_command_before_the_script(tmp_path: Path) -> None:
-    """It sends a signal to all processes of a job, in any order."""
+    """It sends a signal to all processes of a job, in any order. The second that the script waits lasts until then."""
+    (tmp_path / "bin").mkdir()
+    waits = f"#!/bin/sh\ntouch {tmp_path}/waits\nuntil [ -e {tmp_path}/sent ]; do {shutil.which('sleep')} 0.01; done\n"
+    (tmp_path / "bin" / "sleep").write_text(waits)
+    (tmp_path / "bin" / "sleep").chmod(0o700)
     batch = Batch(tmp_path / "jobs", [[Request(job=1, command="kill -TERM $$", directory=str(tmp_path))]])
-    running = batch.start()
-    batch.until_begun(1)
-    time.sleep(0.3)
+    running = batch.start(path=f"{tmp_path}/bin:{os.environ['PATH']}")
+    until((tmp_path / "waits").exists)
     running.send_signal(signal.SIGTERM)
-    assert running.wait(30) == 0
+    (tmp_path / "sent").touch()
+    assert running.wait(PATIENCE) == 0
     assert why(batch.jobs({0: [SlurmJob("5_0", "", "PREEMPTED")]})[1]) == ["BESTEFFORT_KILL"]
     assert not batch.state().known[1].how

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ def test_a_description(tmp_path: Path) -> None:
             "token_file: expected one of token_file and token_variable, got both",
         ),
         ('folder = "/a"\nresources = 0', "resources: expected a number from 1, got 0"),
+        ('folder = "/a"\nhost = "ssh:"', """host: expected "ssh:HOST", got 'ssh:'"""),
+        ('folder = "/a"\nhost = "login"', """host: expected "ssh:HOST", got 'login'"""),
         ('folder = "/a"\nmemory = "lots"', "memory: expected an amount such as 2G, got 'lots'"),
     ],
 )
@@ -58,6 +61,24 @@ def test_a_description_that_cannot_be_used(tmp_path: Path, text: str, sentence: 
     with pytest.raises(InputError) as error:
         described(tmp_path, f'type = "slurm"\n{text}\n')
     assert str(error.value) == f"{tmp_path}/site.toml: {sentence}"
+
+
+def test_a_file_that_describes_nothing(tmp_path: Path) -> None:
+    """A pipe that nobody writes is not waited for."""
+    (tmp_path / "deep").write_text(f"type = {'[' * 100_000}")
+    (tmp_path / "bytes").write_bytes(b"\xff\n")
+    (tmp_path / "empty").write_text("")
+    os.mkfifo(tmp_path / "pipe")
+    for name, sentence in {
+        "deep": "expected TOML: ",
+        "bytes": "expected a text in UTF-8, got other bytes",
+        "empty": 'type: expected "slurm", "oar", "psij", got nothing',
+        "pipe": "expected a file, got a folder, a device or a pipe",
+        "none": "it cannot be read: no such file or directory",
+    }.items():
+        with pytest.raises(InputError) as error:
+            type_in(str(tmp_path / name))
+        assert str(error.value).startswith(f"{tmp_path}/{name}: {sentence}")
 
 
 def test_another_type(tmp_path: Path) -> None:

@@ -189,6 +189,7 @@ SMALL = '[job]\nid = "job"\n[attempt]\nsubmitted = "t"\n'
     ("text", "error"),
     [
         ("[job", "this is not TOML"),
+        (f"a = {'1' * 5000}", "this is not TOML"),
         ("[job]\n", "object missing required field `attempt`"),
         ('[job]\nid = 3\n[attempt]\nsubmitted = "t"', "job[...]: expected `str | object`, got `int`"),
         (f'{SMALL}unti = "s"', "attempt: expected one of submitted, eligible"),

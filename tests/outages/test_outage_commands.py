@@ -87,11 +87,27 @@ def test_hosts_can_be_described() -> None:
             1,
             "expected host, machine",
         ),
+        (("failures", "--hosts", "0", "--until", "1d", "--preset", "opendc"), 1, "hosts from 1 to 1,000,000, got 0"),
+        (("failures", "--hosts", "999999999", "--until", "1d", "--preset", "opendc"), 1, "got 999999999"),
         (("windows",), 1, "name the windows"),
         (("windows", "no.csv", "--hosts", "0"), 1, "leave out --hosts"),
         (("windows", "no.csv"), 1, "no.csv"),
         (("windows", "--hosts", "x", "--every", "1d", "--for", "1h", "--until", "9d"), 1, "hosts"),
-        (("windows", "--hosts", "0", "--every", "1h", "--for", "1d", "--until", "9d"), 1, "duration <= every"),
+        (
+            ("windows", "--hosts", "0", "--every", "1h", "--for", "1d", "--until", "9d"),
+            1,
+            "--for: expected seconds > 0, and at most the 3600 s from one begin to the next, got 86400.0",
+        ),
+        (
+            ("windows", "--hosts", "0", "--every", "0", "--for", "1", "--until", "9d"),
+            1,
+            "--every: expected seconds > 0, got 0",
+        ),
+        (
+            ("windows", "--hosts", "0", "--every", "1", "--for", "1", "--until", "900y"),
+            1,
+            "--every: expected at most 10,000,000 windows until 28401840000 s, got one each 1 s",
+        ),
         (("outages", "no.tab", "--hosts", "4"), 1, "no.tab"),
     ],
 )
@@ -118,6 +134,17 @@ def test_windows(tmp_path: Path) -> None:
     skipped = run_here("workload", "windows", table, "--skip-bad")
     assert (skipped.status, len(events_of(skipped.out))) == (0, 1)
     assert "1 window left out: its begin cannot be read (line 3)" in skipped.err
+
+
+def test_windows_of_a_table_that_overlap(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("hosts,begin,end,name\n9,1d,4d,a\n0-3,5d,6d,b\n0-9,3d,5d,c\n1-2,6d,7d,d\n")
+    refused = run_here("workload", "windows", table)
+    assert (refused.status, refused.out) == (1, "")
+    assert f"{table}:4: window: it overlaps with the window 'a' from 86400 to 345600 on hosts 9" in refused.err
+    skipped = run_here("workload", "windows", table, "--skip-bad", "--announced", "1d")
+    assert (skipped.status, len(events_of(skipped.out))) == (0, 3)
+    assert "1 window left out: its window overlaps with another one on the same hosts (line 4)" in skipped.err
 
 
 def test_a_trace(tmp_path: Path) -> None:

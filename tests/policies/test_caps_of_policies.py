@@ -12,12 +12,32 @@ import pytest
 
 from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile, Host, HostProperty, SimulationBeginsEvent
-from batprotocol.policies import EASY, Cap, MeanOfLast, NoBackfilling, Policy, PolicyNameError, SiteRules, named
+from batprotocol.policies import (
+    EASY,
+    Cap,
+    Conservative,
+    MeanOfLast,
+    NoBackfilling,
+    Policy,
+    PolicyNameError,
+    SiteRules,
+    named,
+)
+from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.names import files_in
 from batprotocol.policies.switching import Switching
 from batprotocol.power import Trace
 from batprotocol.power.hosts import declared
-from batprotocol.simulator import Platform, SleepPState, StaticJob, Watts, Workload, described_platform, simulate
+from batprotocol.simulator import (
+    ExternalEventList,
+    Platform,
+    SleepPState,
+    StaticJob,
+    Watts,
+    Workload,
+    described_platform,
+    simulate,
+)
 
 WITHOUT_ENGINE = True
 
@@ -45,7 +65,8 @@ def starts(policy: Policy, *jobs: tuple[float, int, float, float], platform: Pla
             zip(jobs, asks.get("data", [{}] * len(jobs)), strict=True)
         )
     ]
-    result = simulate(platform, Workload(made), policy, corrected=True)
+    events = asks.get("external_events", [])
+    result = simulate(platform, Workload(made), policy, corrected=True, external_events=events)
     rows = [row for row in result.jobs if row.starting_time is not None]
     return {row.job_id: round(row.starting_time) for row in rows}
 
@@ -253,6 +274,28 @@ def test_a_job_that_names_a_host_with_too_many_watts_is_rejected(names: tuple[st
     jobs = [(float(number), 1, 10.0, 20.0) for number in range(2)]
     found = starts(Policy(cap=Cap(300.0)), *jobs, platform=platform, data=[{"nodelist": name} for name in names])
     assert list(found) == [str(names.index("host0"))]
+
+
+SLOWER = Platform.homogeneous(3, speeds=(2e9, 1e9), watts=(Watts(100.0, 100.0, 200.0), Watts(100.0, 100.0, 150.0)))
+
+
+@pytest.mark.parametrize("backfilling", [NoBackfilling(), EASY(), Conservative()])
+def test_a_job_that_can_run_slower_waits_though_a_host_never_comes_back(backfilling: Backfilling) -> None:
+    """When the cap falls, watts are left for a job that runs slower alone."""
+    cap = Cap(Trace([0.0, 100.0], [600.0, 350.0], math.inf, "W"), slow=True)
+    jobs = (0.0, 2, 100.0, 100.0), (1.0, 1, 50.0, 90.0)
+    failed = ExternalEventList.of([(0.5, json.dumps({"hosts": "2", "state": "down"}))])
+    found = starts(Policy(backfilling=backfilling, cap=cap), *jobs, platform=SLOWER, external_events=[failed])
+    assert found == {"0": 0, "1": 100}
+
+
+def test_a_job_runs_slower_where_the_hosts_that_draw_less_never_come_back() -> None:
+    watts = Watts(100.0, 100.0, 150.0), Watts(100.0, 100.0, 125.0)
+    weak = msgspec.structs.replace(SLOWER.hosts[0], watts=watts, properties=tuple(declared(watts).items()))
+    platform = SLOWER.replaced([weak, *SLOWER.hosts[1:]])
+    failed = ExternalEventList.of([(0.5, json.dumps({"hosts": "0", "state": "down"}))])
+    found = starts(Policy(cap=Cap(350.0, slow=True)), (1.0, 1, 50.0, 90.0), platform=platform, external_events=[failed])
+    assert found == {"0": 1}
 
 
 # Hosts that are switched off

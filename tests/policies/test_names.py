@@ -99,6 +99,7 @@ def test_parts_take_options() -> None:
         ("resolution=1,2", "expected one option, got '1,2'"),
         ("shared=x", "expected a whole number >= 1, got 'x'"),
         ("easy+site", "site needs a file, as in site=site.toml"),
+        ("checkpoint=dayl,60", r"expected SECONDS or a formula \(young, daly, lanl\), got 'dayl'"),
     ],
 )
 def test_what_is_wrong_with_a_name_is_told(name: str, why: str) -> None:

@@ -465,9 +465,10 @@ def test_rules_come_from_a_file(tmp_path: Any) -> None:
     policy = named(f"easy+site={path}")()
     assert policy.rules is not None
     assert policy.rules.partitions["batch"].max_time == 60.0
-    path.write_text("[partitions")
-    with pytest.raises(PolicyNameError, match="expected TOML"):
-        named(f"easy+site={path}")
+    for text in ("[partitions", f"a = {'[' * 100_000}", f"a = {'1' * 5000}"):
+        path.write_text(text)
+        with pytest.raises(PolicyNameError, match="expected TOML"):
+            named(f"easy+site={path}")
     assert math.isinf(SiteRules.of({"partitions": {"p": {"max_time": "UNLIMITED"}}}).partitions["p"].max_time)
 
 

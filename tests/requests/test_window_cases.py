@@ -178,6 +178,25 @@ def test_hosts_that_are_promised_without_an_end_are_not_waited_for() -> None:
     assert found == {"first": (0, 40, "0-3"), "too-late": why, "last": (50, 65, "3"), "never": why}
 
 
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_a_job_does_not_wait_for_a_reservation_that_was_its_last_hope_and_is_over(policy: str) -> None:
+    """It could have run beside the reservation before; later, its hosts are promised without an end."""
+    windows = [window(10, 100, users="ann"), window(100, 2.0**52)]
+    jobs = [job("a", 1, 2, 80, user="ann"), job("b", 2, 4, 15, user="ann"), job("c", 3, 3, 20, user="ann")]
+    found = starts(policy, windows, jobs)
+    why = "it asks for {} hosts, and of those that it can have, too few will ever be free again"
+    assert found == {"a": (10, 90, "0-1"), "b": why.format(4), "c": why.format(3)}
+
+
+def test_a_job_without_a_walltime_waits_for_its_reservation_though_some_hosts_fail_for_ever() -> None:
+    failed = 0.5, json.dumps({"hosts": "3", "state": "down"})
+    jobs = [job("a", 1, 1, 500, reservation="r", user=1), job("b", 1, 2, 5, reservation="r", user=1)]
+    jobs[0] = msgspec.structs.replace(jobs[0], walltime=None)
+    found = starts("easy", [window(10, 40, "2-3", users=[1], name="r"), failed], jobs)
+    assert found["a"] == (10, 40, "2")
+    assert "too few will ever be free again" in found["b"]
+
+
 # A real Slurm with maintenance and a reservation: version 22.05.8, sched/backfill, select/linear, eight nodes
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from daskers import DaskProcesses, dask_processes
+from gates import Gate
 from processes import BATPROTO, ENVIRONMENT, batproto
 
 from batprotocol.engines import DaskEngine
@@ -73,18 +74,21 @@ def killed_again_and_again(folder: Path, *, jobs: int, seeds: int, workers: int,
     """Run a study on Dask while workers and the program that runs it are killed; then compare with the runs alone."""
     workload(folder / "jobs.json", jobs)
     study = folder / "study.toml"
+    runs = folder / "study.runs" / "runs"
+    gate = Gate(folder, runs)
     study.write_text(
-        'scheduler = ["fcfs", "easy", "sjf", "easy-saf"]\nworkload = "jobs.json"\nestimate_factor = 2\n'
+        f'scheduler = {json.dumps(gate.schedulers)}\nworkload = "jobs.json"\nestimate_factor = 2\n'
         f'seed = "0-{seeds - 1}"\n'
     )
     total = 4 * seeds
-    runs = folder / "study.runs" / "runs"
     with dask_processes(folder, workers=workers) as dask:
         command = [*BATPROTO, "study", "run", str(study), "--dask", dask.address]
         for death in range(1, deaths + 1):
+            some = total * death // (deaths + 2)
+            gate.allow(some)
             with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE) as driver:
                 until = time.monotonic() + PATIENCE * 20
-                while not runs.is_dir() or sum(1 for _ in runs.glob("*/*")) < total * death // (deaths + 2):
+                while not runs.is_dir() or sum(1 for _ in runs.glob("*/*")) < some:
                     assert driver.poll() is None, driver.stderr and driver.stderr.read()
                     assert time.monotonic() < until
                     time.sleep(0.05)
@@ -93,6 +97,7 @@ def killed_again_and_again(folder: Path, *, jobs: int, seeds: int, workers: int,
                     time.sleep(0.2)
                 driver.send_signal(signal.SIGKILL)
             assert driver.returncode == -signal.SIGKILL
+        gate.allow(1 << 30)
         last = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert (last.returncode, last.stderr) == (0, "")
     assert last.stdout.startswith(f"{total:,} runs: ")

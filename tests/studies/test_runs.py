@@ -281,8 +281,9 @@ def test_what_cannot_be_run_is_one_sentence(keys: dict[str, Any], sentence: str,
     assert "\n" not in str(caught.value)
 
 
-def test_toml_that_is_none(tmp_path: Path) -> None:
-    (tmp_path / "bad.toml").write_text("scheduler = [\n")
+@pytest.mark.parametrize("text", ["scheduler = [\n", f"seed = {'[' * 100_000}", f"seed = {'1' * 5000}"])
+def test_toml_that_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(StudyError, match=r"bad\.toml: it is not TOML"):
         Study.read(tmp_path / "bad.toml")
 

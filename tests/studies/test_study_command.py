@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from commands import run_here
 from disks import kinds, small_disk
+from gates import Gate
 from processes import BATPROTO, ENVIRONMENT, batproto
 from support import ROOT
 
@@ -118,11 +119,13 @@ BEFOREHAND = 4  # runs a process that may be under way: they can be kept togethe
 
 @pytest.mark.slow
 def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
-    study.write_text(STUDY.replace("jobs=15", "jobs=150").replace("0-2", "0-99"))
+    runs, some = study.with_name("study.runs") / "runs", 3 + 2 * BEFOREHAND
+    gate = Gate(study.parent, runs)
+    gate.allow(some)
+    study.write_text(STUDY.replace('"fcfs", "easy"', '"{}", "{}"'.format(*gate.schedulers)).replace("0-2", "0-99"))
     command = [*BATPROTO, "study", "run", str(study), "-j", "2"]
     with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
-        runs = study.with_name("study.runs") / "runs"
-        while not runs.is_dir() or len(list(runs.glob("*/*"))) < 3 + 2 * BEFOREHAND:
+        while not runs.is_dir() or len(list(runs.glob("*/*"))) < some:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)

@@ -15,7 +15,7 @@ import msgspec
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.files import reason_of
 
-__all__ = ["description_in", "file_content"]
+__all__ = ["description_in", "file_content", "tables_in"]
 
 _MOST_BYTES: Final = 1 << 20
 
@@ -43,17 +43,26 @@ def description_in(
         InputError: the description cannot be used; the error has the file and the key.
     """
     file = os.fspath(path)
+    try:
+        return finished(_converted(tables_in(file), kind, values, needed), os.path.dirname(os.path.abspath(file)))
+    except InputError as error:
+        raise InputError(error.reason, error.path, file=file) from None
+
+
+def tables_in(file: str) -> dict[str, Any]:
+    """The tables of a small file in TOML.
+
+    Raises:
+        InputError: it cannot be read, or is no TOML; the error has the file.
+    """
     data = file_content(file)
     try:
-        tables = msgspec.toml.decode(data.decode())
+        tables: dict[str, Any] = msgspec.toml.decode(data.decode())
     except UnicodeDecodeError:
         raise InputError("expected a text in UTF-8, got other bytes", file=file) from None
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise InputError(f"expected TOML: {error}", file=file) from None
-    try:
-        return finished(_converted(tables, kind, values, needed), os.path.dirname(os.path.abspath(file)))
-    except InputError as error:
-        raise InputError(error.reason, error.path, file=file) from None
+    return tables
 
 
 def _converted(tables: dict[str, Any], kind: str, values: type[_Values], needed: Mapping[str, str]) -> _Values:
@@ -80,9 +89,9 @@ def file_content(file: str) -> bytes:
     Raises:
         InputError: it cannot be read, or is larger than 1 MiB; the error has the file.
     """
+    if Path(file).exists() and not Path(file).is_file():  # a device or a pipe would never end
+        raise InputError("expected a file, got a folder, a device or a pipe", file=file)
     try:
-        if not Path(file).is_file():  # a device or a pipe would never end
-            raise FileNotFoundError(2, "no such file")
         with open(file, "rb") as opened:
             content = opened.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:

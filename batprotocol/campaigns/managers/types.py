@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-import msgspec
-
+from batprotocol.campaigns.managers.describing import tables_in
 from batprotocol.campaigns.managers.psij import read_description as read_psij
 from batprotocol.campaigns.managers.slurm import read_description
 from batprotocol.errors import InputError, hint, shown
@@ -87,8 +85,6 @@ _READERS: Final[Mapping[str, Callable[[str], object]]] = {
 }
 """The types that a file describes, and who reads it."""
 
-MOST_BYTES: Final = 1 << 20
-
 
 def type_in(path: str) -> str:
     """The type of the cluster that a file describes. The whole description is checked.
@@ -97,16 +93,11 @@ def type_in(path: str) -> str:
         InputError: it cannot be used; the error has the file and the key.
     """
     file = os.fspath(path)
-    try:
-        with Path(file).open("rb") as opened:
-            tables: dict[str, Any] = msgspec.toml.decode(opened.read(MOST_BYTES))
-    except OSError as error:
-        raise InputError(f"it cannot be read: {error.strerror}", file=file) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"expected TOML: {error}", file=file) from None
+    tables = tables_in(file)
     kind = tables.get("type")
     if not isinstance(kind, str) or kind not in _READERS:
         known = ", ".join(f'"{name}"' for name in _READERS)
-        raise InputError(f"expected {known}, got {shown(kind)}{hint(str(kind), _READERS)}", "type", file=file)
+        got = shown(kind) if "type" in tables else "nothing"
+        raise InputError(f"expected {known}, got {got}{hint(str(kind), _READERS)}", "type", file=file)
     _READERS[kind](file)
     return kind

@@ -16,6 +16,7 @@ from batprotocol.writing import whole
 __all__ = ["machine_of", "write_events"]
 
 _BLOCK: Final = 1 << 16
+_MOST_HOSTS: Final = 1_000_000
 
 
 def machine_of(platform: str | None, hosts: str | None) -> Platform | int:
@@ -25,7 +26,9 @@ def machine_of(platform: str | None, hosts: str | None) -> Platform | int:
     if platform is not None:
         return read_platform(platform)
     text = str(hosts).strip()
-    if text.isascii() and text.isdigit() and len(text) < 10:
+    if text.isascii() and text.isdigit():
+        if not 0 < len(text) < 10 or not 0 < int(text) <= _MOST_HOSTS:
+            raise InputError(f"expected a number of hosts from 1 to {_MOST_HOSTS:,}, got {printable(text)}", "--hosts")
         return int(text)
     return described_platform(text)
 

@@ -38,17 +38,20 @@ def show(
     elif hosts is None or every is None or duration is None or until is None:
         raise InputError("expected a TABLE, or --hosts, --every, --for and --until: name the windows")
     else:
-        windows = repeated_windows(
-            hosts,
-            every=every,
-            at=at,
-            duration=duration,
-            until=until,
-            name=name,
-            users=_names(users),
-            accounts=_names(accounts),
-            maintenance=maintenance,
-        )
+        try:
+            windows = repeated_windows(
+                hosts,
+                every=every,
+                at=at,
+                duration=duration,
+                until=until,
+                name=name,
+                users=_names(users),
+                accounts=_names(accounts),
+                maintenance=maintenance,
+            )
+        except InputError as error:
+            raise InputError(error.reason, f"--{'for' if error.path == 'duration' else error.path}") from None
         planned = planned_windows(windows, announced=announced)
     write_events(planned, output)
 

@@ -180,7 +180,7 @@ def mapping_of(data: bytes, name: str = "") -> Mapping:
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at ")
         raise InputError(f"{reason[:1].lower()}{reason[1:]}", place.strip("`$."), file=name) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:  # a number can have too many digits
         raise InputError(f"this is not TOML: {error}", file=name) from None
     try:
         _check(mapping)

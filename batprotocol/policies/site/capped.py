@@ -52,8 +52,7 @@ class CappedPlanner(Planner):
         self._gained = False  # whether watts are free earlier than was known
         self._needs: dict[tuple[object, ...], int] = {}
         self._next_less = budget.allowance.next_step(-math.inf)
-        self._floors: dict[int, int] = {}  # the fastest pace of entries that can never run at the usual one
-        self._scarcity = Scarcity(budget, lambda entry: self._need(entry, self._floor(entry)))
+        self._scarcity = Scarcity(budget, lambda entry: self._need(entry, entry.pace))
         self._lead = Lead()
         self._picked: dict[str, tuple[int, float]] = {}  # the slower pace of a job that starts, and its usual time
 
@@ -103,17 +102,13 @@ class CappedPlanner(Planner):
         lane = entry.lane
         return entry.limit if lane is None or not lane.windows else min(entry.limit, lane.rest(now))
 
-    def _floor(self, entry: Entry) -> int:
-        """The fastest pace at which an entry can ever run, which is that of its reservations."""
-        return self._floors.get(entry.number, 0) if self._floors else 0
-
     def _need(self, entry: Entry, pace: int) -> int:
         """The least that an entry draws at a pace, wherever it runs."""
         return self._budget.smallest(entry.job.size, pace) if entry.kind.amount == self._pool.whole else 0
 
     def _surely_lacks(self, entry: Entry, now: float) -> bool:
         """Whether watts do not suffice for an entry now, wherever it runs: also not if hosts are switched off."""
-        if self._idling is None and self._need(entry, self._floor(entry)) > max(self._budget.rest(now), 0):
+        if self._idling is None and self._need(entry, entry.pace) > max(self._budget.rest(now), 0):
             return True
         return self.bare is None and not self._scarcity.may_run(entry, now)
 
@@ -126,13 +121,13 @@ class CappedPlanner(Planner):
             return hosts
         if hosts is None:
             return self._slower(entry, state, shut)
-        self._picked[entry.job.id] = self._floor(entry), entry.expected
+        self._picked[entry.job.id] = entry.pace, entry.expected
         return hosts
 
     def _slower(self, entry: Entry, state: State, shut: frozenset[int]) -> list[int] | None:
         """Hosts on which an entry can start now at a slower pace, the fastest of them; None: it cannot."""
         assert self._pacing is not None
-        usual, floor, own = entry.expected, self._floor(entry), [self._own(host) for host in entry.kind.fitting]
+        usual, floor, own = entry.expected, entry.pace, [self._own(host) for host in entry.kind.fitting]
         for pace in self._budget.paces[floor + 1 :] if len(own) >= entry.job.size else ():
             if self._pacing.is_possible(entry, own, pace):
                 entry.expected = self._pacing.expected(entry, own, pace, floor, usual)
@@ -154,7 +149,7 @@ class CappedPlanner(Planner):
     def _pace(self, entry: Entry) -> int:
         """The pace at which an entry starts now."""
         picked = self._picked.get(entry.job.id) if self._picked else None
-        return self._floor(entry) if picked is None else picked[0]
+        return entry.pace if picked is None else picked[0]
 
     def _spares(self, entry: Entry, hosts: list[int], state: State) -> bool:
         spares = super()._spares(entry, hosts, state)
@@ -190,7 +185,7 @@ class CappedPlanner(Planner):
     def _chosen_at(
         self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
     ) -> list[int] | None:
-        budget, pace = self._budget, self._floor(entry)
+        budget, pace = self._budget, entry.pace
         if self._need(entry, pace) > budget.allowance.at(time):
             return None
         end = time + self._lasts(entry, time) + self._lead.of(entry)
@@ -241,7 +236,7 @@ class CappedPlanner(Planner):
                     yield chosen
 
     def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
-        budget, seconds, pace = self._budget, self._lasts(entry, time) + self._lead.of(entry), self._floor(entry)
+        budget, seconds, pace = self._budget, self._lasts(entry, time) + self._lead.of(entry), entry.pace
         for chosen in self._choices(
             entry, hosts, self._pool.capacity, lambda host: budget.sum((self._own(host),), pace), None
         ):
@@ -274,15 +269,26 @@ class CappedPlanner(Planner):
 
     def _has_pace(self, entry: Entry, now: float) -> bool:
         """Whether an entry can run some time, and from which pace on."""
-        allowance, floor = self._budget.allowance, self._floor(entry)
         for pace in self._possible_paces(entry):
-            if pace >= floor and allowance.lasts(self._least(entry, pace), entry.limit + self._lead.of(entry), now):
-                if pace > floor and self._pacing is not None:
-                    self._floors[entry.number] = pace
-                    own = [self._own(host) for host in entry.kind.hosts]
-                    entry.expected = self._pacing.expected(entry, own, pace, floor, entry.expected)
+            lasts = entry.limit + self._lead.of(entry)
+            if pace >= entry.pace and self._budget.allowance.lasts(self._least(entry, pace), lasts, now):
+                self._slow_down(entry, pace)
                 return True
         return False
+
+    def _slow_down(self, entry: Entry, pace: int) -> None:
+        """An entry never runs faster than at a pace from now on. Its reservation was for another time."""
+        if pace > entry.pace and self._pacing is not None:
+            self._give_up(entry)
+            own = [self._own(host) for host in entry.kind.hosts]
+            entry.expected = self._pacing.expected(entry, own, pace, entry.pace, entry.expected)
+            entry.pace = pace
+
+    def slow_down(self, entry: Entry) -> bool:
+        slower = [pace for pace in self._possible_paces(entry) if pace > entry.pace and entry.lane is None]
+        if slower:
+            self._slow_down(entry, slower[0])
+        return bool(slower)
 
     def is_less_allowed(self, now: float) -> bool:
         allowance = self._budget.allowance
@@ -360,7 +366,6 @@ class CappedPlanner(Planner):
         self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
     ) -> list[SiteRunning] | None:
         budget, own, end = self._budget, [self._own(host) for host in hosts], now + self._lasts(entry, now)
-        pace = self._floor(entry)
         given = [held for number, held in self._held.items() if number not in self._fixed]
         given += [self._rest_of(job, now) for job in victims]
         found = list(victims)
@@ -368,15 +373,15 @@ class CappedPlanner(Planner):
             budget.give_back(*held)
         more: list[tuple[SiteRunning, Held]] = []
         for job in others:
-            if budget.fits(own, now, end, pace):
+            if budget.fits(own, now, end, entry.pace):
                 break
             more.append((job, self._rest_of(job, now)))
             budget.give_back(*more[-1][1])
-        may = budget.fits(own, now, end, pace)
+        may = budget.fits(own, now, end, entry.pace)
         for job, held in reversed(more):
             if may:
                 budget.take(*held)
-                if budget.fits(own, now, end, pace):
+                if budget.fits(own, now, end, entry.pace):
                     continue  # it need not give way after all
                 budget.give_back(*held)
                 found.append(job)
@@ -386,7 +391,7 @@ class CappedPlanner(Planner):
         return found if may else None
 
     def _may_start_beside(self, entry: Entry, heads: list[Entry], state: State) -> bool:
-        now, need, is_on = state.now, self._need(entry, self._floor(entry)), self._idling is None
+        now, need, is_on = state.now, self._need(entry, entry.pace), self._idling is None
         may = not (is_on and need > max(self._budget.rest(now), 0))
         if may and self.bare is None:
             held = (self._held[head.number] for head in heads)
@@ -398,7 +403,7 @@ class CappedPlanner(Planner):
         if not super()._may_start(entry, hosts, state):
             return False
         budget, now, own = self._budget, state.now, [self._own(host) for host in hosts]
-        pace = self._floor(entry)
+        pace = entry.pace
         others = list(self._held.values())
         for held in others:
             budget.give_back(*held)
@@ -411,7 +416,7 @@ class CappedPlanner(Planner):
 
     def _wait_for(self, entry: Entry, state: State) -> None:
         if not self.settings.backfills:  # no later job takes the watts that it waits for
-            need = self._least(entry, self._floor(entry))
+            need = self._least(entry, entry.pace)
             self._kept.append((need, state.now))
             self._budget.keep(need, state.now)
 
@@ -471,7 +476,6 @@ class CappedPlanner(Planner):
         own, _, pace = self._run.pop(job.waited.id)
         self._budget.ended(own, pace)
         self._scarcity.note(job.waited.id, lasts=False)
-        self._floors.pop(job.entry.number, None)
         if self._pacing is not None:
             self._pacing.over(job.waited.id, own)
 

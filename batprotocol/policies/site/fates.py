@@ -135,17 +135,20 @@ class Fates:
 
     def give_up_hope(self, jobs: Sequence[SiteJob]) -> None:
         """Some hosts, or watts, will never be free again: no job waits for them. Jobs that need them are rejected."""
-        for job, entries in self._windows.hopeless(jobs):
-            if len(entries) == len(job.entries):
-                self._holding.give_up(job, self._windows.why_hopeless(job))
-            else:
-                self._leave(job, entries)
         for job in jobs:
             entries, why = self._planner.hopeless(job, self._state.now)
             rest = [entry for entry in job.entries if entry not in entries]
             if entries and not rest:
                 self._holding.give_up(job, why)
             elif entries and any(entry.lane is None for entry in rest):  # a reservation may be over before it starts
+                self._leave(job, entries)
+            elif not job.entries and job.request.reservation is None:  # the last reservation that it could have is over
+                self._holding.give_up(job, self._windows.why_hopeless(job))
+        waiting = [job for job in jobs if self._holding.waits(job.id) is not None]
+        for job, entries in self._windows.hopeless(waiting):
+            if len(entries) == len(job.entries):
+                self._holding.give_up(job, self._windows.why_hopeless(job))
+            else:
                 self._leave(job, entries)
 
     def refusal(self, job: SiteJob) -> str | None:

@@ -142,14 +142,15 @@ class Entry:
         expected: seconds that the job is expected to run there.
         limit: seconds after which it is killed there; infinity: never.
         cores: the most cores that it can take there of all hosts together.
+        pace: the fastest pace at which it can ever run, which is that of its reservations; 0: the usual one.
         start: the time of its reservation; infinity if it has none.
         reserved: the hosts of its reservation.
         could: the hosts that were possible for its reservation, with what was free on them then.
     """
 
     __slots__ = (
-        *("cores", "could", "expected", "job", "kind", "lane", "limit", "number", "partition", "place", "reserved"),
-        *("start", "tier"),
+        *("cores", "could", "expected", "job", "kind", "lane", "limit", "number", "pace", "partition", "place"),
+        *("reserved", "start", "tier"),
     )
 
     def __init__(
@@ -164,7 +165,7 @@ class Entry:
         self.number = number
         self.expected = job.expected
         self.limit = job.walltime
-        self.cores = 0
+        self.cores = self.pace = 0
         self.start = math.inf
         self.reserved: list[int] = []
         self.could: dict[int, Amount] = {}

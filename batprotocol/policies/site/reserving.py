@@ -279,6 +279,10 @@ class Reserving:
         """The entries of a job that can never start for other reasons than hosts, and the reason."""
         return [], ""
 
+    def slow_down(self, entry: Entry) -> bool:
+        """Let an entry run slower than it can now, from now on; whether it can."""
+        return False
+
     def victims(
         self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
     ) -> list[SiteRunning] | None:

@@ -328,7 +328,7 @@ def read_site(path: str | os.PathLike[str]) -> SiteRules:
         data = stream.read()
     try:
         tables = msgspec.toml.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:  # a number can have too many digits
         raise InputError(f"expected TOML: {error}", file=os.fspath(path)) from None
     try:
         return SiteRules.of(tables)

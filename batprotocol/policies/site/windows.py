@@ -244,7 +244,9 @@ class Windows:
             if len(entries) == len(job.entries):
                 return self.why_hopeless(job)
             job.entries = [entry for entry in job.entries if entry not in entries]
-        if name is None or job.entries:
+        if name is None:
+            return None if job.entries else self.why_hopeless(job)
+        if job.entries:
             return None
         lanes = [lane for lane in self._lanes if lane.name == name]
         allowed = [lane for lane in lanes if lane.allows(request.user, request.account)]
@@ -262,7 +264,10 @@ class Windows:
         return f"it asks for the reservation {name!r}, and there is none of that name"
 
     def hopeless(self, jobs: Iterable[SiteJob]) -> list[tuple[SiteJob, list[Entry]]]:
-        """The entries of these jobs for which enough hosts will never be free, by jobs that have some."""
+        """The entries of these jobs for which enough hosts will never be free, by jobs that have some.
+
+        Under a cap, entries that have hope only if they run slower do that from now on.
+        """
         if self.may_come or not (self._endless or self._away.hosts):
             return []
         gone = self._endless | self._away.hosts
@@ -276,7 +281,17 @@ class Windows:
         return f"it asks for {job.size} hosts, and of those that it can have, too few will ever be free again"
 
     def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
-        kind, key = entry.kind, (entry.choice, entry.expected, entry.limit)
+        while not self._can_start(entry, gone, known):
+            if not self._planner.slow_down(entry):
+                return False
+        return True
+
+    def _can_start(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
+        """Whether an entry can start some time, at the pace that it has."""
+        kind, seconds = entry.kind, max(entry.expected - self._state.resolution / 2, 0.0)
+        if entry.lane is not None and self._lasts_as_long(entry):
+            seconds = self._state.resolution
+        key = entry.choice, seconds, entry.limit, entry.pace
         if key not in known:
             known[key] = entry.lane is None and (
                 (kind.hosts.isdisjoint(gone) and kind.hosts == self._pool.hosts)
@@ -284,11 +299,9 @@ class Windows:
             )
             if not known[key] and self._planner.bare is not None:
                 up = kind.hosts.difference(self._lanes.everywhere(self._away.hosts))
-                known[key] = self._earliest(entry, up) < NEVER
+                known[key] = self._earliest(entry, up, seconds) < NEVER
         return known[key]
 
-    def _earliest(self, entry: Entry, hosts: Iterable[int]) -> float:
-        seconds = max(entry.expected - self._state.resolution / 2, 0.0)
-        return self._bare.earliest(
-            hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, partial(self._planner.possible, entry)
-        )[0]
+    def _earliest(self, entry: Entry, hosts: Iterable[int], seconds: float) -> float:
+        choose = partial(self._planner.possible, entry)
+        return self._bare.earliest(hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, choose)[0]

@@ -13,7 +13,7 @@ from batprotocol.campaigns.managers import Request
 from batprotocol.campaigns.managers.oar import manager
 from batprotocol.campaigns.model import RemoteJob
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 until = partial(patience.until, patience=PATIENCE, step=0.01)
 ends = partial(patience.ends, patience=PATIENCE, step=0.01)
 

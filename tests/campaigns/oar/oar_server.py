@@ -58,6 +58,7 @@ class OarServer:
         faults: what to do wrong: pairs of a regular expression for `METHOD path` and a kind of fault. Each
             is done once.
         starts: how often each command was started.
+        over: set when the server is closed.
     """
 
     def __init__(self, folder: Path, resources: int = 4, user: str = "alice") -> None:
@@ -73,7 +74,7 @@ class OarServer:
         self.stress = "0.1"
         self.headers: list[dict[str, str]] = []
         self.lock = threading.RLock()
-        self._over = threading.Event()
+        self.over = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}/oarapi"
@@ -85,7 +86,7 @@ class OarServer:
             thread.start()
 
     def close(self) -> None:
-        self._over.set()
+        self.over.set()
         self._http.shutdown()
         self._http.server_close()
         for thread in self._threads:
@@ -98,7 +99,7 @@ class OarServer:
     # The scheduler
 
     def _schedule(self) -> None:
-        while not self._over.wait(0.01):
+        while not self.over.wait(0.01):
             with self.lock:
                 for job in self.jobs.values():
                     self._step(job)
@@ -169,6 +170,10 @@ class OarServer:
 
     def submit(self, body: dict[str, str], user: str) -> tuple[int, dict[str, Any]]:
         """`POST jobs`."""
+        with self.lock:
+            return self._submit(body, user)
+
+    def _submit(self, body: dict[str, str], user: str) -> tuple[int, dict[str, Any]]:
         self._check(body)
         if not set(body) <= FIELDS:
             return 500, _error(500, "Oar server error", "Oarsub command exited with status 1: Unknown option")
@@ -359,10 +364,10 @@ def _handler(server: OarServer) -> type[BaseHTTPRequestHandler]:
                 with _hung_up():
                     for number in range(1000):
                         self.wfile.write(f"X-{number}: slow\r\n".encode())
-                        time.sleep(0.05)
+                        server.over.wait(0.05)
                 self.close_connection = True
             elif fault == "slow":
-                time.sleep(3)
+                server.over.wait()
                 self.close_connection = True
             else:  # lost, hung up
                 self.close_connection = True

@@ -107,7 +107,7 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
         Api(read_description(str(path)))
     secret.unlink()
     os.mkfifo(secret)
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="expected a file, got a folder"):
         Api(read_description(str(path)))
 
 

@@ -131,6 +131,21 @@ def test_jobs_are_killed(server: OarServer, cluster: OarCluster) -> None:
     assert server.starts.get(": cigri-1.5", 0) == 0
 
 
+def test_what_waits_is_killed_before_what_runs(server: OarServer, cluster: OarCluster) -> None:
+    """An array runs, a job and another array wait: neither of them begins."""
+    cluster.submit(requests_of(*["sleep 60"] * 4))
+    until(lambda: cluster.look().free == 0)
+    cluster.submit(requests_of("sleep 60", first=5))
+    cluster.submit(requests_of("sleep 60", "sleep 60", first=6))
+    assert len(jobs_of(cluster)) == 7
+    before = len(server.asked)
+    cluster.kill(range(1, 8))
+    paths = [path for _, path, _ in server.asked[before:]]
+    assert paths == ["jobs/array/6/deletions/new", "jobs/5", "jobs/array/1/deletions/new"]
+    assert all(why(job) == ["FRAG_JOB_REQUEST"] for job in ends(cluster).values())
+    assert sorted(server.starts) == [f": cigri-1.{number}" for number in range(1, 5)]
+
+
 def test_what_is_forgotten_is_killed(server: OarServer, cluster: OarCluster, description: Path) -> None:
     cluster.submit(requests_of("sleep 60", "sleep 60"))
     cluster.forget([1, 2, 3])

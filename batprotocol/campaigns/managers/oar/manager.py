@@ -152,12 +152,13 @@ class OarCluster:
             self._known.doomed |= sent
             self._known.write()
         doomed = {each for each in doomed if each in self._known.ids}
-        for array in self._arrays_of(doomed):
-            self._delete("POST", f"jobs/array/{array}/deletions/new")
-            doomed -= {number for number, job in self._live.items() if job.array == array}
+        requests = {number: ("DELETE", f"jobs/{self._known.ids[number]}") for number in doomed}
+        for array, members in self._arrays_of(doomed).items():
+            requests = {number: each for number, each in requests.items() if number not in members}
+            requests[max(members)] = "POST", f"jobs/array/{array}/deletions/new"
         # The last first: what waits does not start on the hosts of what is killed before it.
-        for number in sorted(doomed, reverse=True):
-            self._delete("DELETE", f"jobs/{self._known.ids[number]}")
+        for _, (method, path) in sorted(requests.items(), reverse=True):
+            self._delete(method, path)
 
     def forget(self, jobs: Iterable[int]) -> None:
         forgotten = [each for each in jobs if each in self._known or each in self._ended]
@@ -275,13 +276,13 @@ class OarCluster:
             return
         raise ClusterError(self._error(answer), self.name)
 
-    def _arrays_of(self, doomed: set[int]) -> list[int]:
-        """The arrays of which all jobs that have not ended are to be killed, if there are at least two."""
+    def _arrays_of(self, doomed: set[int]) -> dict[int, set[int]]:
+        """The arrays of which all jobs that have not ended are to be killed, if there are at least two; these jobs."""
         members: dict[int, set[int]] = {}
         for number, job in self._live.items():
             if job.array is not None:
                 members.setdefault(job.array, set()).add(number)
-        return [array for array, numbers in members.items() if len(numbers) > 1 and numbers <= doomed]
+        return {array: numbers for array, numbers in members.items() if len(numbers) > 1 and numbers <= doomed}
 
     # Jobs
 

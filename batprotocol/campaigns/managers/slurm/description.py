@@ -77,6 +77,7 @@ class SlurmDescription(Record, frozen=True, kw_only=True):
 
 _WORD: Final = re.compile(r"[\w.,@+:/-]{1,200}", re.A)
 _CONSTRAINT: Final = re.compile(r"[\w.,@+:/&|*()\[\]-]{1,400}", re.A)
+_HOST: Final = re.compile(r"ssh:[^\s-]\S{0,300}")
 _MEMORY: Final = re.compile(r"[1-9][0-9]{0,11}[KMGT]?")
 _VARIABLE: Final = re.compile(r"[A-Za-z_]\w{0,100}", re.A)
 
@@ -87,6 +88,7 @@ def _word(value: str) -> bool:
 
 _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "folder": (lambda each: each.startswith(("/", "~/")) and each.isprintable(), "a path that begins with / or ~/"),
+    "host": (lambda each: not each or _HOST.fullmatch(each) is not None, '"ssh:HOST"'),
     "partition": (_word, "a name"),
     "qos": (_word, "a name"),
     "account": (_word, "a name"),

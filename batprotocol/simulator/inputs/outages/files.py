@@ -15,6 +15,7 @@ from batprotocol.left_out import LeftOut
 from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
 from batprotocol.simulator.inputs.event_lists import event_of_line, lines_of_events, write_event_lines
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
+from batprotocol.simulator.inputs.outages.planned import OVERLAPS
 
 __all__ = ["read_host_events", "write_host_events"]
 
@@ -28,7 +29,7 @@ _UNFIT: Final = {
     "hosts": "it names hosts that do not exist",
     "state": "its hosts cannot change to this state, such as a repair before its failure",
     "window.begin": "its window begins before the event",
-    "window": "its window overlaps with another one on the same hosts",
+    "window": OVERLAPS,
 }
 """The reasons for which an event is left out, by the path of its error: it cannot be read, or does not fit."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -12,11 +13,14 @@ from batprotocol.durations import parse_duration
 from batprotocol.errors import HostSetError, InputError, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import HostSet, frozen_hosts
-from batprotocol.outages import MAINT, Window, read_host_event
+from batprotocol.outages import MAINT, HostStates, Window, read_host_event
 from batprotocol.outages.keys import WINDOW_KEYS
 from batprotocol.tables import Rows
 
-__all__ = ["planned_windows", "read_windows", "repeated_windows"]
+__all__ = ["OVERLAPS", "planned_windows", "read_windows", "repeated_windows"]
+
+OVERLAPS: Final = "its window overlaps with another one on the same hosts"
+"""The reason for which a window is left out that others leave no time for."""
 
 _COLUMNS: Final = ("hosts", *WINDOW_KEYS, "announced")
 _NEEDED: Final = ("hosts", "begin", "end")
@@ -56,10 +60,22 @@ def repeated_windows(
     >>> [window.begin for window in repeated_windows("0-7", every=week, at=21600.0, duration=3600.0, until=2 * week)]
     [21600.0, 626400.0]
     """
-    if not (0 < duration <= every and at >= 0 and until >= 0) or not (until - at) / every <= _MOST:
+    times: dict[str, tuple[float, bool, str]] = {
+        "every": (every, 0 < every < math.inf, "seconds > 0"),
+        "duration": (
+            duration,
+            0 < duration <= every,
+            f"seconds > 0, and at most the {every:.15g} s from one begin to the next",
+        ),
+        "at": (at, 0 <= at < math.inf, "seconds >= 0"),
+        "until": (until, 0 <= until < math.inf, "seconds >= 0"),
+    }
+    for name_of_time, (given, holds, expected) in times.items():
+        if not holds:
+            raise InputError(f"expected {expected}, got {shown(given)}", name_of_time)
+    if (until - at) / every > _MOST:
         raise InputError(
-            f"expected 0 < duration <= every, at >= 0 and at most {_MOST:,} windows, "
-            f"got {shown((duration, every, at, until))}"
+            f"expected at most {_MOST:,} windows until {until:.15g} s, got one each {every:.15g} s", "every"
         )
     try:
         chosen = frozen_hosts(hosts)
@@ -119,11 +135,13 @@ def read_windows(
         left_out: where bad rows are counted; None: a bad row is an error.
 
     Raises:
-        InputError: a row or the header cannot be read; the error names file, line and column.
+        InputError: a row or the header cannot be read, or a window overlaps with one of a former row on the same
+            hosts; the error names file, line and column.
         OSError: the file cannot be read.
     """
     filename = os.fspath(path)
     found: list[tuple[float, Window]] = []
+    states = HostStates(0)
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         rows = Rows(iter(lambda: file.readline(_LONGEST_LINE), ""))
         unknown = [column for column in rows.columns if column not in _COLUMNS]
@@ -138,13 +156,16 @@ def read_windows(
                 row = next(walking, None)
                 if row is None:
                     break
-                found.append(_planned(row, announced))
+                planned = _planned(row, announced)
+                states.announce(0.0, planned[1])
+                found.append(planned)
             except ValueError as error:  # InputError, too
                 if left_out is None:
                     reason, column = (error.reason, error.path) if isinstance(error, InputError) else (str(error), "")
                     raise InputError(reason, column, file=filename, line=rows.number) from None
                 column = error.path if isinstance(error, InputError) else ""
-                left_out.row(f"its {column} cannot be read" if column else "the row cannot be read", rows.number)
+                reason = f"its {column} cannot be read" if column else "the row cannot be read"
+                left_out.row(OVERLAPS if column == "window" else reason, rows.number)
     return sorted(found, key=_announcement)
 
 
