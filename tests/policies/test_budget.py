@@ -101,6 +101,23 @@ class NaiveBudget:
         )
 
 
+def check_begins(budget: Budget, random: Random, now: int) -> None:
+    """The quick answers to when something may begin are those by the intervals in which nothing can."""
+    need, seconds = random.randint(1, 8) * MICRO, random.randint(1, 20)
+    more = [
+        (random.choice([-3, -1, 2]) * MICRO, float(time), time + random.choice([1.0, 5.0, math.inf]))
+        for time in random.sample(range(now, now + 15), random.randint(0, 2))
+    ]
+    at = now + random.randint(0, 15)
+    assert budget.may_begin(need, at, seconds, more) == budget.is_open(
+        budget.closed(need, at, at, seconds, more), at, at
+    )
+    closed = budget.closed(need, now, 60, seconds)
+    first = budget.first_open(closed, now)
+    assert first == math.inf or budget.is_open_at(closed, first)
+    assert not any(budget.is_open_at(closed, time + 0.5) for time in range(now, int(min(first, 60))))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_budget_is_that_of_each_time(seed: int) -> None:
     random = Random(seed)
@@ -132,6 +149,7 @@ def test_a_budget_is_that_of_each_time(seed: int) -> None:
         times = range(now, 60)
         assert [budget.taken_at(time) for time in times] == list(map(naive.drawn, times))
         assert budget.is_over(now, 60) == any(naive.drawn(time) > naive.cap.at(time) for time in times)
+        check_begins(budget, random, now)
     for held in naive.taken:
         budget.give_back(*held)
     assert not any(budget.taken_at(time) for time in range(now, 60))
