@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
 from batprotocol.policies.slurm import Phases
+from batprotocol.requests import expanded_names
 from batprotocol.studies.recorded.sites import configuration_of_run
 
 __all__ = ["number_of", "phases_of", "submitted_of"]
@@ -68,6 +71,8 @@ _QUIET = re.compile(
 """Lines of the log that ask for no run of the first loop, and those of ends, which do once the nodes are clean."""
 _SOON = 5.0
 """Nodes are clean within so many seconds of a kill."""
+_LAST = 3.0
+"""Nodes are clean within so many seconds of an end."""
 
 
 class Moments:
@@ -76,7 +81,7 @@ class Moments:
     The loop runs at ticks. The end that makes all nodes of a job clean asks for a run at the next tick. So nodes were
     not clean before a tick without a run, and a run that nothing else asked for was asked for by the end before. If
     all nodes of a job answer that they are clean already, as after most kills, the loop runs at once. Such a run is
-    not at a tick, or too early after the last one.
+    not at a tick, or too early after the last one. Nodes that another job got were clean.
 
     Args:
         run: the recording.
@@ -98,6 +103,7 @@ class Moments:
         self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
         self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
         self._requeued = _jobs_in(run, _REQUEUED)
+        self._reused = _reused(run, sorted([*self._ends, *self._kills]), [time for time, _ in self._main])
         self.ticks: list[float] = []
         self.epilogs: dict[str, float] = {}
         self.prompt: set[str] = set()
@@ -105,20 +111,44 @@ class Moments:
         self._sort_runs()
         for before, now in pairwise(self.ticks):
             self._look(before, now)
-        ends = [job for _, job in self._ends]
-        self.epilogs = {job: time for job, time in self.epilogs.items() if ends.count(job) == 1}
+        for time, job in self._ends:
+            clean = self._reused.get((time, job), math.inf) - time
+            if clean < self.epilogs.get(job, _EPILOG):
+                self.epilogs[job] = clean
+        ends = Counter(job for _, job in self._ends)
+        self.epilogs = {job: time for job, time in self.epilogs.items() if ends[job] == 1}
 
     def _sort_runs(self) -> None:
         """Tell the runs at ticks from those at once."""
         sure = [time for time, is_full in self._main if is_full or not self._follows_kill(time)]
         last = -60.0
-        for time, is_full in self._main:
+        for place, (time, is_full) in enumerate(self._main):
             is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
-            if is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period)):
+            is_tick = is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period))
+            following = self._main[place + 1] if place + 1 < len(self._main) else (math.inf, True)
+            if is_tick and not is_full and not following[1] and self._is_early(time, following[0]):
+                is_tick = not self._ended(time)  # the next run is at a tick, so that this one is not
+            if is_tick:
                 self.ticks.append(time)
                 last = time
             else:
                 self._at_once(time)
+
+    def _is_early(self, tick: float, time: float) -> bool:
+        """Whether a run comes too early after a tick to be at another one, and no end has it come."""
+        if math.floor(time) - math.floor(tick) >= self._delay or self._ended(time):
+            return False
+        return not any(0 < time - kill < _SOON for kill, _ in (*self._kills, *self._requeued))
+
+    def _ended(self, time: float) -> list[tuple[float, str]]:
+        """The ends shortly before a time of jobs whose nodes no other job has got before it."""
+        return [
+            (end, job)
+            for end, job in self._ends
+            if 0 < time - end < _LAST
+            and job not in self.prompt
+            and self._reused.get((end, job), math.inf) > time - 0.02
+        ]
 
     def _follows_kill(self, time: float) -> bool:
         return any(0.1 < time - kill < 1 for kill, _ in self._kills) or any(
@@ -134,7 +164,7 @@ class Moments:
         if killed:
             self._killed[killed[0]] = (*self._killed.get(killed[0], ()), time)
             return
-        ended = [(end, job) for end, job in self._ends if 0 < time - end < 3 and job not in self.prompt]
+        ended = self._ended(time)
         if ended:
             end, job = ended[-1]
             self.epilogs[job] = time - end
@@ -168,6 +198,34 @@ class Moments:
         for time, job in self._requeued:
             found[job] = tuple(sorted((*found.get(job, ()), time)))
         return found
+
+
+def _reused(
+    run: Mapping[str, Any], ends: list[tuple[float, str]], loops: list[float]
+) -> dict[tuple[float, str], float]:
+    """For each end of a job, the run of a loop in which another job got one of its nodes first."""
+    starts = sorted((each["t"], number_of(each["job"]), each["nodes"]) for each in run["starts"])
+    began: dict[str, list[tuple[float, list[str]]]] = {}
+    taken: dict[str, list[float]] = {}
+    for time, job, text in starts:
+        nodes = expanded_names(text)
+        began.setdefault(job, []).append((time, nodes))
+        for node in nodes:
+            taken.setdefault(node, []).append(time)
+    found = {}
+    for end, job in ends:
+        mine = [nodes for time, nodes in began.get(job, ()) if time < end][-1:]
+        later = [
+            times[place]
+            for node in (mine[0] if mine else ())
+            if (place := bisect_right(times := taken[node], end)) < len(times)
+        ]
+        if later:
+            first = min(later)
+            before = bisect_right(loops, first) - 1
+            loop = loops[before] if before >= 0 and first - loops[before] < 1.0 else first
+            found[end, job] = max(loop, end + 0.002) - 0.001
+    return found
 
 
 def _jobs_in(run: Mapping[str, Any], pattern: re.Pattern[str]) -> list[tuple[float, str]]:
