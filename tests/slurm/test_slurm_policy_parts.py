@@ -118,6 +118,16 @@ def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
         assert math.isclose(later % 1, 0.5)
 
 
+def test_known_checks_of_time_limits_are_made() -> None:
+    """The second of a check depends on the ticks before it, so that those that are known come before computed ones."""
+    clock = Clock(Scheduler(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)
+    assert clock.limits(20.0, 0.0) == 30.5  # computed
+    assert clock.limits(60.0, 31.0) == 60.9
+    assert clock.limits(61.0, 31.0) == 92.0  # computed from 60.9, it would be at 90.5
+    assert clock.limits(92.0, 61.0) == 92.0
+    assert clock.limits(93.0, 92.5) == 122.5
+
+
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=ALL Default=YES\n")
     (tmp_path / "wrong.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=n[2-9]\n")

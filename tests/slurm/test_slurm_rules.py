@@ -170,12 +170,14 @@ def test_licences_that_are_reserved_are_not_given_out_before_the_end_of_the_rese
     assert 270 <= found["2"] < 335
 
 
-def reserved(job: dict[str, object], *commands: str, more: str = "") -> dict[str, tuple[float, tuple[int, ...]]]:
-    """When and where a job of 3 nodes starts that comes at 5, and one without reservation, after these commands."""
+def reserved(
+    job: dict[str, object], *commands: str, more: str = "", size: int = 5, other: dict[str, object] | None = None
+) -> dict[str, tuple[float, tuple[int, ...]]]:
+    """When and where a job of 3 nodes starts that comes at 5, and another one, after these commands."""
     scheduler = SlurmScheduler(configuration_of(CONF.format(partition="", more=more)))
     jobs = [
         StaticJob("0", 5.0, 3, DelayProfile(9.0), 60.0, json.dumps({"user": "u", **job})),
-        StaticJob("1", 5.0, 5, DelayProfile(9.0), 240.0, json.dumps({"user": "v"})),
+        StaticJob("1", 5.0, size, DelayProfile(9.0), 240.0, json.dumps(other or {"user": "v"})),
     ]
     texts = [f"scontrol create reservation ReservationName={command}" for command in commands]
     events = ExternalEventList.of([(0.0, json.dumps({"slurm": text})) for text in texts], corrected=True)
@@ -200,8 +202,27 @@ def test_the_begin_of_a_reservation_is_seen_within_six_seconds(begin: int) -> No
 
 
 def test_jobs_of_a_flexible_reservation_are_bound_neither_to_its_times_nor_to_its_nodes() -> None:
-    found = reserved({"reservation": "r"}, "r StartTime=now+300 Duration=4 Users=u Nodes=n[2-3] Flags=FLEX")
+    found = reserved({"reservation": "r"}, "r StartTime=now+300 Duration=4 Users=u Nodes=n[2-4] Flags=FLEX")
     assert found["0"][0] < 10
+
+
+def test_only_the_second_loop_starts_jobs_larger_than_a_flexible_reservation() -> None:
+    """Others of the reservation need not wait for them."""
+    command = "r StartTime=now+300 Duration=4 Users=u Nodes=n[2-3] Flags=FLEX"
+    assert 10 < reserved({"reservation": "r"}, command)["0"][0] < 20
+    more, other = "SchedulerType=sched/builtin", {"user": "u", "reservation": "r"}
+    found = reserved({"reservation": "r"}, command, more=more, size=2, other={**other})
+    assert set(found) == {"1"}
+    assert found["1"][0] < 10
+
+
+def test_a_job_that_waits_for_maintenance_has_others_of_its_reservation_wait() -> None:
+    r, m = "r StartTime=now+30 Duration=9 Users=u Nodes=n[2-4]", "m StartTime=now+30 Duration=1 Users=root Nodes=n4"
+    more, other = "SchedulerType=sched/builtin", {"user": "u", "reservation": "r"}
+    found = reserved({"reservation": "r"}, r, f"{m} Flags=maint", more=more, size=1, other={**other})
+    assert min(start for start, _ in found.values()) >= 90
+    alone = reserved({"begin": "now+200"}, r, f"{m} Flags=maint", more=more, size=1, other={**other})
+    assert 30 <= alone["1"][0] < 40
 
 
 @pytest.mark.parametrize(("flags", "begin"), [("", 90), ("Flags=OVERLAP", 90), ("Flags=MAINT", 30)])

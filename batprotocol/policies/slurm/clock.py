@@ -22,6 +22,8 @@ __all__ = ["USUAL", "Clock", "Phases"]
 
 _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
+_UNEVEN: Final = 2.0
+"""A known check of time limits so many seconds after one that is due stands for it."""
 _RESERVATION_CHECKS: Final = 5
 """The seconds between two checks of reservations, at least."""
 _NAP: Final = 1.003
@@ -43,6 +45,7 @@ class Phases(msgspec.Struct, frozen=True):
         full: the last run for the whole queue before the simulation began.
         last: the last run of the first loop before the simulation began, or before its first job came.
         limits: the last check of time limits before the simulation began.
+        checks: the checks of time limits that are known, in order. One that is due two seconds before one is then.
         reservations: a check of reservations before the simulation began. The next ones are at ticks, every 5 s.
         seen: the checks of reservations that are known, in order.
         backfill: the first time that the second loop looks whether there is work.
@@ -62,6 +65,7 @@ class Phases(msgspec.Struct, frozen=True):
     full: float = -30.0
     last: float = -math.inf
     limits: float = -15.0
+    checks: tuple[float, ...] = ()
     reservations: float = -2.5
     seen: tuple[float, ...] = ()
     backfill: float = 15.0
@@ -196,8 +200,12 @@ class Clock:
         """
         if first == math.inf:
             return math.inf
-        self._limits = self._check(self._limits, now, _CHECKS)
-        return self._check(self._limits, first, _CHECKS, is_after=True)
+        checks = self._phases.checks
+        place = bisect_right(checks, now)
+        self._limits = self._check(max([self._limits, *checks[:place][-1:]]), now, _CHECKS)
+        due = self._check(self._limits, first, _CHECKS, is_after=True)
+        place = max(bisect_left(checks, now), bisect_left(checks, math.ceil(first)))
+        return checks[place] if place < len(checks) and checks[place] <= due + _UNEVEN else due
 
     def ran_limits(self, now: float) -> None:
         """The check has run."""

@@ -238,12 +238,14 @@ class Controller:
         left = self.reservations.usable(job, self.second, job.limit, moves=False)
         if self.reservations.never_fits(job, self.second):
             self._endings.refuse(job, "its reservation has fewer nodes than it asks for")
-        if left is None or job.stage is Stage.DONE:
+        if left is None or job.stage is Stage.DONE or self.reservations.is_larger(job):
             return Outcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
-        if outcome == Outcome.BUSY and room.bit_count() < job.min_nodes and not room & self._selection.used:
+        is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
+        is_helpless = room.bit_count() < job.min_nodes and not room & self._selection.used
+        if outcome == Outcome.BUSY and is_helpless and not is_reserved:
             return Outcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
 

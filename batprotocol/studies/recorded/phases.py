@@ -45,6 +45,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         full=last_full,
         last=_last_before(first, main),
         limits=limits,
+        checks=tuple(over),
         seen=tuple(sorted(_seen(run, main))),
         backfill=_first_cycle(first, cycles, loops.bf_interval),
         cycles=tuple(cycles),
