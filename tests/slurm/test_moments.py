@@ -65,3 +65,12 @@ def test_nodes_that_another_job_got_early_were_not_clean_late() -> None:
     unused = phases_of(run_of(log, [(2.0, "1", "n[0-3]")]))
     assert unused.ticks == (2.0, 8.06)
     assert unused.epilogs["1"] == pytest.approx(1.5)
+
+
+def test_a_run_before_the_first_job_need_not_be_at_a_tick() -> None:
+    """When nodes register, the loop runs at once, so that the next tick may come early."""
+    submitted = (2.0, "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=1")
+    used = phases_of(run_of([at(1.0), submitted, at(3.0), end(8.0, 1)], [(3.01, "1", "n[0-3]")]))
+    assert (used.ticks, used.last) == ((3.0,), 0.0)
+    late = phases_of(run_of([at(1.0), submitted, at(4.0), end(8.0, 1)], [(4.01, "1", "n[0-3]")]))
+    assert (late.ticks, late.last) == ((1.0, 4.0), 1.0)

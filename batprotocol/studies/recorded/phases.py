@@ -43,7 +43,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         ticks=tuple(moments.ticks) or (0.5,),
         period=period,
         full=last_full,
-        last=_last_before(first, main),
+        last=_last_before(first, moments.ticks),
         limits=limits,
         checks=tuple(over),
         seen=tuple(sorted(_seen(run, main))),
@@ -52,7 +52,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         priorities=_priorities(run, last_full, configuration.priority.calc_period),
         epilog=_EPILOG,  # these are times of real machines, on a clock that is ten or twenty times as fast
         others=0.15,
-        cleaning=0.022 * run["speed"],
+        cleaning=_CLEANING * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
         cleaned=moments.cleaned(),
         epilogs=moments.epilogs,
@@ -60,6 +60,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     )
 
 
+_CLEANING = 0.022
+"""The time of the machine from the kill of a job to the moment when its nodes are clean, if nothing else is known."""
 _END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
 _KILL = re.compile(
     r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
@@ -96,7 +98,7 @@ class Moments:
     """
 
     def __init__(self, run: Mapping[str, Any], period: float, delay: float) -> None:
-        self._period, self._delay = period, delay
+        self._period, self._delay, self._cleaning = period, delay, _CLEANING * run["speed"]
         self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
         self._ends = _jobs_in(run, _END)
         self._kills = sorted(set(_jobs_in(run, _KILL)))
@@ -104,12 +106,14 @@ class Moments:
         self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
         self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
         self._requeued = _jobs_in(run, _REQUEUED)
-        self._reused = _reused(run, sorted([*self._ends, *self._kills]), [time for time, _ in self._main])
+        loops = [time for time, _ in self._main]
+        self._reused = _reused(run, self._ends, loops)
+        self._emptied = _reused(run, self._kills, loops, first_only=True)
         self.ticks: list[float] = []
         self.epilogs: dict[str, float] = {}
         self.prompt: set[str] = set()
         self._killed: dict[str, tuple[float, ...]] = {}
-        self._sort_runs()
+        self._sort_runs(run)
         for before, now in pairwise(self.ticks):
             self._look(before, now)
         for time, job in self._ends:
@@ -119,16 +123,17 @@ class Moments:
         ends = Counter(job for _, job in self._ends)
         self.epilogs = {job: time for job, time in self.epilogs.items() if ends[job] == 1}
 
-    def _sort_runs(self) -> None:
+    def _sort_runs(self, run: Mapping[str, Any]) -> None:
         """Tell the runs at ticks from those at once."""
         sure = [time for time, is_full in self._main if is_full or not self._follows_kill(time)]
-        last = -60.0
+        last, first = -60.0, min(submitted_of(run).values(), default=-math.inf)
         for place, (time, is_full) in enumerate(self._main):
             is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
             is_tick = is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period))
             following = self._main[place + 1] if place + 1 < len(self._main) else (math.inf, True)
             if is_tick and not is_full and not following[1] and self._is_early(time, following[0]):
-                is_tick = not self._ended(time)  # the next run is at a tick, so that this one is not
+                # The next run is at a tick, so that this one is not, if something else has it come
+                is_tick = time > first and not self._ended(time)
             if is_tick:
                 self.ticks.append(time)
                 last = time
@@ -198,13 +203,24 @@ class Moments:
         found = dict(self._killed)
         for time, job in self._requeued:
             found[job] = tuple(sorted((*found.get(job, ()), time)))
+        for (kill, job), clean in self._emptied.items():
+            known = next((each for each in found.get(job, ()) if kill <= each < kill + _SOON), kill + self._cleaning)
+            if clean < known:
+                found[job] = tuple(sorted((*(each for each in found.get(job, ()) if each != known), clean)))
         return found
 
 
 def _reused(
-    run: Mapping[str, Any], ends: list[tuple[float, str]], loops: list[float]
+    run: Mapping[str, Any], ends: list[tuple[float, str]], loops: list[float], *, first_only: bool = False
 ) -> dict[tuple[float, str], float]:
-    """For each end of a job, the run of a loop in which another job got one of its nodes first."""
+    """For each end of a job, the run of a loop in which another job got one of its nodes first.
+
+    Args:
+        run: the recording.
+        ends: the ends, with their jobs.
+        loops: the runs of the first loop.
+        first_only: whether only the first node of each job counts.
+    """
     starts = sorted((each["t"], number_of(each["job"]), each["nodes"]) for each in run["starts"])
     began: dict[str, list[tuple[float, list[str]]]] = {}
     taken: dict[str, list[float]] = {}
@@ -218,7 +234,7 @@ def _reused(
         mine = [nodes for time, nodes in began.get(job, ()) if time < end][-1:]
         later = [
             times[place]
-            for node in (mine[0] if mine else ())
+            for node in (mine[0][: 1 if first_only else None] if mine else ())
             if (place := bisect_right(times := taken[node], end)) < len(times)
         ]
         if later:
