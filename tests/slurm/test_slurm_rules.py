@@ -255,6 +255,39 @@ def test_low_jobs_give_way_to_high_ones() -> None:
     assert found["1"] > 100
 
 
+def test_a_job_beyond_a_limit_of_cpus_has_others_wait_for_no_nodes() -> None:
+    """Its limit comes first, also where it lacks nodes: 6 of 8 are busy, and it asks for 4."""
+    qos = "\n".join([qos_row(), qos_row(Name="low", MaxTRESPU="cpu=3")])
+    more = f"{LIMITS}\nSchedulerType=sched/builtin"
+    jobs: list[dict[str, object]] = [{"size": 6}, {"size": 4, "qos": "low"}, {"size": 2, "begin": "now+5"}]
+    found = runs([{**each} for each in jobs], more=more, qos=qos)
+    assert set(found) == {"0", "2"}
+    assert found["2"] < 40
+    assert runs(jobs, more=more, qos="\n".join([qos_row(), qos_row(Name="low")]))["2"] > 100
+
+
+def test_a_job_that_has_others_give_way_starts_in_the_same_partition() -> None:
+    """Although it could start at once in the other one."""
+    conf = """
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+NodeName=n[0-7]
+PartitionName=low Nodes=ALL Default=YES
+PartitionName=mid Nodes=n[4-7] PriorityTier=2
+PartitionName=high Nodes=n[0-3] PriorityTier=3
+"""
+    asked = [(0.0, 4, {"partition": "low"}), (20.0, 2, {"partition": "mid,high"})]
+    jobs = [
+        StaticJob(str(number), time, size, DelayProfile(100.0), 120.0, json.dumps(each))
+        for number, (time, size, each) in enumerate(asked)
+    ]
+    scheduler = SlurmScheduler(configuration_of(conf))
+    simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler)
+    first, second = scheduler.starts
+    assert first.nodes == (0, 1, 2, 3)
+    assert (second.partition, second.nodes) == ("high", (0, 1))
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
 def test_the_order_is_the_usual_one_where_no_job_gives_way(priorities: list[int]) -> None:
     partition = Partition("p", 1)

@@ -106,6 +106,7 @@ class _Cycle:
         self.blocked: dict[object, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
+        self.preempting: set[SlurmJob] = set()
 
     def run(self, queue: Queue) -> Ran:
         loops, filler, is_quick = self.loops, self.filler, self.is_quick
@@ -120,7 +121,7 @@ class _Cycle:
                     ahead += 1
                 if ahead == len(entries):
                     break  # what is left can only be planned, and nobody asks for the plan
-            if job.stage is not Stage.PENDING or job.waits_for_room:
+            if job.stage is not Stage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
             if self.tested >= loops.bf_max_job_test:
                 break
@@ -199,7 +200,7 @@ class _Cycle:
         filler, now = self.filler, self.now
         only_now = self._is_not_reserved(job, partition)
         minutes, limit = self._minutes(job, partition)
-        earlier, later, misses = job.planned, max(now, self._blocked_until(job)), 0
+        earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
         frees = filler.frees(job) if self.is_quick and not only_now else None
         mine, count = partition.nodes & job.allowed & filler.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
@@ -238,11 +239,13 @@ class _Cycle:
                 if outcome == Outcome.STARTED:
                     self.started += 1
                     return
+                if outcome == Outcome.PREEMPTS:
+                    self.preempting.add(job)
                 if outcome == Outcome.SKIPPED or (outcome == Outcome.LIMITED and not self.loops.assoc_limit_stop):
                     break
                 later = 0
                 if outcome == Outcome.LIMITED:
-                    start = now + _LIMITED
+                    start, is_limited = now + _LIMITED, True
             if start > now and only_now:
                 break
             if later and start > later:
@@ -256,7 +259,8 @@ class _Cycle:
                 misses += 1
                 continue
             self._plan(job, partition, start, first, last, placement, earlier)
-            if self.loops.assoc_limit_stop and job.reason:
+            # Limits of nodes and CPUs keep only those jobs waiting that could have them now
+            if self.loops.assoc_limit_stop and (is_limited or not filler.rules.may_start(job, partition)):
                 key = (job.user, job.account) if job.reason.startswith("Assoc") else job.quality
                 self.blocked[key] = max(self.blocked.get(key, 0), start)
             return

@@ -281,19 +281,19 @@ class Controller:
     def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         placement = self._chances.now(job, partition, nodes, self.second)
         if placement is None:
-            self._preempt(job, partition, nodes)
-            return Outcome.BUSY
-        job.reason = self.rules.after(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values()))
-        if job.reason:
+            if self.rules.is_limited(job, partition):
+                return Outcome.LIMITED
+            return Outcome.PREEMPTS if self._preempt(job, partition, nodes) else Outcome.BUSY
+        if self.rules.is_limited(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values())):
             return Outcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return Outcome.STARTED
 
-    def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
-        """Have jobs of lower partitions give way, if that makes space for a job."""
+    def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> bool:
+        """Have jobs of lower partitions give way, if that makes space for a job; returns whether some do."""
         victims = self._chances.victims(job, partition, nodes, self.second)
         if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
-            return
+            return False
         for victim in victims:
             end = grace_end(victim, self.second, self.rules.yields.grace(victim))
             if end <= self.second:
@@ -303,6 +303,7 @@ class Controller:
                 victim.gives_way, victim.end = True, end
                 self._selection.take(victim)
                 self._endings.note_limit(victim)
+        return True
 
     def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
         job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition

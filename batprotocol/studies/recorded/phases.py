@@ -131,7 +131,9 @@ class Moments:
             is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
             is_tick = is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period))
             following = self._main[place + 1] if place + 1 < len(self._main) else (math.inf, True)
-            if is_tick and not is_full and not following[1] and self._is_early(time, following[0]):
+            if is_late and not is_tick and not following[1] and self._is_asked(time, last):
+                is_tick = self._is_cleaned_by(time, following[0])
+            elif is_tick and not is_full and not following[1] and self._is_early(time, following[0]):
                 # The next run is at a tick, so that this one is not, if something else has it come
                 is_tick = time > first and not self._ended(time)
             if is_tick:
@@ -139,6 +141,17 @@ class Moments:
                 last = time
             else:
                 self._at_once(time)
+
+    def _is_asked(self, time: float, last: float) -> bool:
+        """Whether a submission or a command since the last tick has the loop run at a tick up to a time."""
+        return any(last < each < time for each in self._loud)
+
+    def _is_cleaned_by(self, tick: float, time: float) -> bool:
+        """Whether the only kill that can have had a run come at once has had another one come, soon after a tick."""
+        if math.floor(time) - math.floor(tick) >= self._delay or self._ended(time):
+            return False
+        open_kills = [job for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
+        return len(set(open_kills)) == 1
 
     def _is_early(self, tick: float, time: float) -> bool:
         """Whether a run comes too early after a tick to be at another one, and no end has it come."""
