@@ -118,6 +118,27 @@ def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
         assert math.isclose(later % 1, 0.5)
 
 
+WEIGHTS = [
+    ("n[0-1] Weight=10\nn[2-3] Weight=20\nn[4-6] Weight=1\nn[7-9] Weight=10", {0, 1, 5, 6, 7}, 2, {1, 5}),
+    ("n[0-3] Weight=20\nn[4-6] Weight=10\nn[7-9] Weight=10", {0, 1, 2, 5, 8, 9}, 4, {1, 5, 8, 9}),
+    ("n[0-2] Weight=20\nn[3-4] Weight=10\nn[5-8] Weight=10", {1, 3, 6, 7}, 2, {1, 3}),
+]
+
+
+@pytest.mark.parametrize(("nodes", "free", "count", "expected"), WEIGHTS)
+def test_nodes_beside_the_required_one_are_those_that_a_real_slurm_gave(
+    nodes: str, free: set[int], count: int, expected: set[int]
+) -> None:
+    """The weight of n1, which is required, does not matter."""
+    lines = "\n".join(f"NodeName={line} CPUs=1" for line in nodes.split("\n"))
+    cluster = cluster_of(configuration_of(f"{lines}\nPartitionName=p Nodes=ALL"))
+    job = SlurmJob("1", 1, 0.0, cluster.partitions, 10)
+    job.min_nodes, job.required = count, 1 << 1
+    found = Linear(cluster).now(job, cluster.partitions[0], bits_of(free))
+    assert found is not None
+    assert set(members(found.nodes)) == expected
+
+
 def test_known_checks_of_time_limits_are_made() -> None:
     """The second of a check depends on the ticks before it, so that those that are known come before computed ones."""
     clock = Clock(Scheduler(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)
