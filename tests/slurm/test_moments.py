@@ -74,3 +74,24 @@ def test_a_run_before_the_first_job_need_not_be_at_a_tick() -> None:
     assert (used.ticks, used.last) == ((3.0,), 0.0)
     late = phases_of(run_of([at(1.0), submitted, at(4.0), end(8.0, 1)], [(4.01, "1", "n[0-3]")]))
     assert (late.ticks, late.last) == ((1.0, 4.0), 1.0)
+
+
+KILLS = [at(2.0, full=True), *((20.0, f"Time limit exhausted for JobId={job}") for job in (1, 2)), at(21.4), at(21.9)]
+STARTS = [(2.0, "1", "n[0-1]"), (2.0, "2", "n[2-3]"), (21.41, "3", "n[2-3]")]
+
+
+def test_runs_without_another_reason_come_at_once_after_kills() -> None:
+    """The job whose nodes another one gets in a run was clean then, and the other one in the next run."""
+    found = phases_of(run_of(KILLS, STARTS))
+    assert found.ticks == (2.0,)
+    assert found.cleaned == {"2": (21.4,), "1": (21.9,)}
+    asked = (21.0, "_slurm_rpc_submit_batch_job: JobId=3 InitPrio=1")
+    assert phases_of(run_of(sorted([*KILLS, asked]), STARTS)).ticks == (2.0, 21.4)
+
+
+def test_a_job_that_is_killed_has_run_until_then() -> None:
+    """A job of 5 s by its script may take longer on a machine with a load."""
+    log = [at(2.0, full=True), (9.0, "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=1 uid 0"), at(9.3), at(12.4)]
+    kill = {"t_sent": 9.0, "t_returned": 9.01, "cmd": ["scancel", "1"], "out": ""}
+    run = run_of(log, [(2.0, "1", "n[0-3]"), (9.31, "2", "n[0-3]")], events=[kill])
+    assert [start.time for start in replayed(run)] == pytest.approx([2.0, 9.3], abs=0.05)

@@ -15,7 +15,7 @@ from batprotocol.policies.slurm import Phases
 from batprotocol.requests import expanded_names
 from batprotocol.studies.recorded.sites import configuration_of_run
 
-__all__ = ["number_of", "phases_of", "submitted_of"]
+__all__ = ["KILL", "number_of", "phases_of", "submitted_of"]
 
 _EPILOG = 0.085
 """The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
@@ -63,10 +63,11 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
 _CLEANING = 0.022
 """The time of the machine from the kill of a job to the moment when its nodes are clean, if nothing else is known."""
 _END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
-_KILL = re.compile(
+KILL = re.compile(
     r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
     r"|debug:  _job_requeue_op:) JobId=(\S+)"
 )
+"""The lines of the log that say that a job is killed."""
 _REQUEUED = re.compile(r"Requeuing JobId=(\S+)")
 _QUIET = re.compile(
     r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete|Requeuing"
@@ -101,8 +102,8 @@ class Moments:
         self._period, self._delay, self._cleaning = period, delay, _CLEANING * run["speed"]
         self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
         self._ends = _jobs_in(run, _END)
-        self._kills = sorted(set(_jobs_in(run, _KILL)))
-        known = (_QUIET, _END, _KILL)
+        self._kills = sorted(set(_jobs_in(run, KILL)))
+        known = (_QUIET, _END, KILL)
         self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
         self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
         self._requeued = _jobs_in(run, _REQUEUED)
@@ -130,6 +131,8 @@ class Moments:
         for place, (time, is_full) in enumerate(self._main):
             is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
             is_tick = is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period))
+            if is_tick and not is_full and self._open_kills(time) and not self._is_asked(time, last):
+                is_tick = any(last - _LAST < end < time for end, _ in self._ends)
             following = self._main[place + 1] if place + 1 < len(self._main) else (math.inf, True)
             if is_late and not is_tick and not following[1] and self._is_asked(time, last):
                 is_tick = self._is_cleaned_by(time, following[0])
@@ -150,8 +153,11 @@ class Moments:
         """Whether the only kill that can have had a run come at once has had another one come, soon after a tick."""
         if math.floor(time) - math.floor(tick) >= self._delay or self._ended(time):
             return False
-        open_kills = [job for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
-        return len(set(open_kills)) == 1
+        return len({job for _, job in self._open_kills(time)}) == 1
+
+    def _open_kills(self, time: float) -> list[tuple[float, str]]:
+        """The kills shortly before a time of jobs whose nodes are not known to be clean."""
+        return [(kill, job) for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
 
     def _is_early(self, tick: float, time: float) -> bool:
         """Whether a run comes too early after a tick to be at another one, and no end has it come."""
@@ -179,9 +185,11 @@ class Moments:
         known = {job for clean, job in self._requeued if abs(clean - time) < 0.05}
         if known:
             return
-        killed = [job for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
+        killed = self._open_kills(time)
         if killed:
-            self._killed[killed[0]] = (*self._killed.get(killed[0], ()), time)
+            reused = [job for kill, job in killed if abs(self._emptied.get((kill, job), math.inf) - time) < 0.02]
+            job = (reused or [job for _, job in killed])[0]
+            self._killed[job] = (*self._killed.get(job, ()), time)
             return
         ended = self._ended(time)
         if ended:
@@ -218,7 +226,7 @@ class Moments:
             found[job] = tuple(sorted((*found.get(job, ()), time)))
         for (kill, job), clean in self._emptied.items():
             known = next((each for each in found.get(job, ()) if kill <= each < kill + _SOON), kill + self._cleaning)
-            if clean < known:
+            if clean < known - 0.01:
                 found[job] = tuple(sorted((*(each for each in found.get(job, ()) if each != known), clean)))
         return found
 
