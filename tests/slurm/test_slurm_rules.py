@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.accounts.tallies import Tally
+from batprotocol.policies.slurm.clock import Phases
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.selecting.tree import Tree
@@ -168,6 +169,18 @@ def test_licences_that_are_reserved_are_not_given_out_before_the_end_of_the_rese
     found = {start.job_id[-1]: start.time for start in scheduler.starts}
     assert 5 <= found["1"] < 10
     assert 270 <= found["2"] < 335
+
+
+def test_jobs_keep_their_licences_until_their_nodes_are_clean() -> None:
+    """The nodes of the first job are clean 50 s after its end. The second one could have others."""
+    conf = configuration_of(CONF.format(partition="", more="Licenses=matlab:1"))
+    jobs = [
+        StaticJob(number, 1.0, 1, DelayProfile(9.0), 60.0, json.dumps({"licenses": {"matlab": 1}})) for number in "01"
+    ]
+    scheduler = SlurmScheduler(conf, Phases(epilogs={"0": 50.0}))
+    simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler)
+    first, second = scheduler.starts
+    assert 50 <= second.time - first.time - 9.0 < 65
 
 
 def reserved(

@@ -84,8 +84,11 @@ class Rules:
         """A job ends; its nodes need not be clean yet."""
         if job.array is not None:
             self._arrays[job.array] -= 1
-        self.licenses.give_back(job)
         self._keeper.ended(job, now)
+
+    def left(self, job: SlurmJob) -> None:
+        """The nodes of a job that has ended are clean. Until then, it has its licences."""
+        self.licenses.give_back(job)
 
     def charge(self, now: float) -> bool:
         """Charge what jobs have used, as Slurm does when it computes priorities; returns whether limits may change."""
