@@ -279,6 +279,15 @@ def test_a_job_beyond_a_limit_of_cpus_has_others_wait_for_no_nodes() -> None:
     assert runs(jobs, more=more, qos="\n".join([qos_row(), qos_row(Name="low")]))["2"] > 100
 
 
+def test_a_limit_of_an_account_keeps_no_smaller_job_waiting() -> None:
+    """With assoc_limit_stop, only the second loop starts it: the first one stops at the job beyond the limit."""
+    more = f"{LIMITS}\nSchedulerParameters=assoc_limit_stop,bf_interval=10"
+    found = runs([{"size": 3}, {"size": 2}, {"size": 1}], more=more, account=":GrpTRES=cpu=4")
+    assert found["0"] < 5
+    assert 5 < found["2"] < 40
+    assert found["1"] > 100
+
+
 def test_a_job_that_has_others_give_way_starts_in_the_same_partition() -> None:
     """Although it could start at once in the other one."""
     conf = """

@@ -103,7 +103,7 @@ class _Cycle:
         self.has_moved = False
         # Plans depend on the time in few ways only: `until` is the last second at which all of them stay as they are.
         self.until = now if filler.preempts or loops.assoc_limit_stop else math.inf
-        self.blocked: dict[object, int] = {}
+        self.blocked: dict[str, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
@@ -259,17 +259,22 @@ class _Cycle:
                 misses += 1
                 continue
             self._plan(job, partition, start, first, last, placement, earlier)
-            # Limits of nodes and CPUs keep only those jobs waiting that could have them now
-            if self.loops.assoc_limit_stop and (is_limited or not filler.rules.may_start(job, partition)):
-                key = (job.user, job.account) if job.reason.startswith("Assoc") else job.quality
-                self.blocked[key] = max(self.blocked.get(key, 0), start)
+            if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
+                self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         if job.array is not None:
             self.rejected.add((job.array, partition.name, job.reservation))
 
+    def _blocks(self, job: SlurmJob, partition: Partition, *, is_limited: bool) -> bool:
+        """Whether a limit keeps a job waiting that blocks others of its quality of service: that of no association.
+
+        Limits of nodes and CPUs do so only for jobs that could have them now.
+        """
+        return (is_limited or not self.filler.rules.may_start(job, partition)) and not job.reason.startswith("Assoc")
+
     def _blocked_until(self, job: SlurmJob) -> int:
         """With assoc_limit_stop, jobs start behind those of their quality of service that a limit keeps waiting."""
-        return max(self.blocked.get(job.quality, 0), self.blocked.get((job.user, job.account), 0))
+        return self.blocked.get(job.quality, 0)
 
     def _rounded(self, time: int) -> int:
         size, epoch = self.resolution, self.epoch
