@@ -118,6 +118,23 @@ def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
         assert math.isclose(later % 1, 0.5)
 
 
+@settings(max_examples=30)
+@given(st.lists(st.floats(0, 500), min_size=1, max_size=30), st.floats(4, 20))
+def test_the_first_loop_keeps_the_distance_of_sched_min_interval(times: list[float], least: float) -> None:
+    """Also from runs at once, as after kills: those come in turn here."""
+    clock, runs_at, now = Clock(Scheduler(sched_min_interval=least), Phases(), backfills=True), list[float](), 0.0
+    for place, time in enumerate(sorted(times)):
+        while clock.main(now)[0] <= time:
+            now, is_full = clock.main(now)
+            clock.ran_main(now, is_full=is_full)
+            runs_at.append(now)
+        if place % 2:
+            clock.ask(time)
+        elif clock.runs_at_once(time):
+            runs_at.append(time)
+    assert all(later - earlier >= least - 1e-6 for earlier, later in pairwise(runs_at))
+
+
 WEIGHTS = [
     ("n[0-1] Weight=10\nn[2-3] Weight=20\nn[4-6] Weight=1\nn[7-9] Weight=10", {0, 1, 5, 6, 7}, 2, {1, 5}),
     ("n[0-3] Weight=20\nn[4-6] Weight=10\nn[7-9] Weight=10", {0, 1, 2, 5, 8, 9}, 4, {1, 5, 8, 9}),

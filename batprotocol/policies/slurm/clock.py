@@ -30,6 +30,8 @@ _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
 _LATE: Final = 1.2
 """A known tick so many periods after a time stands for it."""
+_SHORT: Final = 0.01
+"""A sched_min_interval of less than so many seconds does not matter."""
 _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
 _SOON: Final = 5
@@ -104,7 +106,8 @@ class Clock:
 
     def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
         self._loops, self._phases, self._backfills = loops, phases, backfills
-        self._last = phases.last  # the last run of the first loop
+        self._last = phases.last  # the last run of the first loop at a tick
+        self._ran = phases.last  # the last one of all
         self._full, self._limits, self._reservations = phases.full, phases.limits, phases.reservations
         self._is_asked = self._is_new = False
         self._asked_at = 0.0
@@ -137,18 +140,31 @@ class Clock:
 
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
-        full = self._seen(self._tick(math.floor(self._full) + self._loops.sched_interval))
+        full = self._seen(self._least(self._tick(math.floor(self._full) + self._loops.sched_interval)))
         if not self._is_asked:
             return full, True
-        due = self._tick(self._asked_at)
+        due = self._least(self._tick(self._asked_at))
         if self._last > -math.inf:
             due = max(due, self._tick(math.floor(self._last) + self._loops.batch_sched_delay))
         due = self._seen(due)
         return (full, True) if full <= due else (due, False)
 
+    def _least(self, due: float) -> float:
+        """When the first loop can run at the earliest that is due at a time (sched_min_interval)."""
+        least = self._loops.sched_min_interval
+        return due if least < _SHORT else max(due, self._ran + least)
+
+    def runs_at_once(self, now: float) -> bool:
+        """Whether the first loop runs now, between two ticks. Else it runs as soon as it can."""
+        if self._least(now) > now:
+            self.ask(now)
+            return False
+        self._ran = now
+        return True
+
     def ran_main(self, now: float, *, is_full: bool) -> None:
-        """The first loop has run."""
-        self._last, self._is_asked = now, False
+        """The first loop has run at a tick."""
+        self._last, self._ran, self._is_asked = now, now, False
         if is_full:
             self._full = now
 

@@ -166,7 +166,7 @@ class Controller:
         self._endings.ended(job, state)
 
     def _clean(self) -> None:
-        if self._endings.clean():
+        if self._endings.clean() and self._clock.runs_at_once(self._state.now):
             self._run_main(is_full=False)
 
     def _gather(self) -> None:

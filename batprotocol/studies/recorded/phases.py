@@ -38,12 +38,13 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     last_full = full[0] - loops.sched_interval if full else -30.0
     first = min(submitted_of(run).values(), default=math.inf)
     limits = over[0] - 30 if over else -15.0
-    moments = Moments(run, period, loops.batch_sched_delay)
+    delay = max(loops.batch_sched_delay, loops.sched_min_interval)
+    moments = Moments(run, period, delay)
     return Phases(
         ticks=tuple(moments.ticks) or (0.5,),
         period=period,
         full=last_full,
-        last=_last_before(first, moments.ticks),
+        last=_last_before(first, moments.ticks, delay),
         limits=limits,
         checks=tuple(over),
         seen=tuple(sorted(_seen(run, main))),
@@ -90,7 +91,7 @@ class Moments:
     Args:
         run: the recording.
         period: the time between two ticks.
-        delay: the least time between two runs of the first loop (batch_sched_delay).
+        delay: the least time between two runs of the first loop (batch_sched_delay or sched_min_interval).
 
     Attributes:
         ticks: the runs at ticks.
@@ -310,9 +311,9 @@ def _priorities(run: Mapping[str, Any], full: float, period: float) -> float:
     )
 
 
-def _last_before(first: float, times: list[float]) -> float:
+def _last_before(first: float, times: list[float], delay: float) -> float:
     """The last run of the first loop before the first submission. If the log has none, it was earlier."""
-    return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
+    return max((time for time in times if time < first), default=times[0] - max(delay, 3.0) if times else -math.inf)
 
 
 def _first_cycle(first: float, cycles: list[float], interval: float) -> float:
