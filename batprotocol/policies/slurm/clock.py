@@ -197,7 +197,11 @@ class Clock:
         cycles = self._phases.cycles
         place = bisect_left(cycles, due)
         near = min(cycles[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
-        return near if abs(near - due) < _NAP and near >= self._changed - 0.2 else due
+        if abs(near - due) < _NAP and near >= self._changed - 0.2:
+            return near
+        if place < len(cycles) and cycles[place] - due < self._loops.bf_interval:
+            return cycles[place]
+        return due
 
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""

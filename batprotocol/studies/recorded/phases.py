@@ -204,7 +204,7 @@ class Moments:
 
     def _look(self, before: float, now: float) -> None:
         """See what a run at a tick shows about the ends before it."""
-        if (now, True) in self._main or any(before < time < now for time in self._loud):
+        if any(before < time < now for time in self._loud):
             return
         if any(before - _SOON < kill < now for kill, _ in self._kills):
             return
@@ -214,6 +214,8 @@ class Moments:
         for time, job in inside:
             if time + _EPILOG < missed + 0.1:
                 self.epilogs[job] = missed + 0.1 - time
+        if (now, True) in self._main:
+            return  # it need not have been asked for
         if inside and inside[0][0] + _EPILOG > now - 0.01:
             self.epilogs[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
         earlier = [(time, job) for time, job in self._ends if before - 3 < time <= before and job not in self.prompt]
