@@ -156,6 +156,22 @@ def test_nodes_beside_the_required_one_are_those_that_a_real_slurm_gave(
     assert set(members(found.nodes)) == expected
 
 
+def test_known_runs_of_the_loops_are_made() -> None:
+    """A run that is due at another time than in a real controller is made at its next one, if that is soon."""
+    clock = Clock(Scheduler(), Phases(ticks=(10.5, 16.0, 40.0), full=0.5, cycles=(31.0, 75.0)), backfills=True)
+    clock.ran_main(10.5, is_full=False)
+    clock.ask(11.0)
+    assert clock.main(11.0) == (16.0, False)  # it is due at 13.5
+    clock.ran_main(16.0, is_full=False)
+    clock.ask(20.0)
+    assert 20 <= clock.main(20.0)[0] < 21.2  # 40 s is too late
+    assert clock.backfill() == 31.0  # it is due at 15
+    clock.ran_backfill(31.0, is_new=True)
+    assert clock.backfill() == 75.0
+    clock.ran_backfill(75.0, is_new=True)
+    assert clock.backfill() == pytest.approx(105.01)
+
+
 def test_known_checks_of_time_limits_are_made() -> None:
     """The second of a check depends on the ticks before it, so that those that are known come before computed ones."""
     clock = Clock(Scheduler(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)

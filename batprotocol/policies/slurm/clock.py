@@ -28,8 +28,8 @@ _RESERVATION_CHECKS: Final = 5
 """The seconds between two checks of reservations, at least."""
 _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
-_LATE: Final = 1.2
-"""A known tick so many periods after a time stands for it."""
+_LATE: Final = 3.4
+"""A known tick so many periods after a time stands for it: a run that is due in between was not due in the real one."""
 _SHORT: Final = 0.01
 """A sched_min_interval of less than so many seconds does not matter."""
 _CYCLE: Final = 0.01
@@ -51,7 +51,7 @@ class Phases(msgspec.Struct, frozen=True):
         reservations: a check of reservations before the simulation began. The next ones are at ticks, every 5 s.
         seen: the checks of reservations that are known, in order.
         backfill: the first time that the second loop looks whether there is work.
-        cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
+        cycles: runs of the second loop that are known, in order. A run that is due near one, or before it, is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
         epilog: the time from the end of a job to the moment when all its nodes are free.
         others: the time from the kill of a job to the moment when its nodes but the first are free.
@@ -193,7 +193,7 @@ class Clock:
         return self._known(self._backfill) if self._is_new and self._backfills else math.inf
 
     def _known(self, due: float) -> float:
-        """The known run of the second loop near a time, if there is one."""
+        """The known run of the second loop near a time, or within an interval after it, if there is one."""
         cycles = self._phases.cycles
         place = bisect_left(cycles, due)
         near = min(cycles[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
