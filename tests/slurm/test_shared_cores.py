@@ -1,4 +1,4 @@
-"""Nodes whose cores jobs share, under select/cons_tres with OverSubscribe=FORCE:2."""
+"""Nodes whose cores jobs share, under select/cons_tres: with OverSubscribe=FORCE:2, and with GPUs."""
 
 from __future__ import annotations
 
@@ -36,6 +36,32 @@ def test_jobs_share_the_cores_of_nodes_as_a_real_slurm_has_them_do() -> None:
     simulate(described_platform("n[0-1] cores=4"), Workload(jobs), scheduler)
     assert [start.nodes for start in scheduler.starts] == [(0,), (0,), (1,), (0,), (1,)]
     assert all(start.time < 30 for start in scheduler.starts)
+
+
+GPUS = """
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+GresTypes=gpu
+NodeName=n[0-1] CPUs=8 Gres=gpu:2
+PartitionName=p Nodes=ALL Default=YES
+"""
+
+
+def test_idle_cores_do_not_matter_to_jobs_with_gpus_on_each_node() -> None:
+    """Jobs without GPUs, and those with `--gpus`, take the node with the fewest idle cores instead."""
+    asked: list[dict[str, object]] = [
+        {"slurm": {"tasks": 1, "nodelist": "n0"}},
+        {"slurm": {"tasks": 5, "nodelist": "n1"}},
+        {"slurm": {"tasks": 1}, "gres": "gpu:1"},
+        {"slurm": {"tasks": 1, "gpus": 1}},
+    ]
+    jobs = [
+        StaticJob(str(number), 1 + number * 4.0, 1, DelayProfile(300.0), 600.0, json.dumps(each))
+        for number, each in enumerate(asked)
+    ]
+    scheduler = SlurmScheduler(configuration_of(GPUS))
+    simulate(described_platform("n[0-1] cores=8"), Workload(jobs), scheduler)
+    assert [start.nodes for start in scheduler.starts] == [(0,), (1,), (0,), (1,)]
 
 
 @settings(max_examples=60, deadline=None)

@@ -118,6 +118,70 @@ def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
         assert math.isclose(later % 1, 0.5)
 
 
+@settings(max_examples=30)
+@given(st.lists(st.floats(0, 500), min_size=1, max_size=30), st.floats(4, 20))
+def test_the_first_loop_keeps_the_distance_of_sched_min_interval(times: list[float], least: float) -> None:
+    """Also from runs at once, as after kills: those come in turn here."""
+    clock, runs_at, now = Clock(Scheduler(sched_min_interval=least), Phases(), backfills=True), list[float](), 0.0
+    for place, time in enumerate(sorted(times)):
+        while clock.main(now)[0] <= time:
+            now, is_full = clock.main(now)
+            clock.ran_main(now, is_full=is_full)
+            runs_at.append(now)
+        if place % 2:
+            clock.ask(time)
+        elif clock.runs_at_once(time):
+            runs_at.append(time)
+    assert all(later - earlier >= least - 1e-6 for earlier, later in pairwise(runs_at))
+
+
+WEIGHTS = [
+    ("n[0-1] Weight=10\nn[2-3] Weight=20\nn[4-6] Weight=1\nn[7-9] Weight=10", {0, 1, 5, 6, 7}, 2, {1, 5}),
+    ("n[0-3] Weight=20\nn[4-6] Weight=10\nn[7-9] Weight=10", {0, 1, 2, 5, 8, 9}, 4, {1, 5, 8, 9}),
+    ("n[0-2] Weight=20\nn[3-4] Weight=10\nn[5-8] Weight=10", {1, 3, 6, 7}, 2, {1, 3}),
+]
+
+
+@pytest.mark.parametrize(("nodes", "free", "count", "expected"), WEIGHTS)
+def test_nodes_beside_the_required_one_are_those_that_a_real_slurm_gave(
+    nodes: str, free: set[int], count: int, expected: set[int]
+) -> None:
+    """The weight of n1, which is required, does not matter."""
+    lines = "\n".join(f"NodeName={line} CPUs=1" for line in nodes.split("\n"))
+    cluster = cluster_of(configuration_of(f"{lines}\nPartitionName=p Nodes=ALL"))
+    job = SlurmJob("1", 1, 0.0, cluster.partitions, 10)
+    job.min_nodes, job.required = count, 1 << 1
+    found = Linear(cluster).now(job, cluster.partitions[0], bits_of(free))
+    assert found is not None
+    assert set(members(found.nodes)) == expected
+
+
+def test_known_runs_of_the_loops_are_made() -> None:
+    """A run that is due at another time than in a real controller is made at its next one, if that is soon."""
+    clock = Clock(Scheduler(), Phases(ticks=(10.5, 16.0, 40.0), full=0.5, cycles=(31.0, 75.0)), backfills=True)
+    clock.ran_main(10.5, is_full=False)
+    clock.ask(11.0)
+    assert clock.main(11.0) == (16.0, False)  # it is due at 13.5
+    clock.ran_main(16.0, is_full=False)
+    clock.ask(20.0)
+    assert 20 <= clock.main(20.0)[0] < 21.2  # 40 s is too late
+    assert clock.backfill() == 31.0  # it is due at 15
+    clock.ran_backfill(31.0, is_new=True)
+    assert clock.backfill() == 75.0
+    clock.ran_backfill(75.0, is_new=True)
+    assert clock.backfill() == pytest.approx(105.01)
+
+
+def test_known_checks_of_time_limits_are_made() -> None:
+    """The second of a check depends on the ticks before it, so that those that are known come before computed ones."""
+    clock = Clock(Scheduler(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)
+    assert clock.limits(20.0, 0.0) == 30.5  # computed
+    assert clock.limits(60.0, 31.0) == 60.9
+    assert clock.limits(61.0, 31.0) == 92.0  # computed from 60.9, it would be at 90.5
+    assert clock.limits(92.0, 61.0) == 92.0
+    assert clock.limits(93.0, 92.5) == 122.5
+
+
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=ALL Default=YES\n")
     (tmp_path / "wrong.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=n[2-9]\n")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.accounts.tallies import Tally
+from batprotocol.policies.slurm.clock import Phases
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.selecting.tree import Tree
@@ -170,12 +171,26 @@ def test_licences_that_are_reserved_are_not_given_out_before_the_end_of_the_rese
     assert 270 <= found["2"] < 335
 
 
-def reserved(job: dict[str, object], *commands: str, more: str = "") -> dict[str, tuple[float, tuple[int, ...]]]:
-    """When and where a job of 3 nodes starts that comes at 5, and one without reservation, after these commands."""
+def test_jobs_keep_their_licences_until_their_nodes_are_clean() -> None:
+    """The nodes of the first job are clean 50 s after its end. The second one could have others."""
+    conf = configuration_of(CONF.format(partition="", more="Licenses=matlab:1"))
+    jobs = [
+        StaticJob(number, 1.0, 1, DelayProfile(9.0), 60.0, json.dumps({"licenses": {"matlab": 1}})) for number in "01"
+    ]
+    scheduler = SlurmScheduler(conf, Phases(epilogs={"0": 50.0}))
+    simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler)
+    first, second = scheduler.starts
+    assert 50 <= second.time - first.time - 9.0 < 65
+
+
+def reserved(
+    job: dict[str, object], *commands: str, more: str = "", size: int = 5, other: dict[str, object] | None = None
+) -> dict[str, tuple[float, tuple[int, ...]]]:
+    """When and where a job of 3 nodes starts that comes at 5, and another one, after these commands."""
     scheduler = SlurmScheduler(configuration_of(CONF.format(partition="", more=more)))
     jobs = [
         StaticJob("0", 5.0, 3, DelayProfile(9.0), 60.0, json.dumps({"user": "u", **job})),
-        StaticJob("1", 5.0, 5, DelayProfile(9.0), 240.0, json.dumps({"user": "v"})),
+        StaticJob("1", 5.0, size, DelayProfile(9.0), 240.0, json.dumps(other or {"user": "v"})),
     ]
     texts = [f"scontrol create reservation ReservationName={command}" for command in commands]
     events = ExternalEventList.of([(0.0, json.dumps({"slurm": text})) for text in texts], corrected=True)
@@ -200,8 +215,27 @@ def test_the_begin_of_a_reservation_is_seen_within_six_seconds(begin: int) -> No
 
 
 def test_jobs_of_a_flexible_reservation_are_bound_neither_to_its_times_nor_to_its_nodes() -> None:
-    found = reserved({"reservation": "r"}, "r StartTime=now+300 Duration=4 Users=u Nodes=n[2-3] Flags=FLEX")
+    found = reserved({"reservation": "r"}, "r StartTime=now+300 Duration=4 Users=u Nodes=n[2-4] Flags=FLEX")
     assert found["0"][0] < 10
+
+
+def test_only_the_second_loop_starts_jobs_larger_than_a_flexible_reservation() -> None:
+    """Others of the reservation need not wait for them."""
+    command = "r StartTime=now+300 Duration=4 Users=u Nodes=n[2-3] Flags=FLEX"
+    assert 10 < reserved({"reservation": "r"}, command)["0"][0] < 20
+    more, other = "SchedulerType=sched/builtin", {"user": "u", "reservation": "r"}
+    found = reserved({"reservation": "r"}, command, more=more, size=2, other={**other})
+    assert set(found) == {"1"}
+    assert found["1"][0] < 10
+
+
+def test_a_job_that_waits_for_maintenance_has_others_of_its_reservation_wait() -> None:
+    r, m = "r StartTime=now+30 Duration=9 Users=u Nodes=n[2-4]", "m StartTime=now+30 Duration=1 Users=root Nodes=n4"
+    more, other = "SchedulerType=sched/builtin", {"user": "u", "reservation": "r"}
+    found = reserved({"reservation": "r"}, r, f"{m} Flags=maint", more=more, size=1, other={**other})
+    assert min(start for start, _ in found.values()) >= 90
+    alone = reserved({"begin": "now+200"}, r, f"{m} Flags=maint", more=more, size=1, other={**other})
+    assert 30 <= alone["1"][0] < 40
 
 
 @pytest.mark.parametrize(("flags", "begin"), [("", 90), ("Flags=OVERLAP", 90), ("Flags=MAINT", 30)])
@@ -232,6 +266,48 @@ def test_low_jobs_give_way_to_high_ones() -> None:
     assert found["1"] < 20
     found = runs([{"size": 8, "qos": "low"}, {"size": 2, "qos": "normal"}], more=more, qos=qos)
     assert found["1"] > 100
+
+
+def test_a_job_beyond_a_limit_of_cpus_has_others_wait_for_no_nodes() -> None:
+    """Its limit comes first, also where it lacks nodes: 6 of 8 are busy, and it asks for 4."""
+    qos = "\n".join([qos_row(), qos_row(Name="low", MaxTRESPU="cpu=3")])
+    more = f"{LIMITS}\nSchedulerType=sched/builtin"
+    jobs: list[dict[str, object]] = [{"size": 6}, {"size": 4, "qos": "low"}, {"size": 2, "begin": "now+5"}]
+    found = runs([{**each} for each in jobs], more=more, qos=qos)
+    assert set(found) == {"0", "2"}
+    assert found["2"] < 40
+    assert runs(jobs, more=more, qos="\n".join([qos_row(), qos_row(Name="low")]))["2"] > 100
+
+
+def test_a_limit_of_an_account_keeps_no_smaller_job_waiting() -> None:
+    """With assoc_limit_stop, only the second loop starts it: the first one stops at the job beyond the limit."""
+    more = f"{LIMITS}\nSchedulerParameters=assoc_limit_stop,bf_interval=10"
+    found = runs([{"size": 3}, {"size": 2}, {"size": 1}], more=more, account=":GrpTRES=cpu=4")
+    assert found["0"] < 5
+    assert 5 < found["2"] < 40
+    assert found["1"] > 100
+
+
+def test_a_job_that_has_others_give_way_starts_in_the_same_partition() -> None:
+    """Although it could start at once in the other one."""
+    conf = """
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+NodeName=n[0-7]
+PartitionName=low Nodes=ALL Default=YES
+PartitionName=mid Nodes=n[4-7] PriorityTier=2
+PartitionName=high Nodes=n[0-3] PriorityTier=3
+"""
+    asked = [(0.0, 4, {"partition": "low"}), (20.0, 2, {"partition": "mid,high"})]
+    jobs = [
+        StaticJob(str(number), time, size, DelayProfile(100.0), 120.0, json.dumps(each))
+        for number, (time, size, each) in enumerate(asked)
+    ]
+    scheduler = SlurmScheduler(configuration_of(conf))
+    simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler)
+    first, second = scheduler.starts
+    assert first.nodes == (0, 1, 2, 3)
+    assert (second.partition, second.nodes) == ("high", (0, 1))
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12))

@@ -103,9 +103,10 @@ class _Cycle:
         self.has_moved = False
         # Plans depend on the time in few ways only: `until` is the last second at which all of them stay as they are.
         self.until = now if filler.preempts or loops.assoc_limit_stop else math.inf
-        self.blocked: dict[object, int] = {}
+        self.blocked: dict[str, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
+        self.preempting: set[SlurmJob] = set()
 
     def run(self, queue: Queue) -> Ran:
         loops, filler, is_quick = self.loops, self.filler, self.is_quick
@@ -120,7 +121,7 @@ class _Cycle:
                     ahead += 1
                 if ahead == len(entries):
                     break  # what is left can only be planned, and nobody asks for the plan
-            if job.stage is not Stage.PENDING or job.waits_for_room:
+            if job.stage is not Stage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
             if self.tested >= loops.bf_max_job_test:
                 break
@@ -199,7 +200,7 @@ class _Cycle:
         filler, now = self.filler, self.now
         only_now = self._is_not_reserved(job, partition)
         minutes, limit = self._minutes(job, partition)
-        earlier, later, misses = job.planned, max(now, self._blocked_until(job)), 0
+        earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
         frees = filler.frees(job) if self.is_quick and not only_now else None
         mine, count = partition.nodes & job.allowed & filler.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
@@ -238,11 +239,13 @@ class _Cycle:
                 if outcome == Outcome.STARTED:
                     self.started += 1
                     return
+                if outcome == Outcome.PREEMPTS:
+                    self.preempting.add(job)
                 if outcome == Outcome.SKIPPED or (outcome == Outcome.LIMITED and not self.loops.assoc_limit_stop):
                     break
                 later = 0
                 if outcome == Outcome.LIMITED:
-                    start = now + _LIMITED
+                    start, is_limited = now + _LIMITED, True
             if start > now and only_now:
                 break
             if later and start > later:
@@ -256,16 +259,22 @@ class _Cycle:
                 misses += 1
                 continue
             self._plan(job, partition, start, first, last, placement, earlier)
-            if self.loops.assoc_limit_stop and job.reason:
-                key = (job.user, job.account) if job.reason.startswith("Assoc") else job.quality
-                self.blocked[key] = max(self.blocked.get(key, 0), start)
+            if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
+                self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         if job.array is not None:
             self.rejected.add((job.array, partition.name, job.reservation))
 
+    def _blocks(self, job: SlurmJob, partition: Partition, *, is_limited: bool) -> bool:
+        """Whether a limit keeps a job waiting that blocks others of its quality of service: that of no association.
+
+        Limits of nodes and CPUs do so only for jobs that could have them now.
+        """
+        return (is_limited or not self.filler.rules.may_start(job, partition)) and not job.reason.startswith("Assoc")
+
     def _blocked_until(self, job: SlurmJob) -> int:
         """With assoc_limit_stop, jobs start behind those of their quality of service that a limit keeps waiting."""
-        return max(self.blocked.get(job.quality, 0), self.blocked.get((job.user, job.account), 0))
+        return self.blocked.get(job.quality, 0)
 
     def _rounded(self, time: int) -> int:
         size, epoch = self.resolution, self.epoch

@@ -22,12 +22,16 @@ __all__ = ["USUAL", "Clock", "Phases"]
 
 _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
+_UNEVEN: Final = 2.0
+"""A known check of time limits so many seconds after one that is due stands for it."""
 _RESERVATION_CHECKS: Final = 5
 """The seconds between two checks of reservations, at least."""
 _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
-_LATE: Final = 1.2
-"""A known tick so many periods after a time stands for it."""
+_LATE: Final = 3.4
+"""A known tick so many periods after a time stands for it: a run that is due in between was not due in the real one."""
+_SHORT: Final = 0.01
+"""A sched_min_interval of less than so many seconds does not matter."""
 _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
 _SOON: Final = 5
@@ -43,10 +47,11 @@ class Phases(msgspec.Struct, frozen=True):
         full: the last run for the whole queue before the simulation began.
         last: the last run of the first loop before the simulation began, or before its first job came.
         limits: the last check of time limits before the simulation began.
+        checks: the checks of time limits that are known, in order. One that is due two seconds before one is then.
         reservations: a check of reservations before the simulation began. The next ones are at ticks, every 5 s.
         seen: the checks of reservations that are known, in order.
         backfill: the first time that the second loop looks whether there is work.
-        cycles: runs of the second loop that are known, in order. A run that is due within a second of one is then.
+        cycles: runs of the second loop that are known, in order. A run that is due near one, or before it, is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
         epilog: the time from the end of a job to the moment when all its nodes are free.
         others: the time from the kill of a job to the moment when its nodes but the first are free.
@@ -62,6 +67,7 @@ class Phases(msgspec.Struct, frozen=True):
     full: float = -30.0
     last: float = -math.inf
     limits: float = -15.0
+    checks: tuple[float, ...] = ()
     reservations: float = -2.5
     seen: tuple[float, ...] = ()
     backfill: float = 15.0
@@ -100,7 +106,8 @@ class Clock:
 
     def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
         self._loops, self._phases, self._backfills = loops, phases, backfills
-        self._last = phases.last  # the last run of the first loop
+        self._last = phases.last  # the last run of the first loop at a tick
+        self._ran = phases.last  # the last one of all
         self._full, self._limits, self._reservations = phases.full, phases.limits, phases.reservations
         self._is_asked = self._is_new = False
         self._asked_at = 0.0
@@ -133,18 +140,31 @@ class Clock:
 
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
-        full = self._seen(self._tick(math.floor(self._full) + self._loops.sched_interval))
+        full = self._seen(self._least(self._tick(math.floor(self._full) + self._loops.sched_interval)))
         if not self._is_asked:
             return full, True
-        due = self._tick(self._asked_at)
+        due = self._least(self._tick(self._asked_at))
         if self._last > -math.inf:
             due = max(due, self._tick(math.floor(self._last) + self._loops.batch_sched_delay))
         due = self._seen(due)
         return (full, True) if full <= due else (due, False)
 
+    def _least(self, due: float) -> float:
+        """When the first loop can run at the earliest that is due at a time (sched_min_interval)."""
+        least = self._loops.sched_min_interval
+        return due if least < _SHORT else max(due, self._ran + least)
+
+    def runs_at_once(self, now: float) -> bool:
+        """Whether the first loop runs now, between two ticks. Else it runs as soon as it can."""
+        if self._least(now) > now:
+            self.ask(now)
+            return False
+        self._ran = now
+        return True
+
     def ran_main(self, now: float, *, is_full: bool) -> None:
-        """The first loop has run."""
-        self._last, self._is_asked = now, False
+        """The first loop has run at a tick."""
+        self._last, self._ran, self._is_asked = now, now, False
         if is_full:
             self._full = now
 
@@ -173,11 +193,15 @@ class Clock:
         return self._known(self._backfill) if self._is_new and self._backfills else math.inf
 
     def _known(self, due: float) -> float:
-        """The known run of the second loop near a time, if there is one."""
+        """The known run of the second loop near a time, or within an interval after it, if there is one."""
         cycles = self._phases.cycles
         place = bisect_left(cycles, due)
         near = min(cycles[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
-        return near if abs(near - due) < _NAP and near >= self._changed - 0.2 else due
+        if abs(near - due) < _NAP and near >= self._changed - 0.2:
+            return near
+        if place < len(cycles) and cycles[place] - due < self._loops.bf_interval:
+            return cycles[place]
+        return due
 
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""
@@ -196,8 +220,12 @@ class Clock:
         """
         if first == math.inf:
             return math.inf
-        self._limits = self._check(self._limits, now, _CHECKS)
-        return self._check(self._limits, first, _CHECKS, is_after=True)
+        checks = self._phases.checks
+        place = bisect_right(checks, now)
+        self._limits = self._check(max([self._limits, *checks[:place][-1:]]), now, _CHECKS)
+        due = self._check(self._limits, first, _CHECKS, is_after=True)
+        place = max(bisect_left(checks, now), bisect_left(checks, math.ceil(first)))
+        return checks[place] if place < len(checks) and checks[place] <= due + _UNEVEN else due
 
     def ran_limits(self, now: float) -> None:
         """The check has run."""

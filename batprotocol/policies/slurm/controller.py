@@ -166,7 +166,7 @@ class Controller:
         self._endings.ended(job, state)
 
     def _clean(self) -> None:
-        if self._endings.clean():
+        if self._endings.clean() and self._clock.runs_at_once(self._state.now):
             self._run_main(is_full=False)
 
     def _gather(self) -> None:
@@ -238,12 +238,14 @@ class Controller:
         left = self.reservations.usable(job, self.second, job.limit, moves=False)
         if self.reservations.never_fits(job, self.second):
             self._endings.refuse(job, "its reservation has fewer nodes than it asks for")
-        if left is None or job.stage is Stage.DONE:
+        if left is None or job.stage is Stage.DONE or self.reservations.is_larger(job):
             return Outcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
-        if outcome == Outcome.BUSY and room.bit_count() < job.min_nodes and not room & self._selection.used:
+        is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
+        is_helpless = room.bit_count() < job.min_nodes and not room & self._selection.used
+        if outcome == Outcome.BUSY and is_helpless and not is_reserved:
             return Outcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
 
@@ -279,19 +281,19 @@ class Controller:
     def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
         placement = self._chances.now(job, partition, nodes, self.second)
         if placement is None:
-            self._preempt(job, partition, nodes)
-            return Outcome.BUSY
-        job.reason = self.rules.after(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values()))
-        if job.reason:
+            if self.rules.is_limited(job, partition):
+                return Outcome.LIMITED
+            return Outcome.PREEMPTS if self._preempt(job, partition, nodes) else Outcome.BUSY
+        if self.rules.is_limited(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values())):
             return Outcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return Outcome.STARTED
 
-    def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> None:
-        """Have jobs of lower partitions give way, if that makes space for a job."""
+    def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> bool:
+        """Have jobs of lower partitions give way, if that makes space for a job; returns whether some do."""
         victims = self._chances.victims(job, partition, nodes, self.second)
         if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
-            return
+            return False
         for victim in victims:
             end = grace_end(victim, self.second, self.rules.yields.grace(victim))
             if end <= self.second:
@@ -301,6 +303,7 @@ class Controller:
                 victim.gives_way, victim.end = True, end
                 self._selection.take(victim)
                 self._endings.note_limit(victim)
+        return True
 
     def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
         job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition

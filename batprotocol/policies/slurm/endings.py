@@ -96,6 +96,7 @@ class Endings:
         mine = self._state
         del mine.running[job.id]
         mine.others += 1
+        mine.rules.left(job)
         if job.placement is not None:
             mine.completing &= ~job.placement.nodes
         mine.priorities.ended(job, mine.now)

@@ -19,6 +19,8 @@ class Outcome:
     STARTED = "started"
     BUSY = "busy"
     """It lacks nodes, so the jobs behind it wait, too."""
+    PREEMPTS = "preempts"
+    """Other jobs give way to it. Until it starts, it is as if it lacked nodes, and no other partition is tried."""
     SKIPPED = "skipped"
     """It waits for something else; the jobs behind it do not wait for it."""
     LIMITED = "limited"
@@ -69,6 +71,7 @@ class _Run:
         self.nodes = starter.available
         self.failed: set[str] = set()
         self.failed_reservations: set[str] = set()
+        self.preempting: set[SlurmJob] = set()
         self.started = 0
         self.has_tried = False
 
@@ -77,7 +80,7 @@ class _Run:
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
         for _, job, partition in queue.snapshot():
-            if job.stage is not Stage.PENDING or job.waits_for_room:
+            if job.stage is not Stage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
             array = (job.array, partition.name, job.reservation)
             if job.array is not None and array == rejected:
@@ -116,15 +119,19 @@ class _Run:
         if starter.rules.lacks_licenses(job, starter.second):
             return False
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
-            outcome = Outcome.BUSY
+            outcome = Outcome.LIMITED if starter.rules.is_limited(job, partition) else Outcome.BUSY
         else:
             outcome = starter.try_start(job, partition, self.nodes)
         if outcome == Outcome.STARTED:
             self.started += 1
             return True
+        if outcome == Outcome.PREEMPTS:
+            self.preempting.add(job)
         if job.required and job.required.bit_count() >= job.min_nodes:
             self.nodes &= ~job.required
-        elif outcome == Outcome.BUSY or (outcome == Outcome.LIMITED and self.loops.assoc_limit_stop):
+        elif outcome in (Outcome.BUSY, Outcome.PREEMPTS) or (
+            outcome == Outcome.LIMITED and self.loops.assoc_limit_stop
+        ):
             self._fail(job, partition)
         return False
 

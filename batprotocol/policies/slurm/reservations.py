@@ -159,6 +159,11 @@ class Reservations:
             return False
         return max((own.nodes & each.nodes & job.allowed).bit_count() for each in job.partitions) < job.min_nodes
 
+    def is_larger(self, job: SlurmJob) -> bool:
+        """Whether a job needs more nodes than its flexible reservation has: the first loop leaves it to the second."""
+        own = self._known.get(job.reservation) if job.reservation else None
+        return own is not None and own.is_flexible and own.nodes.bit_count() < job.min_nodes
+
     def end_after(self, when: int) -> int:
         """The first end of a reservation that is not before a time, rounded up; 0 if there is none."""
         ends = [each.end for each in self._known.values() if each.end >= when]

@@ -84,8 +84,11 @@ class Rules:
         """A job ends; its nodes need not be clean yet."""
         if job.array is not None:
             self._arrays[job.array] -= 1
-        self.licenses.give_back(job)
         self._keeper.ended(job, now)
+
+    def left(self, job: SlurmJob) -> None:
+        """The nodes of a job that has ended are clean. Until then, it has its licences."""
+        self.licenses.give_back(job)
 
     def charge(self, now: float) -> bool:
         """Charge what jobs have used, as Slurm does when it computes priorities; returns whether limits may change."""
@@ -106,6 +109,10 @@ class Rules:
         """Whether a licence of a job that would start now is taken by others."""
         return bool(job.licenses) and self.licenses.lacks(job, second)
 
-    def after(self, job: SlurmJob, partition: Partition, nodes: int, cpus: int) -> str:
-        """The reason for which a job waits that could have so many nodes and CPUs; "" if there is none."""
-        return self._keeper.after(job, partition, nodes, cpus)
+    def is_limited(self, job: SlurmJob, partition: Partition, nodes: int = 0, cpus: int = 0) -> bool:
+        """Whether a limit keeps a job waiting that could have so many nodes and CPUs. If so, it has the reason.
+
+        Without nodes, those count that the job asks for: limits come first where there are no nodes for it, too.
+        """
+        job.reason = self._keeper.after(job, partition, nodes or job.min_nodes, cpus or job.cpus)
+        return bool(job.reason)

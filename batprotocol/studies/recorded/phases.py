@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
 from batprotocol.policies.slurm import Phases
+from batprotocol.requests import expanded_names
 from batprotocol.studies.recorded.sites import configuration_of_run
 
-__all__ = ["number_of", "phases_of", "submitted_of"]
+__all__ = ["KILL", "number_of", "phases_of", "submitted_of"]
 
 _EPILOG = 0.085
 """The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
@@ -35,20 +38,22 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     last_full = full[0] - loops.sched_interval if full else -30.0
     first = min(submitted_of(run).values(), default=math.inf)
     limits = over[0] - 30 if over else -15.0
-    moments = Moments(run, period, loops.batch_sched_delay)
+    delay = max(loops.batch_sched_delay, loops.sched_min_interval)
+    moments = Moments(run, period, delay)
     return Phases(
         ticks=tuple(moments.ticks) or (0.5,),
         period=period,
         full=last_full,
-        last=_last_before(first, main),
+        last=_last_before(first, moments.ticks, delay),
         limits=limits,
+        checks=tuple(over),
         seen=tuple(sorted(_seen(run, main))),
         backfill=_first_cycle(first, cycles, loops.bf_interval),
         cycles=tuple(cycles),
         priorities=_priorities(run, last_full, configuration.priority.calc_period),
         epilog=_EPILOG,  # these are times of real machines, on a clock that is ten or twenty times as fast
         others=0.15,
-        cleaning=0.022 * run["speed"],
+        cleaning=_CLEANING * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
         cleaned=moments.cleaned(),
         epilogs=moments.epilogs,
@@ -56,11 +61,14 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     )
 
 
+_CLEANING = 0.022
+"""The time of the machine from the kill of a job to the moment when its nodes are clean, if nothing else is known."""
 _END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
-_KILL = re.compile(
+KILL = re.compile(
     r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
     r"|debug:  _job_requeue_op:) JobId=(\S+)"
 )
+"""The lines of the log that say that a job is killed."""
 _REQUEUED = re.compile(r"Requeuing JobId=(\S+)")
 _QUIET = re.compile(
     r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete|Requeuing"
@@ -68,6 +76,8 @@ _QUIET = re.compile(
 """Lines of the log that ask for no run of the first loop, and those of ends, which do once the nodes are clean."""
 _SOON = 5.0
 """Nodes are clean within so many seconds of a kill."""
+_LAST = 3.0
+"""Nodes are clean within so many seconds of an end."""
 
 
 class Moments:
@@ -76,12 +86,12 @@ class Moments:
     The loop runs at ticks. The end that makes all nodes of a job clean asks for a run at the next tick. So nodes were
     not clean before a tick without a run, and a run that nothing else asked for was asked for by the end before. If
     all nodes of a job answer that they are clean already, as after most kills, the loop runs at once. Such a run is
-    not at a tick, or too early after the last one.
+    not at a tick, or too early after the last one. Nodes that another job got were clean.
 
     Args:
         run: the recording.
         period: the time between two ticks.
-        delay: the least time between two runs of the first loop (batch_sched_delay).
+        delay: the least time between two runs of the first loop (batch_sched_delay or sched_min_interval).
 
     Attributes:
         ticks: the runs at ticks.
@@ -90,35 +100,81 @@ class Moments:
     """
 
     def __init__(self, run: Mapping[str, Any], period: float, delay: float) -> None:
-        self._period, self._delay = period, delay
+        self._period, self._delay, self._cleaning = period, delay, _CLEANING * run["speed"]
         self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
         self._ends = _jobs_in(run, _END)
-        self._kills = sorted(set(_jobs_in(run, _KILL)))
-        known = (_QUIET, _END, _KILL)
+        self._kills = sorted(set(_jobs_in(run, KILL)))
+        known = (_QUIET, _END, KILL)
         self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
         self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
         self._requeued = _jobs_in(run, _REQUEUED)
+        loops = [time for time, _ in self._main]
+        self._reused = _reused(run, self._ends, loops)
+        self._emptied = _reused(run, self._kills, loops, first_only=True)
         self.ticks: list[float] = []
         self.epilogs: dict[str, float] = {}
         self.prompt: set[str] = set()
         self._killed: dict[str, tuple[float, ...]] = {}
-        self._sort_runs()
+        self._sort_runs(run)
         for before, now in pairwise(self.ticks):
             self._look(before, now)
-        ends = [job for _, job in self._ends]
-        self.epilogs = {job: time for job, time in self.epilogs.items() if ends.count(job) == 1}
+        for time, job in self._ends:
+            clean = self._reused.get((time, job), math.inf) - time
+            if clean < self.epilogs.get(job, _EPILOG):
+                self.epilogs[job] = clean
+        ends = Counter(job for _, job in self._ends)
+        self.epilogs = {job: time for job, time in self.epilogs.items() if ends[job] == 1}
 
-    def _sort_runs(self) -> None:
+    def _sort_runs(self, run: Mapping[str, Any]) -> None:
         """Tell the runs at ticks from those at once."""
         sure = [time for time, is_full in self._main if is_full or not self._follows_kill(time)]
-        last = -60.0
-        for time, is_full in self._main:
+        last, first = -60.0, min(submitted_of(run).values(), default=-math.inf)
+        for place, (time, is_full) in enumerate(self._main):
             is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
-            if is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period)):
+            is_tick = is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period))
+            if is_tick and not is_full and self._open_kills(time) and not self._is_asked(time, last):
+                is_tick = any(last - _LAST < end < time for end, _ in self._ends)
+            following = self._main[place + 1] if place + 1 < len(self._main) else (math.inf, True)
+            if is_late and not is_tick and not following[1] and self._is_asked(time, last):
+                is_tick = self._is_cleaned_by(time, following[0])
+            elif is_tick and not is_full and not following[1] and self._is_early(time, following[0]):
+                # The next run is at a tick, so that this one is not, if something else has it come
+                is_tick = time > first and not self._ended(time)
+            if is_tick:
                 self.ticks.append(time)
                 last = time
             else:
                 self._at_once(time)
+
+    def _is_asked(self, time: float, last: float) -> bool:
+        """Whether a submission or a command since the last tick has the loop run at a tick up to a time."""
+        return any(last < each < time for each in self._loud)
+
+    def _is_cleaned_by(self, tick: float, time: float) -> bool:
+        """Whether the only kill that can have had a run come at once has had another one come, soon after a tick."""
+        if math.floor(time) - math.floor(tick) >= self._delay or self._ended(time):
+            return False
+        return len({job for _, job in self._open_kills(time)}) == 1
+
+    def _open_kills(self, time: float) -> list[tuple[float, str]]:
+        """The kills shortly before a time of jobs whose nodes are not known to be clean."""
+        return [(kill, job) for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
+
+    def _is_early(self, tick: float, time: float) -> bool:
+        """Whether a run comes too early after a tick to be at another one, and no end has it come."""
+        if math.floor(time) - math.floor(tick) >= self._delay or self._ended(time):
+            return False
+        return not any(0 < time - kill < _SOON for kill, _ in (*self._kills, *self._requeued))
+
+    def _ended(self, time: float) -> list[tuple[float, str]]:
+        """The ends shortly before a time of jobs whose nodes no other job has got before it."""
+        return [
+            (end, job)
+            for end, job in self._ends
+            if 0 < time - end < _LAST
+            and job not in self.prompt
+            and self._reused.get((end, job), math.inf) > time - 0.02
+        ]
 
     def _follows_kill(self, time: float) -> bool:
         return any(0.1 < time - kill < 1 for kill, _ in self._kills) or any(
@@ -130,11 +186,13 @@ class Moments:
         known = {job for clean, job in self._requeued if abs(clean - time) < 0.05}
         if known:
             return
-        killed = [job for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
+        killed = self._open_kills(time)
         if killed:
-            self._killed[killed[0]] = (*self._killed.get(killed[0], ()), time)
+            reused = [job for kill, job in killed if abs(self._emptied.get((kill, job), math.inf) - time) < 0.02]
+            job = (reused or [job for _, job in killed])[0]
+            self._killed[job] = (*self._killed.get(job, ()), time)
             return
-        ended = [(end, job) for end, job in self._ends if 0 < time - end < 3 and job not in self.prompt]
+        ended = self._ended(time)
         if ended:
             end, job = ended[-1]
             self.epilogs[job] = time - end
@@ -146,7 +204,7 @@ class Moments:
 
     def _look(self, before: float, now: float) -> None:
         """See what a run at a tick shows about the ends before it."""
-        if (now, True) in self._main or any(before < time < now for time in self._loud):
+        if any(before < time < now for time in self._loud):
             return
         if any(before - _SOON < kill < now for kill, _ in self._kills):
             return
@@ -156,6 +214,8 @@ class Moments:
         for time, job in inside:
             if time + _EPILOG < missed + 0.1:
                 self.epilogs[job] = missed + 0.1 - time
+        if (now, True) in self._main:
+            return  # it need not have been asked for
         if inside and inside[0][0] + _EPILOG > now - 0.01:
             self.epilogs[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
         earlier = [(time, job) for time, job in self._ends if before - 3 < time <= before and job not in self.prompt]
@@ -167,7 +227,46 @@ class Moments:
         found = dict(self._killed)
         for time, job in self._requeued:
             found[job] = tuple(sorted((*found.get(job, ()), time)))
+        for (kill, job), clean in self._emptied.items():
+            known = next((each for each in found.get(job, ()) if kill <= each < kill + _SOON), kill + self._cleaning)
+            if clean < known - 0.01:
+                found[job] = tuple(sorted((*(each for each in found.get(job, ()) if each != known), clean)))
         return found
+
+
+def _reused(
+    run: Mapping[str, Any], ends: list[tuple[float, str]], loops: list[float], *, first_only: bool = False
+) -> dict[tuple[float, str], float]:
+    """For each end of a job, the run of a loop in which another job got one of its nodes first.
+
+    Args:
+        run: the recording.
+        ends: the ends, with their jobs.
+        loops: the runs of the first loop.
+        first_only: whether only the first node of each job counts.
+    """
+    starts = sorted((each["t"], number_of(each["job"]), each["nodes"]) for each in run["starts"])
+    began: dict[str, list[tuple[float, list[str]]]] = {}
+    taken: dict[str, list[float]] = {}
+    for time, job, text in starts:
+        nodes = expanded_names(text)
+        began.setdefault(job, []).append((time, nodes))
+        for node in nodes:
+            taken.setdefault(node, []).append(time)
+    found = {}
+    for end, job in ends:
+        mine = [nodes for time, nodes in began.get(job, ()) if time < end][-1:]
+        later = [
+            times[place]
+            for node in (mine[0][: 1 if first_only else None] if mine else ())
+            if (place := bisect_right(times := taken[node], end)) < len(times)
+        ]
+        if later:
+            first = min(later)
+            before = bisect_right(loops, first) - 1
+            loop = loops[before] if before >= 0 and first - loops[before] < 1.0 else first
+            found[end, job] = max(loop, end + 0.002) - 0.001
+    return found
 
 
 def _jobs_in(run: Mapping[str, Any], pattern: re.Pattern[str]) -> list[tuple[float, str]]:
@@ -214,9 +313,9 @@ def _priorities(run: Mapping[str, Any], full: float, period: float) -> float:
     )
 
 
-def _last_before(first: float, times: list[float]) -> float:
+def _last_before(first: float, times: list[float], delay: float) -> float:
     """The last run of the first loop before the first submission. If the log has none, it was earlier."""
-    return max((time for time in times if time < first), default=times[0] - 3.0 if times else -math.inf)
+    return max((time for time in times if time < first), default=times[0] - max(delay, 3.0) if times else -math.inf)
 
 
 def _first_cycle(first: float, cycles: list[float], interval: float) -> float:

@@ -20,7 +20,7 @@ from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.simulator.inputs.workload import WorkloadProfile
 from batprotocol.slurm.amounts import span
-from batprotocol.studies.recorded.phases import number_of, phases_of, submitted_of
+from batprotocol.studies.recorded.phases import KILL, number_of, phases_of, submitted_of
 from batprotocol.studies.recorded.recordings import readable
 from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
 
@@ -63,16 +63,13 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _killed(run: Mapping[str, Any]) -> dict[str, float]:
-    """How long jobs ran before they were requeued, at the longest."""
+    """How long jobs ran before they were killed, at the longest."""
     began: dict[str, float] = {}
     longest: dict[str, float] = {}
     events = [(start.time, 0, start.job) for start in starts_of(run)]
     for time, text in run["log"]:
-        match = re.match(
-            r"(?:requeue job|_job_requeue_op:|Requeuing) JobId=(\S+)|debug:  _job_requeue_op: JobId=(\S+)", text
-        )
-        if match:
-            events.append((time, 1, number_of(match[1] or match[2])))
+        if match := KILL.match(text):
+            events.append((time, 1, number_of(match[1])))
         match = re.match(r"_job_complete: JobId=(\S+) ", text)
         if match:
             events.append((time, 2, number_of(match[1])))

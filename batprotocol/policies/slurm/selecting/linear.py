@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from batprotocol.policies.slurm.bits import best_fit, members, runs
 from batprotocol.policies.slurm.jobs import Placement, SlurmJob
@@ -74,7 +75,7 @@ class Linear:
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
             return None
-        pool = 0
+        pool = job.required  # whatever their weight is
         for group in self._weights:
             pool |= nodes & group
             if pool.bit_count() >= count:
@@ -146,58 +147,78 @@ class Linear:
 
     def _choose(self, job: SlurmJob, nodes: int, count: int, partition: Partition) -> int | None:
         most = min(job.max_nodes, partition.max_nodes)
-        if job.required:
-            return self._with_required(job, nodes, count)
-        if self._tree is not None and self._tree.holds(job):
-            return self._tree.of_whole(job, nodes, count)
-        if job.is_contiguous:
-            return self._contiguous(nodes, count)
-        if self._is_even and (not self._cpus or self._cpus[0] * count >= job.cpus):
-            return best_fit(nodes, count)
-        return self._by_cpus(nodes, count, job.cpus, most)
-
-    def _with_required(self, job: SlurmJob, nodes: int, count: int) -> int | None:
         if job.required & ~nodes:
             return None
-        missing = count - job.required.bit_count()
-        if missing <= 0:
-            return job.required
-        found = best_fit(nodes & ~job.required, missing)
-        return None if found is None else found | job.required
+        if not job.required:
+            if self._tree is not None and self._tree.holds(job):
+                return self._tree.of_whole(job, nodes, count)
+            if job.is_contiguous:
+                return self._contiguous(nodes, count)
+            if self._is_even and (not self._cpus or self._cpus[0] * count >= job.cpus):
+                return best_fit(nodes, count)
+        return self._by_blocks(job, nodes, count, most)
 
     def _contiguous(self, nodes: int, count: int) -> int | None:
         enough = [(length, first) for first, length in runs(nodes) if length >= count]
         return ((1 << count) - 1) << min(enough)[1] if enough else None
 
-    def _by_cpus(self, nodes: int, count: int, cpus: int, most: float) -> int | None:
-        """The runs by their CPUs, as nodes differ."""
-        left = []
-        for first, length in runs(nodes):
-            left.append((first, length, sum(self._cpus[first : first + length])))
-        chosen = 0
-        while left:
+    def _by_blocks(self, job: SlurmJob, nodes: int, count: int, most: float) -> int | None:
+        """The required nodes, then those of the tightest run with the CPUs that are missing, or of the largest one."""
+        chosen, cpus = job.required, job.cpus - sum(self._cpus[node] for node in members(job.required))
+        count, most = count - chosen.bit_count(), most - chosen.bit_count()
+        left = [block for block in self._blocks(nodes, job.required) if block.free]
+        while left and most > 0 and (count > 0 or cpus > 0):
             best, is_enough = None, False
             for block in left:
-                enough = block[2] >= cpus and block[1] >= count
+                enough = block.cpus >= cpus and len(block.free) >= count
                 if (
                     best is None
+                    or (best.required is None and block.required is not None)
                     or (enough and not is_enough)
-                    or (enough and block[2] < best[2])
-                    or (not enough and block[2] > best[2])
+                    or (enough and block.cpus < best.cpus)
+                    or (not enough and block.cpus > best.cpus)
                 ):
                     best, is_enough = block, enough
             assert best is not None
+            if job.is_contiguous and not is_enough:
+                return None
             left.remove(best)
-            for node in range(best[0], best[0] + best[1]):
+            for node in best.in_turn():
                 if most <= 0 or (count <= 0 and cpus <= 0):
                     break
                 chosen |= 1 << node
                 count -= 1
                 most -= 1
                 cpus -= self._cpus[node]
-            if count <= 0 and cpus <= 0:
-                return chosen
-        return None
+        return chosen if count <= 0 and cpus <= 0 else None
+
+    def _blocks(self, nodes: int, required: int) -> Iterator[_Block]:
+        """The runs of consecutive nodes, with their first required one."""
+        for first, length in runs(nodes):
+            free = [node for node in range(first, first + length) if not required >> node & 1]
+            mine = [node for node in range(first, first + length) if required >> node & 1]
+            yield _Block(free, sum(self._cpus[node] for node in free), mine[0] if mine else None)
+
+
+class _Block(NamedTuple):
+    """A run of consecutive nodes.
+
+    Attributes:
+        free: those that are not required.
+        cpus: their CPUs.
+        required: the first required one; None if there is none.
+    """
+
+    free: list[int]
+    cpus: int
+    required: int | None
+
+    def in_turn(self) -> list[int]:
+        """The nodes in the order in which a job gets them: up from the required one, then down from it."""
+        if self.required is None:
+            return self.free
+        up = [node for node in self.free if node > self.required]
+        return up + [node for node in reversed(self.free) if node < self.required]
 
 
 def weight_groups(cluster: Cluster) -> list[int]:

@@ -124,6 +124,8 @@ class Room:
             return 0
         if cpus < demand.least or (demand.gres and self.gres_for(number, demand.gres) is None):
             return 0
+        if demand.gres and not demand.is_whole:  # cores that the job does not need count as if they were busy
+            cpus = min(cpus, demand.cpus)
         if demand.gpus_per_task:
             cpus = min(cpus, self.gpus(number) // demand.gpus_per_task * demand.step)
         elif demand.gpus and not self.gpus(number):

@@ -42,7 +42,6 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "scheduler": (
         *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "defer", "max_array_tasks"),
         *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
-        *("sched_min_interval",),
     ),
     "preemption": ("gang", "within"),
     "jobs": (

@@ -1,0 +1,97 @@
+"""The moments at which nodes were clean, as the log and the starts of a recording show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from batprotocol.studies.recorded import phases_of, replayed
+
+WITHOUT_ENGINE = True
+
+
+def run_of(log: list[tuple[float, str]], starts: list[tuple[float, str, str]], **more: Any) -> dict[str, Any]:
+    """A recorded run of four nodes, in which jobs of one node are submitted at second 1."""
+    jobs = sorted({job for _, job, _ in starts})
+    return {
+        "config": "small",
+        "seed": 1,
+        "speed": 10,
+        "t0_epoch_mod_86400": 0,
+        "slurm_conf": {"SchedulerType": "sched/builtin", "SelectType": "select/linear"},
+        "dbd": False,
+        "setup": [],
+        "nodes": [{"count": 4, "conf": "CPUs=1"}],
+        "partitions": ["PartitionName=all Nodes=ALL Default=YES"],
+        "submissions": [
+            {"id": int(job), "t_returned": 1.0, "args": ["-N", "4", "-t", "5"], "run": 5.0} for job in jobs
+        ],
+        "events": [],
+        "starts": [
+            {"t": time, "by": "main", "job": job, "nodes": nodes, "partition": "all"} for time, job, nodes in starts
+        ],
+        "log": log,
+        **more,
+    }
+
+
+def at(time: float, *, full: bool = False) -> tuple[float, str]:
+    """A run of the first loop."""
+    return time, f"debug:  sched: Running job scheduler for {'full queue' if full else 'default depth'}."
+
+
+def end(time: float, job: int) -> tuple[float, str]:
+    """The end of a job."""
+    return time, f"_job_complete: JobId={job} WEXITSTATUS 0"
+
+
+def test_nodes_that_another_job_got_were_clean() -> None:
+    """Otherwise, they are taken to be clean 0.085 s after an end."""
+    more = (7.5, "_slurm_rpc_submit_batch_job: JobId=2 InitPrio=1")
+    log = [at(2.0, full=True), more, end(8.0, 1), at(8.05), end(14.0, 2)]
+    used = run_of(log, [(2.0, "1", "n[0-3]"), (8.06, "2", "n[0-3]")])
+    assert phases_of(used).epilogs["1"] < 0.05
+    assert [start.time for start in replayed(used)] == pytest.approx([2.0, 8.05])
+    assert "1" not in phases_of(run_of(log, [(2.0, "1", "n[0-3]")])).epilogs
+
+
+def test_nodes_that_another_job_got_early_were_not_clean_late() -> None:
+    """The run at 9.5 s is too early after a tick. Nodes that were clean by then had the run before it come at once."""
+    log = [at(2.0, full=True), end(8.0, 1), at(8.06), at(9.5), end(14.0, 2)]
+    used = phases_of(run_of(log, [(2.0, "1", "n[0-3]"), (8.07, "2", "n[0-3]")]))
+    assert used.ticks == (2.0, 9.5)
+    assert used.epilogs["1"] == pytest.approx(0.06, abs=0.002)
+    unused = phases_of(run_of(log, [(2.0, "1", "n[0-3]")]))
+    assert unused.ticks == (2.0, 8.06)
+    assert unused.epilogs["1"] == pytest.approx(1.5)
+
+
+def test_a_run_before_the_first_job_need_not_be_at_a_tick() -> None:
+    """When nodes register, the loop runs at once, so that the next tick may come early."""
+    submitted = (2.0, "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=1")
+    used = phases_of(run_of([at(1.0), submitted, at(3.0), end(8.0, 1)], [(3.01, "1", "n[0-3]")]))
+    assert (used.ticks, used.last) == ((3.0,), 0.0)
+    late = phases_of(run_of([at(1.0), submitted, at(4.0), end(8.0, 1)], [(4.01, "1", "n[0-3]")]))
+    assert (late.ticks, late.last) == ((1.0, 4.0), 1.0)
+
+
+KILLS = [at(2.0, full=True), *((20.0, f"Time limit exhausted for JobId={job}") for job in (1, 2)), at(21.4), at(21.9)]
+STARTS = [(2.0, "1", "n[0-1]"), (2.0, "2", "n[2-3]"), (21.41, "3", "n[2-3]")]
+
+
+def test_runs_without_another_reason_come_at_once_after_kills() -> None:
+    """The job whose nodes another one gets in a run was clean then, and the other one in the next run."""
+    found = phases_of(run_of(KILLS, STARTS))
+    assert found.ticks == (2.0,)
+    assert found.cleaned == {"2": (21.4,), "1": (21.9,)}
+    asked = (21.0, "_slurm_rpc_submit_batch_job: JobId=3 InitPrio=1")
+    assert phases_of(run_of(sorted([*KILLS, asked]), STARTS)).ticks == (2.0, 21.4)
+
+
+def test_a_job_that_is_killed_has_run_until_then() -> None:
+    """A job of 5 s by its script may take longer on a machine with a load."""
+    log = [at(2.0, full=True), (9.0, "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=1 uid 0"), at(9.3), at(12.4)]
+    kill = {"t_sent": 9.0, "t_returned": 9.01, "cmd": ["scancel", "1"], "out": ""}
+    run = run_of(log, [(2.0, "1", "n[0-3]"), (9.31, "2", "n[0-3]")], events=[kill])
+    assert [start.time for start in replayed(run)] == pytest.approx([2.0, 9.3], abs=0.05)
