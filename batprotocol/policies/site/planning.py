@@ -119,7 +119,8 @@ class Planner(Reserving):
                 if hosts is None and self._queue.precedence(entry) < last:
                     last = self._step_back(entry)
                     hosts = self._now(entry, state, shut)
-                if hosts is None and before <= self._planned and not is_fixed and self._let_wait(seen):
+                is_over = before <= self._planned and not is_fixed and entry.kind.fitting.issuperset(reserved)
+                if hosts is None and is_over and self._let_wait(seen):
                     last = max(map(queue.precedence, self.heads.values()), default=FIRST)
                     hosts = self._now(entry, state, shut)
             if hosts is None and is_fixed and self._may_start(entry, reserved, state):

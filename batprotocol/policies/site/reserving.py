@@ -177,7 +177,7 @@ class Reserving:
         return max(map(self._queue.precedence, self.heads.values()), default=FIRST)
 
     def _let_wait(self, seen: set[int]) -> bool:
-        """The time of a reservation has come, and its job cannot start: drop the reservations of those behind it.
+        """The time of a reservation is over, and its job cannot start on free hosts: drop those of the jobs behind it.
 
         They were made for jobs that start after it, and are made anew when their turn comes. Otherwise, it would get a
         time after all of them, and each of them one after it again.
