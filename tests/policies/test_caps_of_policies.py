@@ -356,8 +356,9 @@ def test_hosts_are_not_switched_on_and_off_for_ever(
     assert [round(row.starting_time or 0.0) for row in result.jobs] == expected
 
 
-def test_hosts_are_off_before_the_cap_falls() -> None:
-    cap = Cap(Trace([0.0, 50.0], [800.0, 250.0], math.inf, "W"), off=True)
+@pytest.mark.parametrize("job", [60.0, 10.0], ids=["a job comes later", "all jobs have ended"])
+def test_hosts_are_off_before_the_cap_falls(job: float) -> None:
+    cap = Cap(Trace([0.0, 30.0, 50.0], [900.0, 800.0, 250.0], math.inf, "W"), off=True)
     policy = Policy(cap=cap)
     points: list[tuple[float, float]] = []
 
@@ -367,8 +368,9 @@ def test_hosts_are_off_before_the_cap_falls() -> None:
         assert site.sleeping is not None
         points.append((policy.state.now, 4 - len(site.sleeping.asleep)))
 
-    jobs = [StaticJob("1", 60.0, 1, DelayProfile(10.0), walltime=20.0)]
-    simulate(SLEEPY, Workload(jobs), policy, on_turn=look, corrected=True)
+    jobs = [StaticJob("1", job, 1, DelayProfile(10.0), walltime=20.0)]
+    later = ExternalEventList.of([(90.0, json.dumps({"hosts": "3", "state": "up"}))])
+    simulate(SLEEPY, Workload(jobs), policy, on_turn=look, corrected=True, external_events=[later])
     before = [on for time, on in points if time < 47]
     assert set(before) == {4}
     assert min(on for time, on in points if time <= 50.001) <= 2

@@ -267,9 +267,17 @@ class Site:
         graces = self._graces[0][0] if self._graces else math.inf
         if not self.is_idle:
             times = min(times, self._windows.wakes_at())
-        if self.sleeping is not None and not (self.is_idle and self._all_submitted):
+        if self.sleeping is not None and not self._may_end(self.sleeping):
             times = min(times, self._ahead, self.sleeping.next_time())
         return min(times, graces, self._planner.wakes_at(self._state))
+
+    def _may_end(self, sleeping: Sleeping) -> bool:
+        """Whether the simulation may end now: a call would only make it longer.
+
+        While external events are to come, it goes on anyway, and a cap has to be kept.
+        """
+        is_capped = sleeping.idling is not None
+        return self.is_idle and self._all_submitted and not (is_capped and self._windows.may_come)
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
         """A job has ended; the job, if it had run here."""
