@@ -57,7 +57,8 @@ def test_changed_lines_of_managers(tmp_path: Path, format: str, changes: int) ->
     draw, counted = random.Random(format), 0
     for text, _ in changed_texts(draw, text_of().splitlines(), kept, share, changes):
         jobs, left_out = read(tmp_path, text.encode(errors="replace"), format, draw.choice([None, "Europe/Paris"]))
-        check(format, jobs, left_out, text.count("\n") + 1)
+        places = len(text) if format == "flux" else text.count("\n")  # elements of an array are numbered, not lines
+        check(format, jobs, left_out, places + 1)
         assert jobs
         counted += sum(reason.count for reason in left_out)
     assert counted > 0
@@ -72,4 +73,4 @@ def test_changed_bytes_of_managers(tmp_path: Path, format: str, changes: int) ->
             jobs, left_out = read(tmp_path, data, format)
         except InputError:
             continue
-        check(format, jobs, left_out, data.count(b"\n") + data.count(b'{"') + data.count(b": {") + 2)
+        check(format, jobs, left_out, len(data) + 1)  # an element of a damaged array can be of one byte

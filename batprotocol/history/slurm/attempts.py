@@ -88,8 +88,10 @@ def _submitted_again(attempts: list[Attempt]) -> tuple[Attempt, ...]:
     """The attempts. If the log keeps the first submission, as LSF does, the next one waits from the end before it."""
     found = attempts[:1]
     for before, attempt in itertools.pairwise(attempts):
+        begin = attempt.ended if attempt.started is None else attempt.started
         again = before.ended if before.submitted == attempt.submitted else None
-        found.append(attempt if again is None else replace(attempt, submitted=max(again, attempt.submitted)))
+        is_known = again is not None and attempt.submitted <= again <= (math.inf if begin is None else begin)
+        found.append(replace(attempt, submitted=again) if is_known else attempt)
     return tuple(found)
 
 
