@@ -40,7 +40,8 @@ def test_a_policy_breaks_no_rule(name: str) -> None:
 
 @pytest.mark.minutes
 @pytest.mark.parametrize(
-    "name", [*SOME, *WAITING, *(name for name, part in PARTS.items() if part.kind not in ("settings", "starts", "power"))]
+    "name",
+    [*SOME, *WAITING, *(name for name, part in PARTS.items() if part.kind not in ("settings", "starts", "power"))],
 )
 def test_a_policy_breaks_no_rule_in_1000_simulations(name: str) -> None:
     conforms(name, 1000)
