@@ -20,7 +20,7 @@ from batprotocol.policies.site.lead import Lead
 from batprotocol.policies.site.planning import Asked, Planner
 from batprotocol.policies.site.pool import Amount
 from batprotocol.policies.site.power import Power
-from batprotocol.policies.site.reserving import FIRST, NEVER, Start
+from batprotocol.policies.site.reserving import NEVER, Start
 from batprotocol.policies.site.scarcity import Held, Scarcity
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found
@@ -354,7 +354,7 @@ class CappedPlanner(Planner):
         for head in list(self.heads.values()):
             if self._queue.precedence(head) > precedes and head.number not in self._fixed:
                 self._release(head)
-        return max(map(self._queue.precedence, self.heads.values()), default=FIRST)
+        return self._last()
 
     def _is_short(self, head: Entry, hosts: set[int]) -> bool:
         if super()._is_short(head, hosts):

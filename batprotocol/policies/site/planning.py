@@ -18,7 +18,7 @@ from batprotocol.policies.site.jobs import Entry, Ranked
 from batprotocol.policies.site.lines import Line
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.queue import SiteQueue
-from batprotocol.policies.site.reserving import FIRST, Reserving, Start
+from batprotocol.policies.site.reserving import Reserving, Start
 from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.timeline import Timeline
 
@@ -92,7 +92,7 @@ class Planner(Reserving):
         closed: set[str] = set()
         shut: frozenset[int] = frozenset()
         seen: set[int] = set()
-        last = max(map(queue.precedence, self.heads.values()), default=FIRST)
+        last = self._last()
         for entry in queue.in_order():
             if queue.joined != joined:
                 return
@@ -119,9 +119,9 @@ class Planner(Reserving):
                 if hosts is None and self._queue.precedence(entry) < last:
                     last = self._step_back(entry)
                     hosts = self._now(entry, state, shut)
-                is_over = before <= self._planned and not is_fixed and entry.kind.fitting.issuperset(reserved)
-                if hosts is None and is_over and self._let_wait(seen):
-                    last = max(map(queue.precedence, self.heads.values()), default=FIRST)
+                is_over = hosts is None and before <= self._planned and not is_fixed
+                if is_over and self._let_wait(entry, reserved, seen):
+                    last = self._last()
                     hosts = self._now(entry, state, shut)
             if hosts is None and is_fixed and self._may_start(entry, reserved, state):
                 hosts = reserved  # they are free now, later than the reservations behind it expect

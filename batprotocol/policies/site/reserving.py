@@ -25,7 +25,7 @@ from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found, Timeline
 
-__all__ = ["FIRST", "NEVER", "Reserving", "Start"]
+__all__ = ["NEVER", "Reserving", "Start"]
 
 Start = tuple[Entry, list[int]]
 """An entry that starts now, and its hosts."""
@@ -33,7 +33,7 @@ Start = tuple[Entry, list[int]]
 NEVER: Final = 2.0**50
 """The first time, in seconds, that is too late to wait for."""
 
-FIRST: Final = (-math.inf, -math.inf)
+_FIRST: Final = (-math.inf, -math.inf)
 """It precedes all jobs."""
 
 
@@ -158,6 +158,10 @@ class Reserving:
         self._looked[entry.number] = self._timeline.changes
         return True
 
+    def _last(self) -> tuple[float, float]:
+        """The last precedence of an entry with a reservation."""
+        return max(map(self._queue.precedence, self.heads.values()), default=_FIRST)
+
     def _step_back(self, entry: Entry) -> tuple[float, float]:
         """Drop the reservations of a lower tier or priority that could delay an entry.
 
@@ -174,20 +178,19 @@ class Reserving:
                     touched[head.kind] = not kind.hosts.isdisjoint(head.kind.hosts)
                 if touched[head.kind]:
                     self._release(head)
-        return max(map(self._queue.precedence, self.heads.values()), default=FIRST)
+        return self._last()
 
-    def _let_wait(self, seen: set[int]) -> bool:
-        """The time of a reservation is over, and its job cannot start on free hosts: drop those of the jobs behind it.
+    def _let_wait(self, entry: Entry, reserved: list[int], seen: set[int]) -> bool:
+        """The time of a reservation is over, and its entry cannot start: if its hosts are free, drop those behind it.
 
         They were made for jobs that start after it, and are made anew when their turn comes. Otherwise, it would get a
         time after all of them, and each of them one after it again.
 
-        Args:
-            seen: the entries whose turn has come.
-
         Returns:
-            Whether one was dropped.
+            Whether one was dropped. Entries that are `seen` had their turn, and keep theirs.
         """
+        if not entry.kind.fitting.issuperset(reserved):
+            return False
         behind = [head for head in self.heads.values() if head.number not in seen and head.number not in self._fixed]
         for head in behind:
             self._release(head)
