@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from sleepers import sleepy
 
 from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile, Host, HostProperty, SimulationBeginsEvent
@@ -31,7 +32,6 @@ from batprotocol.power.hosts import declared
 from batprotocol.simulator import (
     ExternalEventList,
     Platform,
-    SleepPState,
     StaticJob,
     Watts,
     Workload,
@@ -42,16 +42,6 @@ from batprotocol.simulator import (
 WITHOUT_ENGINE = True
 
 PLATFORM = Platform.homogeneous(4, watts=Watts(100.0, 100.0, 200.0))
-
-
-def sleepy(hosts: int) -> Platform:
-    """Hosts that take 100 W when idle and 10 W when off."""
-    return Platform.homogeneous(
-        hosts,
-        speeds=(1e9, 1.0, 0.5, 0.1),
-        watts=(Watts(100.0, 100.0, 200.0), *(Watts(each, each, each) for each in (10.0, 80.0, 120.0))),
-        sleep_pstates=(SleepPState(1, 2, 3),),
-    )
 
 
 SLEEPY = sleepy(4)

@@ -16,17 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lives import LATE
 from promised import WindowCheck
+from sleepers import sleepy
 from test_watts_kept import COUNTS, POLICIES, SEEDS
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Cap, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.site.capped import CappedPlanner
 from batprotocol.policies.site.pool import reduced
-from batprotocol.power import Trace, Watts
+from batprotocol.power import Trace
 from batprotocol.simulator import (
     ExternalEventList,
-    Platform,
-    SleepPState,
     StaticJob,
     Workload,
     described_platform,
@@ -150,16 +149,6 @@ def test_sleeping_hosts_keep_to_failures_windows_and_preemption_in_many_simulati
 
 
 # Single cases
-
-
-def sleepy(hosts: int) -> Platform:
-    """Hosts that are off in two seconds, and on again in ten."""
-    return Platform.homogeneous(
-        hosts,
-        speeds=(1e9, 1.0, 0.5, 0.1),
-        watts=(Watts(100.0, 100.0, 200.0), *(Watts(each, each, each) for each in (10.0, 80.0, 120.0))),
-        sleep_pstates=(SleepPState(1, 2, 3),),
-    )
 
 
 @pytest.mark.parametrize("site", [None, SiteRules()])
