@@ -10,6 +10,7 @@ import subprocess
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import ENVIRONMENT, PROGRAM, run, run_here, run_on_terminal
@@ -20,7 +21,7 @@ from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_jobs
 WITHOUT_ENGINE = True
 
 FCFS = f"{ROOT}/examples/fcfs.py:FCFS"
-WORKLOAD = {
+WORKLOAD: dict[str, Any] = {
     "nb_res": 4,
     "jobs": [{"id": str(n), "subtime": n, "res": 1 + n % 6, "profile": "d", "walltime": 50} for n in range(12)],
     "profiles": {"d": {"type": "DelayProfile", "delay": 7}},
@@ -57,7 +58,7 @@ def test_without_arguments_an_example_is_simulated() -> None:
 def test_shared_hosts_are_mentioned_where_they_count_several_times(tmp_path: Path) -> None:
     path = tmp_path / "workload.json"
     for asks, is_shared in (({"cores": 1}, True), ({"cores": 1, "exclusive": True}, False)):
-        jobs = [{**each, "res": 1, "extra_data": json.dumps(asks)} for each in WORKLOAD["jobs"]]  # type: ignore[dict-item]
+        jobs = [{**each, "res": 1, "extra_data": json.dumps(asks)} for each in WORKLOAD["jobs"]]
         path.write_text(json.dumps({**WORKLOAD, "jobs": jobs}))
         shown = " ".join(run_here("simulate", "easy", "--hosts", "n0 cores=16", "-w", path).out.split())
         assert "the offered load is above 1" in shown
