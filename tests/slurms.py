@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -25,7 +26,7 @@ sys.path.append(str(ROOT / "tools"))
 from slurming.clusters import Cluster, free_ports
 from slurming.situations import Situation
 
-__all__ = ["NEEDED", "RunningSlurm", "free_ports", "running_slurm", "slurmrestd"]
+__all__ = ["NEEDED", "SILENT_NODES_ARE_DOWN", "RunningSlurm", "free_ports", "running_slurm", "slurmrestd"]
 
 SBATCH: Final = "sbatch"
 SLURMCTLD: Final = "slurmctld"
@@ -36,10 +37,13 @@ CONF = [
     "PreemptType=preempt/partition_prio",
     "PreemptMode=REQUEUE",
     "KillWait=5",
-    "SlurmdTimeout=10",
+    "BatchStartTimeout=60",
     "UnkillableStepTimeout=600",
     "SchedulerParameters=bf_interval=1,bf_resolution=1,sched_interval=1,batch_sched_delay=0,sched_min_interval=100000",
 ]
+SILENT_NODES_ARE_DOWN: Final = "SlurmdTimeout=10"
+"""For tests in which nodes die. In others, a machine that stands still for ten seconds must not cost jobs."""
+
 PARTITIONS = [
     "main Nodes=ALL Default=YES PriorityTier=10 PreemptMode=OFF",
     "idle Nodes=ALL PriorityTier=1 PreemptMode=REQUEUE",
@@ -120,7 +124,18 @@ def running_slurm(nodes: int = 4, cores: int = 4, more: tuple[str, ...] = ()) ->
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("SLURM_CONF", f"{folder}/slurm.conf")
-        yield cluster
+        try:
+            yield cluster
+        except BaseException:
+            print(_unusual(Path(folder, "slurmctld.log")))  # the folder is gone when somebody reads of the failure
+            raise
+
+
+def _unusual(log: Path) -> str:
+    """The last lines of the log of slurmctld that say what went wrong."""
+    lines = log.read_text(errors="replace").splitlines()
+    found = [line for line in lines if re.search("error|fail|not resp|DOWN|[Rr]equeue|preempt", line)]
+    return "\n".join([f"{log.name}: {len(lines)} lines, of which", *found[-40:]])
 
 
 @contextmanager

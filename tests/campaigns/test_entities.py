@@ -18,6 +18,7 @@ from batprotocol.campaigns.entities import (
     controller,
     cycle,
     failures,
+    metascheduler,
     nikita,
     predictor,
     regulators,
@@ -328,6 +329,16 @@ def test_a_cycle_of_a_hundred_campaigns_of_ten_thousand_tasks() -> None:
     assert time.process_time() - begin < 1.0
     assert sum(len(each.tasks) for each in decisions.submissions) == 1000
     assert asked == [1000] * 4  # each of the four clusters is offered the same first tasks
+
+
+@given(st.integers(-5, 20), st.integers(0, 30), st.integers(0, 30), st.sampled_from((0.0, 0.25, 1.0)))
+def test_jobs_that_come_take_free_resources_or_wait(free: int, coming: int, waiting: int, flood: float) -> None:
+    states = [JobState.SUBMITTED] * coming + [JobState.REMOTE_WAITING] * waiting
+    jobs = tuple(Job(id=id, campaign=1, task=id, cluster="a", state=state) for id, state in enumerate(states, 1))
+    status = GridStatus(cluster="a", time=0.0, max=20, free=free)
+    found = metascheduler.offers(Grid(gridstatus=(status,), jobs=jobs), Settings(order_flood_rate=flood))["a"]
+    left = max(0, free) - coming
+    assert found == max(0, left) + max(0, 20 * flood - waiting - max(0, -left))
 
 
 def _modules() -> Iterator[str]:

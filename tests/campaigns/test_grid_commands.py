@@ -83,6 +83,17 @@ def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Pa
     assert run_here(*grid, "output", "-j", "9").err == "batproto: grid: Job 9 not found!\n"
 
 
+def test_the_output_of_tasks_that_run_again_is_left_out(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "mkdir again && { echo once; exit 66; }; true", tasks=1))
+    assert run_here(*grid, "run", "--until-done", "--cycle", "0.1", "--no-finalize").status == 0
+    left = "left out: the output of 1 job that was killed or runs again without you; --all prints it"
+    assert run_here(*grid, "output", "-c", "1") == (0, "", f"batproto: grid: {left}\n")
+    assert run_here(*grid, "output", "-c", "1", "--json") == (0, "", f"batproto: grid: {left}\n")
+    shown = "job 1 on here: exit code 66\nstandard output:\nonce\nstandard error: nothing\n"
+    assert run_here(*grid, "output", "-c", "1", "--all") == (0, shown, "")
+    assert run_here(*grid, "output", "-j", "1") == (0, shown, "")
+
+
 @pytest.mark.slow
 def test_a_run_tells_for_whom_campaigns_wait(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
     """It counts what it ran, and ends if that is wanted."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from slurms import RunningSlurm, running_slurm
+from slurms import SILENT_NODES_ARE_DOWN, RunningSlurm, running_slurm
 
 from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, TaskState
 from batprotocol.campaigns.store import Store, Where
@@ -117,7 +117,7 @@ def test_a_campaign_beside_ordinary_jobs(tmp_path: Path) -> None:
     length = TASKS * LONGEST / 2 / (NODES * CORES) * 1.5
     found = {}
     for name in ("alone", "beside"):
-        with running_slurm(NODES, CORES) as slurm:
+        with running_slurm(NODES, CORES, (SILENT_NODES_ARE_DOWN,)) as slurm:
             stream = Stream(slurm, ordinary_jobs(1, length))
             folder = tmp_path if name == "beside" else None
             store, number = campaign(tmp_path) if folder is not None else (None, 0)
@@ -243,7 +243,7 @@ def report(store: Store, number: int, stream: Stream, marks: Counter[str]) -> No
 def test_what_short_tasks_cost(tmp_path: Path) -> None:
     """Tasks of 10 ms: an array by hand, a campaign with each of them alone, and one with groups; and a step of srun."""
     found = {}
-    with running_slurm(NODES, CORES) as slurm:
+    with running_slurm(NODES, CORES, (SILENT_NODES_ARE_DOWN,)) as slurm:
         began = time.monotonic()
         array = slurm.sbatch("-p", "idle", f"--array=0-{SHORT - 1}", "--wrap", "sleep 0.01")
         assert array.returncode == 0, array.stderr

@@ -22,7 +22,9 @@ from test_local_processes import end_of, until, why
 from batprotocol.campaigns.managers import Request, ResourceManager, SlurmCluster
 from batprotocol.campaigns.managers.interface import NODES
 from batprotocol.campaigns.managers.slurm import SlurmDescription
-from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, RemoteJob, Settings
+from batprotocol.campaigns.running import run_campaigns
+from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError
 from batprotocol.slurm.client import (
     Batch,
@@ -171,6 +173,24 @@ def test_a_job_that_is_preempted_goes_back(slurm: RunningSlurm, cluster: SlurmCl
     until(lambda: running(cluster) == {1, 2})
     slurm.sbatch("-p", "main", "-N4", "--exclusive", "--wrap", "sleep 1")
     assert [why(job) for job in ends(cluster, (1, 2))] == [["BESTEFFORT_KILL"]] * 2
+
+
+@pytest.mark.slow
+def test_new_jobs_are_no_flood(slurm: RunningSlurm, tmp_path: Path) -> None:
+    """The loop looks several times before Slurm looks for nodes for the jobs of the first cycles."""
+    (tmp_path / "site.toml").write_text(f'type = "slurm"\nfolder = "{tmp_path}/jobs"\npartition = "idle"\n')
+    store = Store(str(tmp_path / "grid.db"))
+    store.register(Where(name="site", batch="slurm", address=f"{tmp_path}/site.toml"))
+    says = ClusterProperties(cluster="site", exec_file="sleep 1; true", exec_directory=str(tmp_path))
+    campaign = store.submit(
+        Campaign(user="alice", name="new", clusters=(says,)), [str(task) for task in range(24)], now=0.0
+    )
+    settings = Settings(order_flood_rate=0.25, flood_rate=0.3, finalize=False)
+    run_campaigns(store, settings, cycle_seconds=0.1, until_idle=True)
+    assert store.event_counts(campaign) == {}
+    status = store.campaign(campaign)
+    assert status is not None
+    assert status.terminated == 24
 
 
 def test_a_node_that_dies(tmp_path: Path) -> None:

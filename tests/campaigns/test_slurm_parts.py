@@ -146,3 +146,17 @@ def test_a_job_that_slurm_has_ended(state: str, event: str) -> None:
     batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0}}, said))
     (job,) = judged(batch, {0: [SlurmJob("5_0", "", state)]}, now=100.0, missing=lambda index: False)
     assert (job.exit_code, why(job), job.remote_id) == (None, [event], "5_0")
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "is_new"),
+    [("PENDING", "None", True), ("PENDING", "", True), ("PENDING", "Resources", False), ("PENDING", "Priority", False),
+     ("CONFIGURING", "None", False), ("RUNNING", "None", False)],
+)  # fmt: skip
+def test_a_job_is_new_until_slurm_has_looked_at_it(state: str, reason: str, is_new: bool) -> None:
+    row = SlurmJob("5_0", "", state, reason)
+    assert row.is_new is is_new
+    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0}}, [["submitted", "5"]]))
+    (job,) = judged(batch, {0: [row]}, now=0.0, missing=lambda index: False, new={"5_0"} if row.is_new else set())
+    waits = JobState.SUBMITTED if is_new else JobState.REMOTE_WAITING
+    assert job.state is (JobState.RUNNING if state == "RUNNING" else waits)

@@ -25,7 +25,7 @@ from batprotocol.campaigns.model import (
 )
 from batprotocol.campaigns.ruby import as_ruby
 
-__all__ = ["KILLED", "blacklist_event", "judge", "refused"]
+__all__ = ["KILLED", "RESUBMITTED", "blacklist_event", "judge", "refused"]
 
 KILLED = frozenset({"EXTERMINATE", "WALLTIME", "BESTEFFORT_KILL", "FRAG_JOB_REQUEST", "LOST"})
 """The events of a job that was killed. `LOST` is the campaigns' own: the cluster does not know the job any more."""
@@ -36,6 +36,9 @@ _AGAIN = {
     67: ("RESUBMIT_END", TaskPriority.END),
 }
 """The exit codes that request another run: the code of the event, and the priority of the task in the bag."""
+
+RESUBMITTED = frozenset({"RESUBMIT", "RESUBMIT_END"})
+"""The codes of the events of jobs whose tasks run again without their user."""
 
 _EXIT_ERRORS = {"prologue": "PROLOG_EXIT_ERROR", "epilogue": "EPILOG_EXIT_ERROR"}
 _NEW_ID = re.compile(r"new id = ([0-9]{1,19})\)")

@@ -148,11 +148,12 @@ def offers(grid: Grid, settings: Settings) -> dict[str, float]:
             coming[job.cluster] = coming.get(job.cluster, 0) + job.weight
         elif job.state is JobState.REMOTE_WAITING:
             waiting[job.cluster] = waiting.get(job.cluster, 0) + job.weight
-    return {
-        status.cluster: max(0.0, status.free - coming.get(status.cluster, 0))
-        + max(0.0, status.max * settings.order_flood_rate - waiting.get(status.cluster, 0))
-        for status in grid.gridstatus
-    }
+    found: dict[str, float] = {}
+    for status in grid.gridstatus:
+        left = max(0.0, status.free) - coming.get(status.cluster, 0)
+        will_wait = waiting.get(status.cluster, 0) + max(0.0, -left)
+        found[status.cluster] = max(0.0, left) + max(0.0, status.max * settings.order_flood_rate - will_wait)
+    return found
 
 
 def orders(

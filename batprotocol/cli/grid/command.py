@@ -181,6 +181,7 @@ def events(context: click.Context, /, **options: Any) -> None:
 @click.option("-j", "--job", metavar="ID", type=click.IntRange(min=1), help="This job only.")
 @click.option("-O", "--stdout", "kind", flag_value="stdout", help="Its standard output only.")
 @click.option("-E", "--stderr", "kind", flag_value="stderr", help="Its standard error only.")
+@click.option("--all", "every", is_flag=True, help="With -c: also that of jobs that run again without you.")
 @_json
 @click.pass_context
 def output(context: click.Context, /, **options: Any) -> None:

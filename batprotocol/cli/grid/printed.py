@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from batprotocol.campaigns.model import Job, JobOutput, exit_text
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from batprotocol.campaigns.entities.failures import RESUBMITTED
+from batprotocol.campaigns.model import Job, JobOutput, KillReason, exit_text
 from batprotocol.campaigns.text import answers
 from batprotocol.cli.grid.requests import json_of, opened, safe_lines
 from batprotocol.cli.terminal.output import Output
+
+if TYPE_CHECKING:
+    from batprotocol.campaigns.store import Store
 
 __all__ = ["show_output"]
 
 KINDS = (("stdout", "standard output"), ("stderr", "standard error"))
 
 
-def show_output(url: str, *, campaign: int | None, job: int | None, kind: str | None, as_json: bool) -> int:
-    """Print the output that the store keeps; return the exit status."""
+def show_output(
+    url: str, *, campaign: int | None, job: int | None, kind: str | None, every: bool, as_json: bool
+) -> int:
+    """Print the output that the store keeps; return the exit status.
+
+    Jobs of a campaign that did not fail are left out, unless `every` asks for them: a campaign on idle resources has
+    many jobs that were killed and run again, and they hide those that failed.
+    """
     output = Output()
     with opened(url) as store:
         if campaign is not None and store.campaign(campaign) is None:
@@ -23,10 +36,13 @@ def show_output(url: str, *, campaign: int | None, job: int | None, kind: str | 
         if job is not None and found is None:
             output.error("grid", f"Job {job} not found!")
             return 1
-        any_kept = False
+        is_hidden = _never if campaign is None or every else _runs_again(store, campaign)
+        any_kept, left_out = False, 0
         for each, kept in store.outputs(campaign, job=job):
             any_kept = True
-            if as_json:
+            if is_hidden(each):
+                left_out += 1
+            elif as_json:
                 output.json(json_of(kept))
             elif kind is not None and job is not None:
                 _print(output, getattr(kept, kind))
@@ -34,7 +50,20 @@ def show_output(url: str, *, campaign: int | None, job: int | None, kind: str | 
                 _show(output, each, kept, kind)
         if not any_kept and not as_json:
             output.remark("grid", _why_not(found))
+        if left_out:
+            jobs = "1 job that was killed or runs" if left_out == 1 else f"{left_out} jobs that were killed or run"
+            output.remark("grid", f"left out: the output of {jobs} again without you; --all prints it")
     return 0
+
+
+def _never(job: Job) -> bool:
+    return False
+
+
+def _runs_again(store: Store, campaign: int) -> Callable[[Job], bool]:
+    """Whether the loop killed a job, or its task went back into the bag when it ended."""
+    again = {event.job for event in store.events(campaign, closed=True) if event.code in RESUBMITTED}
+    return lambda job: job.id in again or job.kill not in (None, KillReason.USER)
 
 
 def _show(output: Output, job: Job, kept: JobOutput, kind: str | None) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from batprotocol.campaigns.entities.failures import RESUBMITTED
 from batprotocol.campaigns.model import CampaignStatus, Durations, Job, JobState, Task
 from batprotocol.campaigns.text import answers, gridstat, gridstat2
 from batprotocol.cli.grid.requests import json_of, opened, safe, show_events
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from batprotocol.campaigns.store import Store
 
 __all__ = ["stat"]
-
-RESUBMITTED = ("RESUBMIT", "RESUBMIT_END")
-"""The events of jobs that the grid runs again."""
 
 WIPED = frozenset(["FRAG", "FRAG_STALE", "CIGRI_WALLTIME", "REPLICA", "USER_FRAG"])
 """The events of jobs that the grid has killed: they do not count as failed."""

@@ -48,6 +48,11 @@ class SlurmJob(NamedTuple):
         """Whether it has no nodes yet."""
         return self.state in ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD")
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it waits because Slurm has not looked for nodes for it yet."""
+        return self.state == "PENDING" and self.reason in ("", "None")
+
 
 class SlurmNode(NamedTuple):
     """A node in a partition.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
 from batprotocol.campaigns.managers.interface import KILLED, LOST, NO_DIRECTORY, REFUSED, TIME_OVER, ended
@@ -132,6 +132,7 @@ def judged(
     now: float,
     missing: Callable[[int], bool],
     kills: frozenset[int] = frozenset(),
+    new: Set[str] = frozenset(),
 ) -> list[RemoteJob]:
     """The jobs of a batch that were not forgotten.
 
@@ -142,6 +143,7 @@ def judged(
         now: seconds of the clock.
         missing: returns whether the records of an element have been missing for so long that they will not come.
         kills: the jobs that were to be killed.
+        new: the ids of Slurm's jobs that do not wait for others as far as is known: Slurm has not looked at them.
     """
     found = []
     for index, jobs in batch.jobs.items():
@@ -149,7 +151,7 @@ def judged(
         for number, walltime in jobs.items():
             if number not in batch.forgotten:
                 known = batch.known.get(number, _Known())
-                found.append(_job(batch, index, number, walltime, known, row, now, missing, number in kills))
+                found.append(_job(batch, index, number, walltime, known, row, now, missing, number in kills, new))
     return found
 
 
@@ -175,6 +177,7 @@ def _job(
     now: float,
     missing: Callable[[int], bool],
     to_kill: bool,
+    new: Set[str],
 ) -> RemoteJob:
     id = row.id if row is not None else f"{batch.id}_{index}" if batch.id else None
     node = known.node or (row.node if row is not None and row.node else None)
@@ -205,7 +208,9 @@ def _job(
     if row is None and not batch.id:
         return going(JobState.REMOTE_WAITING)  # it is submitted again
     if row is not None and not row.has_ended:
-        return going(JobState.REMOTE_WAITING if row.waits else JobState.RUNNING)
+        if not row.waits:
+            return going(JobState.RUNNING)
+        return going(JobState.SUBMITTED if row.id in new else JobState.REMOTE_WAITING)
     if row is not None and row.state not in ("COMPLETED", "FAILED"):
         if to_kill:
             return over(None, KILLED)

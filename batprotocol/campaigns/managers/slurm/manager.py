@@ -121,13 +121,13 @@ class SlurmCluster:
         now = time.time()
         self._submit_again(batches, queue)
         kills = frozenset(number for batch in batches.values() for number in batch.marked)
+        most, free, new = self._resources(nodes, batches, queue)
         jobs: list[RemoteJob] = []
         for name, batch in batches.items():
             rows = queue.get(name, {})
             missing = self._patience(name, now)
-            jobs += judged(batch, rows, now=now, missing=missing, kills=kills)
+            jobs += judged(batch, rows, now=now, missing=missing, kills=kills, new=new)
         self._remove(batches, queue)
-        most, free = self._resources(nodes, batches, queue)
         self._most = most
         return Observation(
             cluster=self.name,
@@ -322,8 +322,11 @@ class SlurmCluster:
 
     def _resources(
         self, nodes: Sequence[SlurmNode], batches: Mapping[str, BatchState], queue: Queue
-    ) -> tuple[int, int]:
-        """How many resources there are, and how many are free."""
+    ) -> tuple[int, int, frozenset[str]]:
+        """How many resources there are and are free, and its new jobs, which do not wait for others as far as is known.
+
+        No more jobs are new than there are resources: Slurm may stop looking for nodes.
+        """
         usable = [node for node in nodes if node.usable]
         ready = [node for node in usable if node.state != "completing"]  # Slurm starts nothing there before it is over
         if self._whole_nodes:
@@ -332,21 +335,24 @@ class SlurmCluster:
         else:
             most = sum(node.total // self._description.cores for node in usable)
             free = sum(node.idle // self._description.cores for node in ready)
-        waiting = self._weight(batches, queue, waiting=True)
-        free = max(0, free - waiting)  # they start within a second or two
         limit = self._description.resources
         if limit is not None:
-            running = self._weight(batches, queue, waiting=False)
-            most, free = min(most, limit), max(0, min(free, limit - running - waiting))
-        return most, free
-
-    def _weight(self, batches: Mapping[str, BatchState], queue: Queue, *, waiting: bool) -> int:
-        """How many resources its own jobs in the queue have, or wait for."""
-        total = 0
+            most = min(most, limit)
+        running = waiting = coming = 0
+        new = set()
         for name, batch in batches.items():
-            rows = (each for index in batch.jobs for each in rows_of(queue.get(name, {}), index))
-            total += batch.about.weight * sum(not row.has_ended and row.waits is waiting for row in rows)
-        return total
+            weight = batch.about.weight
+            for row in (each for index in batch.jobs for each in rows_of(queue.get(name, {}), index)):
+                if row.is_new and coming + weight <= most:
+                    new.add(row.id)
+                    coming += weight
+                elif row.waits:
+                    waiting += weight
+                elif not row.has_ended:
+                    running += weight
+        if limit is not None:
+            free = min(free, limit - running)
+        return most, max(0, free - waiting), frozenset(new)
 
     def _patience(self, name: str, now: float) -> Callable[[int], bool]:
         """Whether the records of an element have been missing for too long."""
