@@ -170,9 +170,11 @@ def test_entries_run_beside_each_other_unless_told_otherwise(beside: bool) -> No
     result, _ = results_of(
         [f"{{task: start vm, vm-configurations: [{', '.join(entries)}]}}"], hypervisors=cluster(), settings=slow
     )
-    assert (time.monotonic() - began < 20 * 0.05) == beside
+    took = time.monotonic() - began
     assert [entry.vm_name for entry in result.list] == [f"vm{n}" for n in range(20)]
-    assert all(float((entry.time_measurement or {})["overall"]) >= 0.05 for entry in result.list)
+    times = [float((entry.time_measurement or {})["overall"]) for entry in result.list]
+    assert min(times) >= 0.05
+    assert (sum(times) > took) == beside
 
 
 def test_stopping_by_expression() -> None:

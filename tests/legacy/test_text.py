@@ -212,13 +212,13 @@ def test_a_mutation_is_a_message_or_a_decode_error(version: int, count: int) -> 
         for _ in range(source.randint(1, 3)):
             place = source.randrange(len(changed) + 1)
             changed[place : place + source.randrange(4)] = source.choice([b"", *pieces])
-        began = time.monotonic()
+        began = time.process_time()
         try:
             message = decode(bytes(changed), f"text-{version}")
         except DecodeError:
             continue
         finally:
-            assert time.monotonic() - began < 1
+            assert time.process_time() - began < 1
         read += 1
         with suppress(EncodeError):  # what cannot be said: a time below 0, a name that is none
             written = encode(message, f"text-{version}")
