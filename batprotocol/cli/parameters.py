@@ -17,7 +17,9 @@ __all__ = [
     "any_rule_set",
     "electricity_options",
     "expect_unicode",
+    "file_or_print",
     "file_with_ending",
+    "folder",
     "message_files",
     "old_protocol",
     "rule_set",
@@ -125,6 +127,18 @@ def old_protocol(context: click.Context, parameter: click.Parameter, name: str |
         return name if is_text(name) or version_of(name) else None
     except ValueError as error:
         raise click.BadParameter(f"{error}, or 'text-0' to 'text-3'.", context, parameter) from None
+
+
+def file_or_print(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The name of a file, or None to print: `-` is standard output, as in other commands."""
+    return None if name == "-" else name
+
+
+def folder(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The name of a folder. `-` is refused, as it is standard output in other commands."""
+    if name == "-":
+        raise click.BadParameter("a folder cannot be printed; ./- is a folder of that name.", context, parameter)
+    return name
 
 
 def file_with_ending(*endings: str) -> Callable[[click.Context, click.Parameter, Any], Any]:

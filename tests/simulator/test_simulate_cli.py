@@ -53,6 +53,7 @@ def test_without_arguments_an_example_is_simulated() -> None:
     for words in ("250 (240 succeeded", "makespan", "waiting time", "slowdown", "utilisation", "of 32 hosts", "█"):
         assert words in result.out
     assert run_here("simulate").out == result.out
+    assert "a folder cannot be printed" in run_here("simulate", "-o", "-").err
 
 
 def test_shared_hosts_are_mentioned_where_they_count_several_times(tmp_path: Path) -> None:

@@ -255,7 +255,9 @@ def test_the_command(tmp_path: Path) -> None:
         "genome-dax-0: 41 tasks, critical path 104.822 s, work 539.307 core s",
     ]
     assert len(read_workload(target)) == 99
-    assert run_here("workload", "workflows", *files).out.startswith("{")
+    printed = run_here("workload", "workflows", *files)
+    assert printed.out.startswith("{")
+    assert run_here("workload", "workflows", *files, "-o", "-") == printed
     wrong = run_here("workload", "workflows", str(written(tmp_path, {})))
     assert wrong.status == 1
     assert "expected an object with the key workflow" in wrong.err

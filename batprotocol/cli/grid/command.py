@@ -8,7 +8,7 @@ import click
 
 from batprotocol.cli.completing import complete_file
 from batprotocol.cli.families import Family
-from batprotocol.cli.parameters import expect_unicode, seconds
+from batprotocol.cli.parameters import expect_unicode, folder, seconds
 
 __all__ = ["grid"]
 
@@ -356,7 +356,9 @@ def run(context: click.Context, /, **options: Any) -> None:
     default=60.0,
     help="With --campaign: duration of a task.",
 )
-@click.option("-o", "--output", metavar="DIR", type=_path, help="Write plots (PNG, SVG) and the report there.")
+@click.option(
+    "-o", "--output", metavar="DIR", type=_path, callback=folder, help="Write plots (PNG, SVG) and the report there."
+)
 @_settings
 @_json
 @click.pass_context

@@ -8,7 +8,14 @@ import click
 
 from batprotocol.cli.bridge.command import old_options
 from batprotocol.cli.completing import complete_old_protocol, complete_rule_set, complete_scheduler
-from batprotocol.cli.parameters import electricity_options, old_protocol, rule_set, schema_option, timeout_option
+from batprotocol.cli.parameters import (
+    electricity_options,
+    folder,
+    old_protocol,
+    rule_set,
+    schema_option,
+    timeout_option,
+)
 
 __all__ = ["simulate"]
 
@@ -57,6 +64,7 @@ __all__ = ["simulate"]
     "--output",
     metavar="DIR",
     type=click.Path(readable=False, path_type=str),
+    callback=folder,
     help="Write Batsim's result files into this folder.",
 )
 @click.option("--endpoint", metavar="ENDPOINT", help="Simulate for the decision component at this endpoint.")

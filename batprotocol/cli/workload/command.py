@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from batprotocol.cli.families import Family
-from batprotocol.cli.parameters import Duration
+from batprotocol.cli.parameters import Duration, file_or_print
 
 __all__ = ["workload"]
 
@@ -69,6 +69,7 @@ def info(**options: Any) -> None:
     "--output",
     metavar="FILE",
     type=click.Path(readable=False, path_type=str),
+    callback=file_or_print,
     help="Write the workload into this file, and print a line for each workflow. By default, print the workload.",
 )
 @click.option(
@@ -166,7 +167,12 @@ def _machine(command: Any) -> Any:
 def _written(command: Any) -> Any:
     """The option that names the file of events."""
     return click.option(
-        "-o", "--output", metavar="FILE", type=_PATH, help="Write the events into this file. By default, print them."
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=_PATH,
+        callback=file_or_print,
+        help="Write the events into this file. By default, print them.",
     )(command)
 
 
