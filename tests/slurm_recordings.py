@@ -10,9 +10,11 @@ from typing import Any
 
 from support import DATA, SHARED
 
-__all__ = ["RUNS", "random_runs", "recording", "recordings"]
+__all__ = ["RANDOM", "RUNS", "random_runs", "recording", "recordings"]
 
 RUNS = SHARED / "slurm" / "runs"
+RANDOM = DATA / "slurm" / "random"
+"""An archive of random runs for each kind."""
 
 
 def recordings(*kinds: str) -> list[Path]:
@@ -30,7 +32,5 @@ def recording(path: Path) -> dict[str, Any]:
 @cache
 def random_runs(kind: str) -> list[dict[str, Any]]:
     """The recorded random runs of a kind, which are in the tree."""
-    runs: list[dict[str, Any]] = json.loads(
-        lzma.decompress((DATA / "slurm" / "random" / f"{kind}.json.xz").read_bytes())
-    )
+    runs: list[dict[str, Any]] = json.loads(lzma.decompress((RANDOM / f"{kind}.json.xz").read_bytes()))
     return runs

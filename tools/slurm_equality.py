@@ -3,7 +3,7 @@
 
 python tools/slurm_equality.py                               # the recordings in the tests
 python tools/slurm_equality.py ../shared/slurm/runs elsewhere  # folders, files and archives
-python tools/slurm_equality.py --seeds odd --kind fair --misses
+python tools/slurm_equality.py --seeds 9,11,31-34 --kind fair --misses
 
 Each recorded run is simulated with the same submissions, run times and events, see `batprotocol.studies.recorded`. For
 one run, `batproto diff` prints more.
@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Final
 
@@ -39,7 +39,6 @@ __all__ = ["rows", "runs_of", "table"]
 
 RANDOM: Final = ROOT / "tests" / "data" / "slurm" / "random"
 HEAD: Final = "| kind | runs | starts | within 3 s | same order | same nodes |\n|---|---|---|---|---|---|"
-SEEDS: Final[Mapping[str, tuple[int, ...]]] = {"all": (0, 1), "odd": (1,), "even": (0,)}
 
 
 def runs_of(path: Path) -> Iterator[tuple[str, SlurmRun]]:
@@ -52,12 +51,27 @@ def runs_of(path: Path) -> Iterator[tuple[str, SlurmRun]]:
             yield run["config"] or path.parent.name, run
 
 
-def rows(paths: Sequence[Path], seeds: str, kinds: Sequence[str], *, misses: bool = False) -> dict[str, Counter[str]]:
-    """For each kind, the sums of the verdicts and the causes of its runs."""
+def seeds_of(text: str) -> frozenset[int]:
+    """The seeds of a list with ranges.
+
+    >>> sorted(seeds_of("9,31-33"))
+    [9, 31, 32, 33]
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+def rows(
+    paths: Sequence[Path], seeds: Set[int] | None, kinds: Sequence[str], *, misses: bool = False
+) -> dict[str, Counter[str]]:
+    """For each kind, the sums of the verdicts and the causes of its runs; of these seeds, or of all."""
     sums: dict[str, Counter[str]] = {}
     for path in paths:
         for kind, run in runs_of(path):
-            if run["seed"] % 2 not in SEEDS[seeds] or (kinds and kind not in kinds):
+            if (seeds is not None and run["seed"] not in seeds) or (kinds and kind not in kinds):
                 continue
             mine = sums.setdefault(kind, Counter())
             try:
@@ -98,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; the status is 1 if a run could not be simulated."""
     parser = argparse.ArgumentParser(description="Hold the policy slurm against recorded runs of a real Slurm.")
     parser.add_argument("paths", nargs="*", type=Path, default=[RANDOM], help="folders, runs, and archives of runs")
-    parser.add_argument("--seeds", choices=list(SEEDS), default="all", help="the seeds to take (default: all)")
+    parser.add_argument("--seeds", type=seeds_of, metavar="LIST", help="the seeds to take: 9,31-34 (default: all)")
     parser.add_argument("--kind", action="append", default=[], help="a kind to take (default: all)")
     parser.add_argument("--misses", action="store_true", help="print the starts that differ")
     given = parser.parse_args(arguments)
