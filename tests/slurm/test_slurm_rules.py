@@ -100,6 +100,16 @@ def test_a_limit_of_a_qos_lets_one_job_run_after_the_other(limit: str) -> None:
     assert len(set(runs([{"size": size}] * 2, qos=qos_row(**{limit: value})).values())) == 1  # nothing is enforced
 
 
+def test_jobs_that_wait_for_the_same_node_hold_up_no_other_job() -> None:
+    """The last one starts with the main loop, as in the recording weights 33, before any run of the backfill."""
+    on = {"slurm": {"nodelist": "n1"}}
+    found = runs([on, on, {"size": 4, **on}, {}], more="SchedulerParameters=bf_interval=1000")
+    assert found["0"] == found["3"] < 5
+    assert found["1"] > 100
+    assert found["2"] > 200
+    assert runs([on, {"size": 4, **on}, {}])["2"] > 5  # the job of four nodes lacks nodes: only backfill passes it
+
+
 @pytest.mark.parametrize("limit", [":MaxJobs=1", ":GrpJobs=1", ":GrpTRES='cpu=1'"])
 def test_a_limit_of_an_association_holds_up_no_other_user(limit: str) -> None:
     found = runs([{}, {}, {"user": "v"}], more=LIMITS, user=limit)

@@ -118,6 +118,8 @@ class _Run:
             return False
         if starter.rules.lacks_licenses(job, starter.second):
             return False
+        if job.required & ~self.nodes:
+            return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
             outcome = Outcome.LIMITED if starter.rules.is_limited(job, partition) else Outcome.BUSY
         else:
