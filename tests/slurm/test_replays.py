@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from slurm_recordings import RANDOM, random_runs, recording, recordings
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.slurm.configuration import configuration_of, switches_of
 from batprotocol.studies.recorded import judged, replayed
 
 WITHOUT_ENGINE = True
@@ -94,8 +95,8 @@ PartitionName=fast Nodes=n[2-5] PriorityTier=2 PriorityJobFactor=5
 
 
 def starts(seed: int, conf: str, *, is_quick: bool) -> list[Started]:
-    """The starts of a random workload."""
-    draw = random.Random(seed)
+    """The starts of a random workload. On a tree of switches, some jobs want few of these, or a certain node."""
+    draw, has_tree = random.Random(seed), "tree" in conf
     jobs = []
     for number in range(draw.randint(1, 25)):
         runs = float(draw.randint(1, 300))
@@ -111,14 +112,26 @@ def starts(seed: int, conf: str, *, is_quick: bool) -> list[Started]:
             data |= {"tasks": size * draw.randint(1, 2)}
         at = float(draw.randint(0, 600))
         limit = runs * draw.uniform(0.7, 3)
+        if has_tree and draw.random() < 0.5:
+            count = f"{draw.randint(1, 2)}@0:{draw.randint(10, 59)}"
+            data["slurm"] = draw.choice([{"switches": count}, {"nodelist": f"n{draw.randint(0, 7)}"}])
         jobs.append(StaticJob(str(number), at, size, DelayProfile(runs), walltime=limit, extra_data=json.dumps(data)))
-    scheduler = SlurmScheduler(configuration_of(conf), is_quick=is_quick)
+    site = replace(configuration_of(conf), switches=switches_of(TREE) if has_tree else ())
+    scheduler = SlurmScheduler(site, is_quick=is_quick)
     simulate(described_platform("n[0-7] cores=2"), Workload(jobs), scheduler)
     return scheduler.starts
 
 
 PREEMPTS = "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE"
-KINDS = ((1, ""), (2, "SelectType=select/cons_tres"), (1, PREEMPTS), (1, f"{PREEMPTS}\nPreemptExemptTime=0:0:40"))
+TREE = "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=top Switches=a,b"
+KINDS = (
+    (1, ""),
+    (2, "SelectType=select/cons_tres"),
+    (1, PREEMPTS),
+    (1, f"{PREEMPTS}\nPreemptExemptTime=0:0:40"),
+    (1, "TopologyPlugin=topology/tree"),
+    (2, "TopologyPlugin=topology/tree\nSelectType=select/cons_tres"),
+)
 
 
 @settings(max_examples=6, deadline=None)
@@ -126,6 +139,9 @@ KINDS = ((1, ""), (2, "SelectType=select/cons_tres"), (1, PREEMPTS), (1, f"{PREE
 @example(56, KINDS[2])  # a job gives way that is over by itself
 @example(84, KINDS[1])  # plans change with the time alone, so that another run of backfill starts a job
 @example(146, KINDS[0])  # a job asks for more CPUs than its nodes have
+@example(30, KINDS[4])  # a job waits for few switches from a look on that could only plan it
+@example(6, KINDS[5])  # a plan differs in the second run of backfill from now, and not in the next one
+@example(8, KINDS[5])  # a job can never start, and another one waits for its end
 def test_short_cuts_change_no_decision(seed: int, kind: tuple[int, str]) -> None:
     conf = CONF.format(cpus=kind[0], more=kind[1])
     assert starts(seed, conf, is_quick=True) == starts(seed, conf, is_quick=False)

@@ -176,7 +176,7 @@ class _Cycle:
         return limit is not None and self.counts["reserved", partition.name] >= limit
 
     def _may_start(self, job: SlurmJob, partition: Partition) -> bool:
-        """Whether a job may start now, as far as the nodes and the plan are concerned, or a look at it has an effect."""
+        """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
         filler = self.filler
         if job.leaves and job.leaves_since == math.inf:
             return True  # the time for which it waits for few switches begins when it is looked at

@@ -26,6 +26,9 @@ class Chances:
         selection: its nodes.
         running: the running jobs; the owner changes them.
         yields: which jobs give way to which others.
+
+    Attributes:
+        any_switches: how many jobs have taken any switches, as they had waited for few of them long enough.
     """
 
     def __init__(
@@ -33,11 +36,12 @@ class Chances:
     ) -> None:
         self._cluster, self._selection, self._running, self._yields = cluster, selection, running, yields
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
+        self.any_switches = 0
 
     def now(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> Placement | None:
         """What a job gets of these nodes now; None if they are not enough."""
         found = self._selection.now(job, partition, nodes)
-        if found is None and notes_patience(job, second):
+        if found is None and self._takes_any_switches(job, second):
             found = self._selection.now(job, partition, nodes)
         if job.leaves and job.misses_leaves:
             self._spread.add(job)
@@ -45,7 +49,7 @@ class Chances:
 
     def earliest(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
-        leaves, job.leaves = 0 if notes_patience(job, now) else job.leaves, 0
+        leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
         found = self._selection.earliest(job, partition, nodes, now, late=late)
         job.leaves = leaves
         if found is not None and self._selection.is_too_spread(job, found.placement.nodes):
@@ -55,6 +59,11 @@ class Chances:
             return found
         gone = self._candidates(job, partition, nodes, now)
         return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
+
+    def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
+        takes = notes_patience(job, second)
+        self.any_switches += takes
+        return takes
 
     def frees(self, job: SlurmJob) -> Frees | None:
         """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""

@@ -96,6 +96,11 @@ class Controller:
             return False
         return self._state.idle_runs >= 2 or not self._queue or self.next_time() == math.inf
 
+    @property
+    def _version(self) -> int:
+        """A number that is another one after each change that the loops see, their own among them."""
+        return self._state.changes + self._chances.any_switches
+
     def _time_helps(self) -> bool:
         """Whether a job waits for reserved licences, takes any switches later, or later has others give way."""
         return self.rules.licenses.are_reserved(self.second) or self._chances.time_helps()
@@ -112,10 +117,12 @@ class Controller:
             )
             main, backfill = self._clock.main(self._state.now)[0], self._clock.backfill()
             times += [self._state.priorities.next_time(), self._next_reservations()]
-            if is_open or self._tried != self._state.changes:
+            if is_open or self._tried != self._version:
                 times.append(main)
             if is_open or not self._is_as_before(backfill):
                 times.append(backfill)
+            elif self._until < math.inf:
+                times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
         times.append(self._endings.next_clean())
         return min(times)
 
@@ -197,7 +204,7 @@ class Controller:
         if has_tried:
             self._clock.renew(self._state.now)
         if is_full:
-            self._tried = -1 if started else self._state.changes
+            self._tried = -1 if started else self._version
 
     def _backfill(self) -> None:
         self._gather()
@@ -205,12 +212,13 @@ class Controller:
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
             return
         self.is_backfilling = True
+        before = self._chances.any_switches
         ran = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
         )
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
-        self._seen, self._has_moved, self._until = self._state.changes, ran.has_moved, ran.until
+        self._seen, self._has_moved, self._until = self._state.changes + before, ran.has_moved, ran.until
 
     def _is_as_before(self, time: float) -> bool:
         """Whether a run of the second loop at a time would do what its last one did, which has started no job.
@@ -219,7 +227,7 @@ class Controller:
         """
         second = math.floor(min(time, 1e15) + 1e-6)
         return (
-            self._seen == self._state.changes
+            self._seen == self._version
             and second <= self._until
             and self._selection.first_end() >= second + 1
             and not self._time_helps()
@@ -375,6 +383,12 @@ class Controller:
             self._state.ask()
         elif job.stage is Stage.RUNNING:
             self._endings.kill([job])
+
+    def give_up(self, now: float) -> None:
+        """Cancel all jobs at once, as none can start. Those that wait for the ends of others do not start, either."""
+        self.advance(now)
+        for job in [job for job in self.jobs.values() if job.stage is Stage.PENDING]:
+            self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
 
     def requeue(self, job: SlurmJob, now: float) -> None:
         """A job that runs, or has ended not long ago, runs again later."""

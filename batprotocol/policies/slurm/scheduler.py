@@ -217,13 +217,10 @@ class SlurmScheduler(Allocating, Scheduler):
         if self._all_submitted and not self._is_finished:
             controller.no_more()
         controller.advance(self.now)
+        if self._all_submitted and self._all_injected and controller.jobs and controller.is_stuck():
+            controller.give_up(self.now)
         time = controller.next_time()
         if not self._is_finished and self._all_submitted and not controller.jobs:
-            self._is_finished = True
-            self.reply.add_finish_registration()
-        if self._all_submitted and self._all_injected and controller.jobs and controller.is_stuck():
-            for job in list(controller.jobs.values()):
-                controller.cancel(job, self.now)
             self._is_finished = True
             self.reply.add_finish_registration()
         elif controller.jobs and time < min(self._call, _LATEST):
