@@ -35,10 +35,11 @@ Lines = Counter[tuple[str, int]]
 Turn = Callable[[model.Message], tuple[Lines, int]]
 
 
-def player(scheduler: Scheduler) -> Turn:
-    """What lets a scheduler answer a message, and gives the lines that ran and the bytes that it needed.
+def player(scheduler: Scheduler, *, counts: bool) -> Turn:
+    """What lets a scheduler answer a message, and gives the lines that ran, or the bytes that it needed.
 
-    Lines of others do not count, such as those of a handler that an earlier test has left.
+    Not both at once, as counts need bytes themselves. Lines of others do not count, such as those of a handler that an
+    earlier test has left.
     """
     session = Session(lambda text: hello_of(scheduler, text))
     session.hear_init("")
@@ -54,11 +55,15 @@ def player(scheduler: Scheduler) -> Turn:
             return count if frame.f_code.co_filename.startswith(OURS) else None
 
         gc.disable()  # what is collected meanwhile may run code of its own
-        sys.settrace(count)
-        tracemalloc.start()
+        peak = 0
+        if counts:
+            sys.settrace(count)
+        else:
+            tracemalloc.start()
         try:
             attend(turn)
-            peak = tracemalloc.get_traced_memory()[1]
+            if not counts:
+                peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
             sys.settrace(None)
@@ -81,19 +86,22 @@ def jobs(now: float, first: int, count: int, size: int) -> model.Message:
     )
 
 
-def costs(scheduler: Scheduler, waiting: int, held: int) -> list[tuple[Lines, int]]:
+def costs(make: type[Scheduler], waiting: int, held: int) -> list[tuple[Lines, int]]:
     """The costs of two turns, one after some jobs were queued: another job comes, and the one that runs ends.
 
     Args:
-        scheduler: must be new.
+        make: makes the schedulers: one whose lines are counted, and one whose bytes are.
         waiting: how many jobs wait, each for all hosts.
         held: how many hosts the job holds that runs.
     """
-    turn = player(scheduler)
-    turn(begins())
-    turn(jobs(1.0, 0, 1, held))
-    turn(jobs(2.0, 1, waiting, HOSTS))
-    return [turn(jobs(3.0, waiting + 1, 1, HOSTS)), turn(completed(4.0, "w0!0"))]
+    found = []
+    for counts in (True, False):
+        turn = player(make(), counts=counts)
+        turn(begins())
+        turn(jobs(1.0, 0, 1, held))
+        turn(jobs(2.0, 1, waiting, HOSTS))
+        found.append([turn(jobs(3.0, waiting + 1, 1, HOSTS)), turn(completed(4.0, "w0!0"))])
+    return [(lines, peak) for (lines, _), (_, peak) in zip(*found, strict=True)]
 
 
 class Shortsighted(EASY):  # type: ignore[valid-type,misc]  # it is loaded as the command does
@@ -112,8 +120,8 @@ class Shortsighted(EASY):  # type: ignore[valid-type,misc]  # it is loaded as th
     ],
 )
 def test_a_turn_costs_the_same_however_many_jobs_wait(make: type[Scheduler], held: int) -> None:
-    costs(make(), 10, held)  # what is imported and compiled comes first
-    few, many = (costs(make(), waiting, held) for waiting in (10, 1_000))
+    costs(make, 10, held)  # what is imported and compiled comes first
+    few, many = (costs(make, waiting, held) for waiting in (10, 1_000))
     for (some, least), (others, most) in zip(few, many, strict=True):
         more = others - some  # a look at each job that waits takes 990 more
         assert more.total() < 10, more
@@ -122,5 +130,5 @@ def test_a_turn_costs_the_same_however_many_jobs_wait(make: type[Scheduler], hel
 
 def test_easy_looks_as_far_as_it_is_told() -> None:
     """While a host is free, each job that waits may be the one that fits."""
-    (all_of_them, _), (some, _) = costs(EASY(), 500, 1), costs(Shortsighted(), 500, 1)
+    (all_of_them, _), (some, _) = costs(EASY, 500, 1), costs(Shortsighted, 500, 1)
     assert all_of_them[0].total() > 500 > some[0].total()
