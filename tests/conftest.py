@@ -104,6 +104,7 @@ LONG = (
     "requests/test_off_kept.py",
     "requests/test_watts_kept.py",
     "schemas/test_wireshark.py",
+    "slurm/test_equality.py",
     "studies/test_on_dask.py",
     "studies/test_on_slurm.py",
     "studies/test_study_command.py",
