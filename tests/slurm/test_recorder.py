@@ -28,10 +28,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from servers import find
+from slurm_recordings import RANDOM, random_runs
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
-from real_slurm import DATA, expanded, record_plan
+from real_slurm import expanded, record_plan
 from slurming.recorder.archives import packed, unpacked
 from slurming.recorder.driving import REFUSED
 from slurming.recorder.kinds import KINDS, plan
@@ -41,7 +42,6 @@ from slurming.recorder.runs import ATTEMPTS, chosen, record_all
 from slurming.recorder.workloads import jobs, sized
 
 WITHOUT_ENGINE = True
-RANDOM = DATA / "random"
 NEEDED = ["faketime", "sbatch", "slurmctld", "slurmd"]
 PATHS = ("/dev/shm", *(f"/{name}/" for name in ("tmp", "root", "home", "usr", ROOT.parts[1])))
 """The beginnings of paths of a machine."""
@@ -57,15 +57,9 @@ def text_of(kind: str) -> str:
     return lzma.decompress((RANDOM / f"{kind}.json.xz").read_bytes()).decode()
 
 
-@cache
-def recorded(kind: str) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = json.loads(text_of(kind))
-    return made
-
-
 def each_recorded() -> Iterator[dict[str, Any]]:
     for path in sorted(RANDOM.glob("*.json.xz")):
-        yield from recorded(path.name.partition(".")[0])
+        yield from random_runs(path.name.partition(".")[0])
 
 
 @given(plans)
@@ -165,7 +159,7 @@ def test_the_archives_have_nothing_of_the_machine() -> None:
     assert {"/tmp/", "uucp", "2026-11-", "1795704420"} <= {
         *of_the_machine("/tmp/slurm of uucp at 2026-11-26T, 1795704420")
     }
-    assert [*unpacked(RANDOM / "cores.json.xz")] == recorded("cores")
+    assert [*unpacked(RANDOM / "cores.json.xz")] == random_runs("cores")
 
 
 def test_recordings_have_what_they_are_for() -> None:
@@ -190,7 +184,7 @@ def test_recordings_have_what_they_are_for() -> None:
 
 def test_a_useless_recording_is_made_again(tmp_path: Path) -> None:
     """What is there is kept, a recording with faults is repeated, and what never succeeds is counted."""
-    good = recorded("builtin")[0] | {"log": [], "sdiag": []}
+    good = random_runs("builtin")[0] | {"log": [], "sdiag": []}
     assert faults(good) == []
     slow = good | {"quality": {**good["quality"], "max_duration_minus_run": 11}}
     assert len(faults(slow)) == 1
@@ -257,4 +251,4 @@ def test_a_real_slurm_is_recorded_anew() -> None:
         assert made["samples"]
         assert len(made["starts"]) >= 4
         assert packed(made)["starts"] == made["starts"]
-        assert made.keys() - {"sdiag"} == recorded(of.kind)[0].keys()
+        assert made.keys() - {"sdiag"} == random_runs(of.kind)[0].keys()

@@ -37,7 +37,7 @@ _AGAIN = {
 }
 """The exit codes that request another run: the code of the event, and the priority of the task in the bag."""
 
-RESUBMITTED = frozenset({"RESUBMIT", "RESUBMIT_END"})
+RESUBMITTED = frozenset(code for code, _ in _AGAIN.values())
 """The codes of the events of jobs whose tasks run again without their user."""
 
 _EXIT_ERRORS = {"prologue": "PROLOG_EXIT_ERROR", "epilogue": "EPILOG_EXIT_ERROR"}

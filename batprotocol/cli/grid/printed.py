@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from batprotocol.campaigns.entities.failures import RESUBMITTED
@@ -36,11 +35,11 @@ def show_output(
         if job is not None and found is None:
             output.error("grid", f"Job {job} not found!")
             return 1
-        is_hidden = _never if campaign is None or every else _runs_again(store, campaign)
+        again = None if campaign is None or every else _resubmitted(store, campaign)
         any_kept, left_out = False, 0
         for each, kept in store.outputs(campaign, job=job):
             any_kept = True
-            if is_hidden(each):
+            if again is not None and (each.id in again or each.kill not in (None, KillReason.USER)):
                 left_out += 1
             elif as_json:
                 output.json(json_of(kept))
@@ -56,14 +55,9 @@ def show_output(
     return 0
 
 
-def _never(job: Job) -> bool:
-    return False
-
-
-def _runs_again(store: Store, campaign: int) -> Callable[[Job], bool]:
-    """Whether the loop killed a job, or its task went back into the bag when it ended."""
-    again = {event.job for event in store.events(campaign, closed=True) if event.code in RESUBMITTED}
-    return lambda job: job.id in again or job.kill not in (None, KillReason.USER)
+def _resubmitted(store: Store, campaign: int) -> set[int | None]:
+    """The jobs whose tasks went back into the bag when they ended."""
+    return {event.job for event in store.events(campaign, closed=True) if event.code in RESUBMITTED}
 
 
 def _show(output: Output, job: Job, kept: JobOutput, kind: str | None) -> None:
