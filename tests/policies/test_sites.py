@@ -235,6 +235,7 @@ def test_schedules_are_those_that_are_known(kind: str) -> None:
     assert dict(line.split(": ") for line in lines)[kind] == digest(kind)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["requeue", "checkpoint", "cancel"])
 @pytest.mark.parametrize("name", ["easy", "conservative", "reservations=3", "easy=once", "greedy"])
 def test_all_jobs_run_where_some_give_way_after_a_while(name: str, mode: str) -> None:
