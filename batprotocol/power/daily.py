@@ -7,6 +7,7 @@ from typing import Final
 
 from batprotocol.errors import InputError
 from batprotocol.power.trace import Trace
+from batprotocol.power.units import NEVER_NEGATIVE, parse_unit
 
 __all__ = ["daily_trace"]
 
@@ -24,7 +25,7 @@ def daily_trace(mean: float, swing: float, peak: float = 19 * 3600.0, *, step: f
         unit: the unit of the values.
 
     Raises:
-        InputError: a number is out of its range, or values would be less than 0.
+        InputError: a number is out of its range, the unit is no unit, or carbon intensities would be less than 0.
 
     >>> trace = daily_trace(300.0, 100.0, unit="g/kWh")
     >>> round(trace.at(19 * 3600)), round(trace.at(7 * 3600)), round(trace.mean(0, 86400), 9)
@@ -33,8 +34,13 @@ def daily_trace(mean: float, swing: float, peak: float = 19 * 3600.0, *, step: f
     count = round(_DAY / step) if 1 <= step <= _DAY else 0
     if not count or abs(count * step - _DAY) > 1e-6:
         raise InputError(f"expected a step that divides a day, from 1 to 86,400 s, got {step:g}")
-    if not (math.isfinite(mean) and 0 <= swing <= mean):
-        raise InputError(f"expected a mean of at least the swing, {swing:g}, got {mean:g}")
+    if not (math.isfinite(mean) and math.isfinite(swing) and swing >= 0):
+        raise InputError(f"expected a finite mean, and a swing >= 0, got {mean:g} and {swing:g}")
+    kind = parse_unit(unit).kind
+    if mean < swing and kind in NEVER_NEGATIVE:
+        raise InputError(
+            f"expected {NEVER_NEGATIVE[kind]} >= 0 at all times, got a mean of {mean:g} and a swing of {swing:g}"
+        )
     if not 0 <= peak <= _DAY:
         raise InputError(f"expected a time of the day from 0 to 86,400 s, got {peak:g}")
     times = [place * step for place in range(count)]

@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.power.trace import Trace
-from batprotocol.power.units import CARBON, PRICE, Kind, parse_unit
+from batprotocol.power.units import CARBON, NEVER_NEGATIVE, PRICE, Kind, parse_unit
 
 __all__ = ["PowerEvent", "power_events", "read_power_event"]
 
@@ -90,8 +90,8 @@ def read_power_event(data: str) -> PowerEvent | None:
     value, name = given[kind], given.get("unit", "g/kWh" if kind == CARBON else None)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"expected a number, got {shown(value)}", kind)
-    if kind == CARBON and value < 0:
-        raise InputError(f"expected a carbon intensity >= 0, got {shown(value)}", kind)
+    if kind in NEVER_NEGATIVE and value < 0:
+        raise InputError(f"expected {NEVER_NEGATIVE[kind]} >= 0, got {shown(value)}", kind)
     try:
         unit = parse_unit(name) if isinstance(name, str) else None
     except InputError:

@@ -17,7 +17,7 @@ from batprotocol.clocks import Clock, zone_of
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.power.trace import Trace
-from batprotocol.power.units import CARBON, POWER, PRICE, Kind, Unit, parse_unit, unit_in, unit_of_power
+from batprotocol.power.units import CARBON, NEVER_NEGATIVE, POWER, PRICE, Kind, Unit, parse_unit, unit_in, unit_of_power
 
 __all__ = ["FORMATS", "Table", "read_table"]
 
@@ -47,7 +47,6 @@ _VALUES: Final[dict[Kind, re.Pattern[str]]] = {
 _FIRST: Final = ("actual", "direct", "day-ahead")
 """Of several columns with values, one with such a word is taken."""
 _MISSING: Final = frozenset({"", "-", "n/e", "n/a", "na", "nan", "null", "none"})
-_NEVER_NEGATIVE: Final[dict[Kind, str]] = {CARBON: "a carbon intensity", POWER: "a number of watts"}
 _MARGINAL: Final = "lb/MWh"
 _UNITS_OF: Final = {"moer": _MARGINAL, "value": _MARGINAL}
 _EUROPEAN: Final = re.compile(r"([0-9]{2})[./]([0-9]{2})[./]([0-9]{4})[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)", re.ASCII)
@@ -260,8 +259,8 @@ def _row(time: str, value: str, line: int, clock: Clock, zone: str, unit: Unit) 
         number = math.nan
     if not math.isfinite(number):
         raise InputError(f"expected a number, got {shown(value)}", line=line)
-    if number < 0 and unit.kind in _NEVER_NEGATIVE:
-        raise InputError(f"expected {_NEVER_NEGATIVE[unit.kind]} >= 0, got {text}", line=line)
+    if number < 0 and unit.kind in NEVER_NEGATIVE:
+        raise InputError(f"expected {NEVER_NEGATIVE[unit.kind]} >= 0, got {text}", line=line)
     return _Row(moments, number * unit.factor, line)
 
 

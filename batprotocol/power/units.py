@@ -12,7 +12,18 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["CARBON", "POWER", "PRICE", "Kind", "Unit", "parse_power", "parse_unit", "unit_in", "unit_of_power"]
+__all__ = [
+    "CARBON",
+    "NEVER_NEGATIVE",
+    "POWER",
+    "PRICE",
+    "Kind",
+    "Unit",
+    "parse_power",
+    "parse_unit",
+    "unit_in",
+    "unit_of_power",
+]
 
 Kind: TypeAlias = Literal["carbon", "price", "power"]
 """The kinds of values."""
@@ -22,6 +33,8 @@ PRICE: Final[Kind] = "price"
 """Prices, in a currency for each kWh."""
 POWER: Final[Kind] = "power"
 """Watts, such as those that a machine may draw at most."""
+NEVER_NEGATIVE: Final[dict[Kind, str]] = {CARBON: "a carbon intensity", POWER: "a number of watts"}
+"""What values are called, of the kinds that are never less than 0; prices can be."""
 
 _POUND: Final = 0.45359237  # kilograms; exact by definition
 _MASSES: Final = {"g": 1.0, "kg": 1000.0, "t": 1e6, "lb": 1000 * _POUND, "lbs": 1000 * _POUND}

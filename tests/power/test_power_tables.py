@@ -171,6 +171,7 @@ def test_names_of_traces(tmp_path: Path) -> None:
         trace = trace_named(f"{name}?begin=2020-01-01T01:00&repeat=yes", "carbon", str(tmp_path))
         assert [trace.at(time) for time in (0.0, 1800.0, 3600.0, -3600.0)] == [3, 4, 1, 1]
     assert list(trace_named("c.csv?step=1h", "carbon", str(tmp_path)).values) == [1.0, 3.0]
+    assert max(trace_named("daily:-0.3", "price").values) == pytest.approx(-0.2, abs=1e-3)
     assert trace_named("daily:0.2?unit=GBP/kWh&swing=0.1&peak=18h", "price").unit == "GBP/kWh"
 
 
@@ -180,8 +181,11 @@ def test_names_of_traces(tmp_path: Path) -> None:
         ("c.csv?begun=1", "expected begin, .*; did you mean 'begin'"),
         ("c.csv?repeat=often", "expected repeat=yes, no or a duration: expected a duration"),
         ("c.csv?begin=soon", "expected a moment such as 2020-05-01 .*, got 'soon'"),
-        ("daily:much", "expected a number >= 0, got 'much'"),
-        ("daily:300?swing=400", "expected a mean of at least the swing"),
+        ("daily:much", "expected a number, got 'much'"),
+        ("daily:300?swing=400", "expected a carbon intensity >= 0 at all times, got a mean of 300 and a swing of 400"),
+        ("daily:300?swing=nan", "expected a number, got 'nan'"),
+        ("daily:300?swing=-1", "expected a finite mean, and a swing >= 0"),
+        ("daily:-3", "expected a carbon intensity >= 0 at all times"),
         ("daily:300?unit=EUR/MWh", "expected a unit of a carbon, got 'EUR/MWh'"),
         ("broken.csv", "broken.csv:3: expected a number, got 'x'"),
         ("cut.gz", "cut.gz: the compressed file is damaged"),

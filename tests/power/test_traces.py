@@ -114,8 +114,11 @@ def test_a_day_has_the_mean_of_its_curve() -> None:
     assert max(trace.values) == trace.at(18.5 * 3600) == trace.at(19.4 * 3600 + 5 * 86400)
     with pytest.raises(InputError, match="a step that divides a day"):
         daily_trace(300.0, 100.0, step=7.0e3, unit="g/kWh")
-    with pytest.raises(InputError, match="a mean of at least the swing"):
+    with pytest.raises(InputError, match="expected a carbon intensity >= 0 at all times"):
         daily_trace(300.0, 400.0, unit="g/kWh")
+    with pytest.raises(InputError, match="a swing >= 0"):
+        daily_trace(300.0, -1.0, unit="EUR/kWh")
+    assert daily_trace(0.1, 0.2, unit="EUR/kWh").at(7 * 3600) == pytest.approx(-0.1, abs=1e-3)
 
 
 @given(traces(repeats=True), st.sampled_from([CARBON, PRICE]))

@@ -54,7 +54,7 @@ DAILY_WORDS: Final[Mapping[str, Word]] = {
     "swing": Word("NUMBER", "How much more the greatest value is than the mean; by default a third of the mean."),
     "peak": Word("DURATION", "The time of the day with the greatest value; `19h` by default."),
     "step": Word("DURATION", "How long each value holds; `30min` by default."),
-    "unit": Word("UNIT", "The unit of the numbers; `g/kWh` by default."),
+    "unit": Word("UNIT", "The unit of the numbers; by default `g/kWh`, of prices `EUR/kWh`."),
 }
 """The options of `daily:MEAN`."""
 
@@ -161,7 +161,7 @@ def _daily(text: str, number: str, query: str, kind: Kind) -> Trace:
     if unit.kind != kind:
         raise InputError(f"{shown(text)}: expected a unit of a {kind}, got {shown(given['unit'])}")
     mean = _number(text, number)
-    swing = _number(text, given["swing"]) if "swing" in given else mean / 3
+    swing = _number(text, given["swing"]) if "swing" in given else abs(mean) / 3
     try:
         return daily_trace(
             mean * unit.factor,
@@ -190,9 +190,9 @@ def _number(text: str, value: str) -> float:
     try:
         number = float(value)
     except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise InputError(f"{shown(text)}: expected a number >= 0, got {shown(value)}")
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{shown(text)}: expected a number, got {shown(value)}")
     return number
 
 
