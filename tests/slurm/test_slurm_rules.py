@@ -130,6 +130,8 @@ def test_a_job_that_breaks_a_limit_alone_waits_for_ever(limit: str) -> None:
     assert set(found) == {"1"}
 
 
+HALF = "PartitionName=half Nodes=n[0-3]"
+
 REFUSED: tuple[tuple[dict[str, str], dict[str, object], str], ...] = (
     ({"more": LIMITS, "qos": qos_row(MaxSubmitPU="1")}, {}, "QOSMaxSubmitJobPerUserLimit"),
     ({"more": LIMITS, "user": ":MaxSubmitJobs=1"}, {}, "AssocMaxSubmitJobLimit"),
@@ -145,6 +147,8 @@ REFUSED: tuple[tuple[dict[str, str], dict[str, object], str], ...] = (
     ({"partition": "State=DRAIN"}, {}, "inactive or drain"),
     ({"partition": "ReqResv=YES"}, {}, "reservation"),
     ({"partition": "MaxNodes=1", "more": "EnforcePartLimits=ALL"}, {"size": 2}, "too many nodes"),
+    ({"more": HALF}, {"partition": "half", "slurm": {"nodelist": "n[3-4]"}}, "partition half does not have all of them"),
+    ({}, {"slurm": {"nodelist": "n1", "exclude": "n1"}}, "it asks for n1, and partition p does not"),
 )
 
 
@@ -156,6 +160,11 @@ def test_slurm_refuses_a_job_with_its_reason(
         found = runs([{"user": "u"}, dict(job)], **site)
     assert "1" not in found
     assert any(reason in record.getMessage() for record in caplog.records), caplog.text
+
+
+def test_nodes_that_one_of_the_partitions_has_are_enough() -> None:
+    """As a real Slurm 22.05 takes it, if `EnforcePartLimits` is not `ALL`."""
+    assert runs([{"partition": "half,p", "slurm": {"nodelist": "n4"}}], more=HALF)["0"] < 65
 
 
 def test_a_job_without_its_licences_holds_up_no_other() -> None:

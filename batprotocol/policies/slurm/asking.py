@@ -183,6 +183,9 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
             raise InputError(f"there is no node {shown(name)}")
         made.required |= 1 << numbers[name]
     made.allowed = allowed
+    if all(made.required & ~(each.nodes & allowed) for each in made.partitions):
+        names, partitions = ", ".join(sorted(wanted)), ", ".join(each.name for each in made.partitions)
+        raise InputError(f"it asks for {names}, and partition {partitions} does not have all of them for it")
     most = max((each.nodes & allowed).bit_count() for each in made.partitions)
     if most < made.min_nodes:
         names = ", ".join(each.name for each in made.partitions)
