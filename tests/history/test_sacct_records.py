@@ -16,8 +16,8 @@ from sacct_lines import read, reasons, sample
 
 from batprotocol.errors import InputError
 from batprotocol.history import JobState, LoggedJob
+from batprotocol.history.elements import elements_of
 from batprotocol.history.lines import Source
-from batprotocol.history.slurm.elements import elements_of
 
 WITHOUT_ENGINE = True
 

@@ -147,7 +147,11 @@ REFUSED: tuple[tuple[dict[str, str], dict[str, object], str], ...] = (
     ({"partition": "State=DRAIN"}, {}, "inactive or drain"),
     ({"partition": "ReqResv=YES"}, {}, "reservation"),
     ({"partition": "MaxNodes=1", "more": "EnforcePartLimits=ALL"}, {"size": 2}, "too many nodes"),
-    ({"more": HALF}, {"partition": "half", "slurm": {"nodelist": "n[3-4]"}}, "partition half does not have all of them"),
+    (
+        {"more": HALF},
+        {"partition": "half", "slurm": {"nodelist": "n[3-4]"}},
+        "partition half does not have all of them",
+    ),
     ({}, {"slurm": {"nodelist": "n1", "exclude": "n1"}}, "it asks for n1, and partition p does not"),
 )
 

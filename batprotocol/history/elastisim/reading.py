@@ -16,9 +16,9 @@ import msgspec
 
 from batprotocol.history.elastisim.formulas import value_of
 from batprotocol.history.elastisim.models import MODEL, NotKnown, runtime_of
+from batprotocol.history.elements import elements_of
 from batprotocol.history.jobs import Attempt, LoggedJob
 from batprotocol.history.lines import opened
-from batprotocol.history.slurm.elements import elements_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_elastisim"]

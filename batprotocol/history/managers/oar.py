@@ -11,10 +11,10 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError
+from batprotocol.history.elements import members_of
 from batprotocol.history.jobs import JobState, LoggedJob
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.managers.making import Refused, Row, amount_of, moment_of, number_of, text_of
-from batprotocol.history.slurm.elements import members_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["read_oar"]

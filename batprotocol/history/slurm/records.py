@@ -14,10 +14,10 @@ import msgspec
 
 from batprotocol.clocks import zone_of
 from batprotocol.errors import InputError
+from batprotocol.history.elements import elements_of
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.slurm.attempts import Held
-from batprotocol.history.slurm.elements import elements_of
 from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
 from batprotocol.left_out import LeftOut

@@ -13,8 +13,8 @@ import msgspec
 
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.extras import installing
+from batprotocol.history.elements import elements_of
 from batprotocol.history.lines import Source
-from batprotocol.history.slurm.elements import elements_of
 from batprotocol.left_out import LeftOut
 
 __all__ = ["PARQUET", "UNREADABLE", "arrow", "csv_rows", "json_rows", "parquet_columns", "parquet_rows", "rows_in"]
