@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from random import Random
 
 import pytest
@@ -33,6 +34,12 @@ FATES = [
 ]
 
 
+def longest_row(hosts: list[int]) -> int:
+    """How many hosts a job can have in a row: there may be storage hosts between the computation hosts."""
+    rows = groupby(enumerate(hosts), lambda each: each[1] - each[0])
+    return max((sum(1 for _ in row) for _, row in rows), default=0)
+
+
 def plays_well(name: str, case: Case, seed: int) -> None:
     """Play a case while hosts fail, and check that no rule is broken, and the fate of all jobs."""
     random = Random(seed)
@@ -47,6 +54,7 @@ def plays_well(name: str, case: Case, seed: int) -> None:
     if max(map(case.platform.message_cost, case.platform.computation_hosts), default=0.0) > 1e-3:
         return  # decisions come late
     sizes, delays = {}, {}
+    most = longest_row(hosts) if "contiguous" in name else len(hosts)
     for number, workload in enumerate(case.workloads):
         for submission in workload:
             job, profile = submission.job, workload.profiles[submission.job.profile_id]
@@ -54,10 +62,10 @@ def plays_well(name: str, case: Case, seed: int) -> None:
             sizes[id] = job.resource_request
             if isinstance(profile.profile, DelayProfile) and not profile.return_code:
                 delay = profile.profile.delay
-                if (job.walltime is None or job.walltime > delay + 1) and 0 < job.resource_request <= len(hosts):
+                if (job.walltime is None or job.walltime > delay + 1) and 0 < job.resource_request <= most:
                     delays[id] = delay
     result = simulate(case.platform, case.workloads, make(), external_events=case.events, corrected=True)
-    checked(len(hosts), sizes, outages, result.jobs, fate, delays)
+    checked(most, sizes, outages, result.jobs, fate, delays)
 
 
 SOME = cases(DEFAULT_RULE_SET)
