@@ -5,6 +5,7 @@ Slurm writes the line without quotation marks, so that it can be read only as fa
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -29,7 +30,8 @@ _TAKEN: Final = {
     "-x": "exclude",
     **{f"--{name}": name for name in ("dependency", "constraint", "nodelist", "exclude")},
 }
-_MARKS: Final = ("-d", "-C", "-w", "-x", "--constraint", "--exclusive", "--nodelist", "--exclude")
+_MARK: Final = re.compile("-(?:[dCwx]|-(?:constraint|exclusive|nodelist|exclude))")
+"""What a line has that has an option that is read: a search for each line of a log must be fast."""
 
 
 class Submission(NamedTuple):
@@ -63,7 +65,7 @@ def submission_of(line: str) -> Submission:
     >>> found.dependency, found.constraint, found.exclusive, found.nodelist
     ('afterok:1', None, True, 'n[1-2]')
     """
-    if not any(mark in line for mark in _MARKS):
+    if _MARK.search(line) is None:
         return _NONE
     return _read(line[:_LONGEST])
 
