@@ -147,16 +147,19 @@ class Space:
         last, first = len(begins) - 1, self.place_of(start)
         while True:
             room, place, end = nodes & parts[first], first, start + length
-            while place < last and begins[place] <= end and not nodes & parts[place + 1] & ~room:
-                place += 1
-                room &= parts[place]
+            while place < last and begins[place] <= end:
+                following = nodes & parts[place + 1]
+                if following & ~room:
+                    break
+                room, place = following, place + 1
             if place == last or begins[place] > end:
                 return start
             first = place + 1
             later = begins[first]
             room &= free[bisect_left(ends, later + 1)]
-            for part in parts[first : bisect_right(begins, end)]:
-                room &= part
             if room.bit_count() >= count:
-                return start
+                for part in parts[first : bisect_right(begins, end)]:
+                    room &= part
+                if room.bit_count() >= count:
+                    return start
             start = later
