@@ -34,7 +34,7 @@ PRICE: Final[Kind] = "price"
 POWER: Final[Kind] = "power"
 """Watts, such as those that a machine may draw at most."""
 NEVER_NEGATIVE: Final[dict[Kind, str]] = {CARBON: "a carbon intensity", POWER: "a number of watts"}
-"""What values are called, of the kinds that are never less than 0; prices can be."""
+"""The names of the values that are never less than 0. Prices can be."""
 
 _POUND: Final = 0.45359237  # kilograms; exact by definition
 _MASSES: Final = {"g": 1.0, "kg": 1000.0, "t": 1e6, "lb": 1000 * _POUND, "lbs": 1000 * _POUND}
