@@ -1,8 +1,9 @@
 """Logs of resource managers: what jobs asked for, and when and where they ran, read from the files of a site.
 
-The data take this way: `lines` has the lines of a file, a format (a module or package of its own, listed in
-`formats`) makes `LoggedJob` values of them (`jobs`), and counts what it leaves out (`left_out`). Everything else works
-on these values and does not know where they come from. The package must not know schedulers.
+The data take this way: `lines` has the lines of a file, and `elements` the long arrays of its JSON, piece by piece. A
+format (a module or package of its own, listed in `formats`) makes `LoggedJob` values of them (`jobs`), and counts what
+it leaves out (`left_out`). Everything else works on these values and does not know where they come from. The package
+must not know schedulers.
 
 - `opening` finds the format of a file, and reads its jobs as often as they are needed. `choosing` limits logs to a
   period.

@@ -121,7 +121,7 @@ def test_moments_and_copies() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"electricity": Electric(carbon="daily:-1")}, "expected a number >= 0"),
+        ({"electricity": Electric(carbon="daily:-1")}, "expected a carbon intensity >= 0"),
         ({"electricity": Electric(carbon=Trace([0.0], [1.0], 9.0, "g/kWh"))}, "expected a carbon that repeats"),
         ({"electricity": Electric(watts="idle=1")}, "expected idle and busy"),
         ({"electricity": Electric(forecast=-1)}, "expected a forecast of hours >= 0"),

@@ -309,7 +309,7 @@ def test_names_have_all_options() -> None:
         ("wait=daily:300,queue,interruptible", "expected interruptible or queue, got both"),
         ("wait=daily:300,error=-1%", "expected a number >= 0, got '-1'"),
         ("wait=there-is-none.csv", "No such file or directory"),
-        ("wait=daily:x", "expected a number >= 0, got 'x'"),
+        ("wait=daily:x", "expected a number, got 'x'"),
         ("recorded+wait=daily:300", "the log decides all that wait would; write recorded alone"),
     ],
 )

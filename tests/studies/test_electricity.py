@@ -154,7 +154,7 @@ def test_typical_watts_decide_the_result(folder: Path) -> None:
         ({"carbon": "none.csv"}, "none.csv"),
         ({"carbon": "b.csv"}, "expected a column of intensities or prices"),
         ({"price": "a.csv"}, "expected a column of intensities or prices"),
-        ({"carbon": "daily:-1"}, "expected a number >= 0"),
+        ({"carbon": "daily:-1"}, "expected a carbon intensity >= 0"),
         ({"cap": "4 litres"}, "expected a number of watts"),
         ({"watts": "idle=95"}, "expected watts such as"),
         ({"cap": "400W", "scheduler": "easy+cap=500"}, "easy\\+cap=500 has a cap of its own"),

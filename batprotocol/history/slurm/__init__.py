@@ -1,7 +1,7 @@
 """Slurm's accounting: what sacct and the completion plugin jobcomp/filetxt write.
 
-The data take this way: `columns` divides the lines of sacct's text, `records` the JSON, whose `elements` it takes one
-by one, and `completions` the lines of jobcomp/filetxt. Each has rows of texts, named like sacct's fields. `rows` makes
+The data take this way: `columns` divides the lines of sacct's text, `records` takes the elements of the JSON one by
+one, and `completions` the lines of jobcomp/filetxt. Each has rows of texts, named like sacct's fields. `rows` makes
 a job with one attempt of each row, with `times`, `amounts`, `states`, `ids` and `submissions`. `attempts` puts the rows
 of a job together. `text` runs all of this for sacct's text.
 """
