@@ -440,7 +440,7 @@ def peak_of(rounds: int) -> int:
 def test_a_conversation_without_end_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what is never answered, the oldest is forgotten."""
     monkeypatch.setattr(state, "LARGEST", 20)
-    assert peak_of(900) < 2 * peak_of(200)  # not 4.5 times: what garbage is collected when differs a little
+    assert peak_of(600) < 1.3 * peak_of(200)
 
 
 @pytest.mark.parametrize("seed", range(3))
