@@ -93,15 +93,16 @@ class Interrupts:
 
     def _ignored(self, given: Any) -> None:
         """Python ignores an exception, as it does in callbacks when objects are freed. A signal must not be lost."""
-        is_ours = self._immediate.up and given.exc_type in (KeyboardInterrupt, SystemExit)
-        if is_ours and self._received is not None:
-            again = threading.Timer(_AGAIN, self._send, (self._received,))  # in here, it would be ignored, too
+        number = self._received
+        if number is not None and self._immediate.up and given.exc_type in (KeyboardInterrupt, SystemExit):
+            again = threading.Timer(_AGAIN, self._send, (number,))  # in here, it would be ignored, too
             again.daemon = True
             again.start()
         elif self._hook is not None:
             self._hook(given)
 
     def _send(self, number: int) -> None:
+        """Send a signal again, if the code that it may interrupt still runs."""
         main = threading.main_thread().ident
         if self._immediate.up and main is not None:
             if hasattr(signal, "pthread_kill"):

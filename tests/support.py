@@ -1,4 +1,4 @@
-"""What several test files need: where the recordings lie and how to read them, and how names are formed."""
+"""What several test files need: where the recordings lie and how to read them, how names are formed, hosts in a row."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import lzma
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,3 +94,10 @@ def shared_library(made: Path, source: Path) -> Path:
 def snake(name: str) -> str:
     """What functions are named after a type: `JobSubmittedEvent` is `job_submitted_event`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.replace("PState", "Pstate")).lower()
+
+
+def rows_of(hosts: Iterable[int]) -> dict[int, int]:
+    """The rows of hosts that follow one another: the first host of each, and how many it has."""
+    groups = groupby(enumerate(sorted(hosts)), lambda pair: pair[1] - pair[0])
+    rows = [[host for _, host in group] for _, group in groups]
+    return {row[0]: len(row) for row in rows}

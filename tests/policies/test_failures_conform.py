@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import groupby
 from random import Random
 
 import pytest
 from fates import Fate, checked, events_of, outages_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import rows_of
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.model import DelayProfile
@@ -34,12 +34,6 @@ FATES = [
 ]
 
 
-def longest_row(hosts: list[int]) -> int:
-    """How many hosts a job can have in a row: there may be storage hosts between the computation hosts."""
-    rows = groupby(enumerate(hosts), lambda each: each[1] - each[0])
-    return max((sum(1 for _ in row) for _, row in rows), default=0)
-
-
 def plays_well(name: str, case: Case, seed: int) -> None:
     """Play a case while hosts fail, and check that no rule is broken, and the fate of all jobs."""
     random = Random(seed)
@@ -54,7 +48,8 @@ def plays_well(name: str, case: Case, seed: int) -> None:
     if max(map(case.platform.message_cost, case.platform.computation_hosts), default=0.0) > 1e-3:
         return  # decisions come late
     sizes, delays = {}, {}
-    most = longest_row(hosts) if "contiguous" in name else len(hosts)
+    # There may be storage hosts between the computation hosts.
+    most = max(rows_of(hosts).values(), default=0) if "contiguous" in name else len(hosts)
     for number, workload in enumerate(case.workloads):
         for submission in workload:
             job, profile = submission.job, workload.profiles[submission.job.profile_id]

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from support import rows_of
 
 from batprotocol.hosts import Hosts
 from batprotocol.model import (
@@ -224,10 +225,7 @@ def is_best_fit(hosts: list[int], count: int) -> None:
     """Rank hosts, and look at the first ones."""
     ordered = best_fit(hosts, count)
     assert sorted(ordered) == sorted(hosts)
-    lengths = {}
-    for _, group in itertools.groupby(enumerate(sorted(hosts)), key=lambda pair: pair[1] - pair[0]):
-        members = [host for _, host in group]
-        lengths[members[0]] = len(members)
+    lengths = rows_of(hosts)
     enough = [length for length in lengths.values() if length >= count]
     begin = ordered[0]
     assert lengths[begin] == (min(enough) if enough else max(lengths.values()))

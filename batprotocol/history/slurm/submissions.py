@@ -30,7 +30,7 @@ _TAKEN: Final = {
     "-x": "exclude",
     **{f"--{name}": name for name in ("dependency", "constraint", "nodelist", "exclude")},
 }
-_MARK: Final = re.compile("-(?:[dCwx]|-(?:constraint|exclusive|nodelist|exclude))")
+_MARK: Final = re.compile("|".join((*_TAKEN, "--exclusive")))
 """What a line has that has an option that is read: a search for each line of a log must be fast."""
 
 

@@ -183,13 +183,13 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
             raise InputError(f"there is no node {shown(name)}")
         made.required |= 1 << numbers[name]
     made.allowed = allowed
+    partitions = ", ".join(each.name for each in made.partitions)
     if all(made.required & ~(each.nodes & allowed) for each in made.partitions):
-        names, partitions = ", ".join(sorted(wanted)), ", ".join(each.name for each in made.partitions)
-        raise InputError(f"it asks for {names}, and partition {partitions} does not have all of them for it")
+        nodes = ", ".join(sorted(wanted))
+        raise InputError(f"it asks for {nodes}, and partition {partitions} does not have all of them for it")
     most = max((each.nodes & allowed).bit_count() for each in made.partitions)
     if most < made.min_nodes:
-        names = ", ".join(each.name for each in made.partitions)
-        raise InputError(f"it asks for {made.min_nodes} nodes of partition {names}, which has {most} that fit")
+        raise InputError(f"it asks for {made.min_nodes} nodes of partition {partitions}, which has {most} that fit")
     cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
     if cpus < made.cpus:
         raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
