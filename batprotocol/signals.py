@@ -7,7 +7,6 @@ This module must not know which program runs.
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -28,8 +27,8 @@ A shell script that starts a command with `&` lets it ignore SIGINT. A program t
 same."""
 
 
-_AGAIN: Final = 0.02
-"""The seconds after which a signal comes again whose exception Python has ignored."""
+_AGAIN: Final = 0.2
+"""The seconds after which a signal comes again that has not ended the code that it may interrupt."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -49,14 +48,13 @@ class Interrupts:
         self._immediate = _Immediately(self)
         self._received: int | None = None
         self._before: dict[int, Any] = {}
-        self._hook: Callable[[Any], Any] | None = None
+        self._is_caught = False
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             for number, replaced in _OURS.items():
                 if signal.getsignal(number) in replaced:
                     self._before[number] = signal.signal(number, self._receive)
-            self._hook, sys.unraisablehook = sys.unraisablehook, self._ignored
         return self
 
     def __exit__(
@@ -64,8 +62,6 @@ class Interrupts:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self._hook is not None and sys.unraisablehook == self._ignored:
-            sys.unraisablehook = self._hook
         if error is None:
             self.check()
 
@@ -85,26 +81,27 @@ class Interrupts:
         if self._received is not None:
             raise SystemExit(128 + self._received)
 
+    def caught(self) -> None:
+        """Call this when the exception of a signal has been caught in code that signals may interrupt for ever.
+
+        The signal does not come again then. Otherwise it does, until the code has ended.
+        """
+        self._is_caught = True
+
     def _receive(self, number: int, frame: FrameType | None) -> None:
         self._received = self._received or number
         self.wake()
         if self._immediate.up:
-            self.check()
-
-    def _ignored(self, given: Any) -> None:
-        """Python ignores an exception, as it does in callbacks when objects are freed. A signal must not be lost."""
-        number = self._received
-        if number is not None and self._immediate.up and given.exc_type in (KeyboardInterrupt, SystemExit):
-            again = threading.Timer(_AGAIN, self._send, (number,))  # in here, it would be ignored, too
+            self._is_caught = False
+            again = threading.Timer(_AGAIN, self._send, (number,))
             again.daemon = True
             again.start()
-        elif self._hook is not None:
-            self._hook(given)
+            self.check()
 
     def _send(self, number: int) -> None:
-        """Send a signal again, if the code that it may interrupt still runs."""
+        """Send a signal again whose exception was lost: Python drops those of callbacks, as when objects are freed."""
         main = threading.main_thread().ident
-        if self._immediate.up and main is not None:
+        if self._immediate.up and not self._is_caught and main is not None:
             if hasattr(signal, "pthread_kill"):
                 signal.pthread_kill(main, number)
             else:

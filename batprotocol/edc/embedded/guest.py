@@ -155,12 +155,14 @@ class Guest:
     def _fail(self, error: BaseException) -> None:
         """Print an exception. Batsim ends with it, so this is the end of the scheduler, too."""
         try:
+            _interrupts.caught()
             _flush_standard()
             sentence = self._sentence(error)
             self._report("failed", sentence)
             _print(sentence)
             self.end()
         except BaseException as another:  # a signal, most probably
+            _interrupts.caught()
             _print(f"{type(another).__name__} ended the scheduler")
         _flush_standard()
 
