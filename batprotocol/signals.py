@@ -82,7 +82,7 @@ class Interrupts:
             raise SystemExit(128 + self._received)
 
     def caught(self) -> None:
-        """Call this when the exception of a signal has been caught in code that signals may interrupt for ever.
+        """Call this when the exception of a signal has been caught in code that signals may always interrupt.
 
         The signal does not come again then. Otherwise it does, until the code has ended.
         """
