@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from servers import find
+from servers import find, free_port
 
 PATIENCE = 30.0
 
@@ -17,9 +17,7 @@ class Mosquitto:
 
     def __init__(self, folder: Path, *more: str, settings: str = "allow_anonymous true") -> None:
         program = find("mosquitto")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         # As root, it would give up its rights, and could not read what the test has written.
         lines = ["user root", f"listener {self.port} 127.0.0.1", *more, settings, "persistence false"]
         configuration = folder / f"mosquitto-{self.port}.conf"

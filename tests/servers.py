@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +19,10 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-__all__ = ["EXTRAS", "PROGRAMS", "VARIABLE", "find", "folder_of", "lacking", "missing"]
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))
+from ports import free_port, free_ports
+
+__all__ = ["EXTRAS", "PROGRAMS", "VARIABLE", "find", "folder_of", "free_port", "free_ports", "lacking", "missing"]
 
 
 class _Program(NamedTuple):

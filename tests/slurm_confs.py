@@ -13,6 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from servers import free_ports
+
 __all__ = ["Printed", "printed_by_slurm", "random_conf"]
 
 CLUSTER: Mapping[str, tuple[str, ...]] = {
@@ -180,16 +182,17 @@ def _partitions(draw: Random) -> list[str]:
     return lines
 
 
-def printed_by_slurm(conf: str, folder: Path, port: int, patience: float = 20.0) -> Printed:
+def printed_by_slurm(conf: str, folder: Path, patience: float = 20.0) -> Printed:
     """Start a Slurm's controller with a configuration, without nodes that work, and ask what it has read."""
     (folder / "state").mkdir(parents=True)
     program = folder / "slurmctld"  # it must be called by this name
     program.symlink_to(shutil.which("slurmctld-wlm", path="/usr/sbin:/usr/bin") or shutil.which("slurmctld") or "")
     file = folder / "slurm.conf"
+    controller, node = free_ports(2)
     head = {
         "SlurmctldHost": f"{socket.gethostname()}(127.0.0.1)",
-        "SlurmctldPort": str(port),
-        "SlurmdPort": str(port + 1),
+        "SlurmctldPort": str(controller),
+        "SlurmdPort": str(node),
         "AuthType": "auth/none",
         "CredType": "cred/none",
         "SlurmUser": "root",

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from servers import find
+from servers import find, free_port
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
-from slurming.clusters import Cluster, free_ports
+from slurming.clusters import Cluster
 from slurming.situations import Situation
 
-__all__ = ["NEEDED", "SILENT_NODES_ARE_DOWN", "RunningSlurm", "free_ports", "running_slurm", "slurmrestd"]
+__all__ = ["NEEDED", "SILENT_NODES_ARE_DOWN", "RunningSlurm", "running_slurm", "slurmrestd"]
 
 SBATCH: Final = "sbatch"
 SLURMCTLD: Final = "slurmctld"
@@ -149,7 +149,7 @@ def slurmrestd(slurm: RunningSlurm, folder: Path, *, tokens: bool = False) -> It
         if each.stat().st_uid == os.getuid() and each != Path("/"):
             each.chmod(each.stat().st_mode | 0o711)
     folder.chmod(0o777)
-    port = free_ports(1)[0]
+    port = free_port()
     place = f"127.0.0.1:{port}" if tokens else f"unix:{folder}/rest"
     how = "rest_auth/jwt" if tokens else "rest_auth/local"
     words = [find("slurmrestd"), "-a", how, "-s", "openapi/v0.0.37,openapi/v0.0.38", place]

@@ -51,6 +51,7 @@ from typing import Any, NamedTuple
 import servers
 import slurms
 import yaml
+from servers import free_port
 from support import ROOT
 
 if sys.version_info >= (3, 11):
@@ -102,7 +103,7 @@ class _Story:
         self.names: dict[str, Any] = {"__name__": "handbook"}
         self.printed = ""
         self.terminals: dict[str, _Terminal] = {}
-        self.ports = {value: _free_port() for name, value, _ in comments(page) if name == "port"}
+        self.ports = {value: free_port() for name, value, _ in comments(page) if name == "port"}
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")},
             "PATH": os.pathsep.join([str(PROGRAMS), str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"]),
@@ -277,12 +278,6 @@ class _Terminal:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         return self.output.read_text(encoding="utf-8")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def assert_printed(printed: str, shown: str) -> None:

@@ -14,6 +14,7 @@ import patience
 import pytest
 from crashing import judge, run_and_kill, submit
 from daskers import DaskProcesses, dask_processes
+from servers import free_port
 from test_local_processes import assert_gone
 
 from batprotocol.campaigns.managers import DaskCluster, Request
@@ -239,10 +240,10 @@ def test_a_worker_is_killed(dask: DaskProcesses, cluster: DaskCluster, tmp_path:
 
 def test_a_scheduler_that_is_started_anew_is_told_of(tmp_path: Path) -> None:
     """It has forgotten its jobs, so that some may run twice."""
-    with dask_processes(tmp_path, workers=0) as first:
+    port = free_port()
+    with dask_processes(tmp_path, workers=0, port=port) as first:
         cluster = DaskCluster("dask", first.address, timeout=5.0)
         assert cluster.look().message == ""
-    port = int(first.address.rpartition(":")[2])
     with dask_processes(tmp_path, workers=0, port=port):
         until(lambda: "was restarted" in message_of(cluster))
         assert cluster.look().message == ""

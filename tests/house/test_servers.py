@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import servers
 from support import ROOT
 
 WITHOUT_ENGINE = True
+TESTS = str(ROOT / "tests")
 
 NEEDY = """
 import sys
@@ -103,3 +105,35 @@ def test_all_servers_are_found_in_one_place() -> None:
     texts = {path: path.read_text() for path in (ROOT / "tests").rglob("*.py") if path.name not in own}
     assert [path.name for path, text in texts.items() if started.search(text)] == []
     assert started.search('subprocess.run(["redis-server", "--port"])')
+
+
+@pytest.mark.slow
+def test_each_port_is_given_to_one_process() -> None:
+    """Also when several ask at once: servers start long after they have asked."""
+    program = "from servers import free_ports; print(*(free_ports(3) for _ in range(40)))"
+    with socket.create_server(("127.0.0.1", servers.free_port())) as taken:
+        asking = [
+            subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdout=subprocess.PIPE,
+                text=True,
+                env=os.environ | {"PYTHONPATH": TESTS},
+            )
+            for _ in range(4)
+        ]
+        given = [int(port) for each in asking for port in re.findall(r"\d+", each.communicate()[0])]
+        assert len(set(given)) == len(given) == 4 * 40 * 3
+        assert taken.getsockname()[1] not in given
+
+
+def test_ports_are_not_those_that_the_system_chooses() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as chosen:
+        assert servers.free_port() < chosen.getsockname()[1]
+
+
+def test_no_test_lets_a_server_listen_at_a_port_that_the_system_has_freed() -> None:
+    """Another process may have it by then."""
+    freed = re.compile(r"\bport(: int)? = \w+\.getsockname\(\)|return (int\()?\w+\.getsockname\(\)")
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)}
+    assert [path.name for path, text in texts.items() if freed.search(text)] == []
+    assert freed.search("port = probe.getsockname()[1]")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from old_inputs import SIMULATED, found, started
 from old_runs import OldRun, old_run
+from servers import free_port
 from support import ROOT
 
 from batprotocol import model
@@ -50,9 +50,7 @@ def play(
     pybatsim: Path, scheduler: str, platform: Platform, workload: Path, options: Options, *, energy: bool = False
 ) -> tuple[Result, dict[str, tuple[float, int]]]:
     """Simulate one of its schedulers: the result, and when each job was started and on how many hosts."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [pybatsim, scheduler, "-s", f"tcp://*:{port}", "-t", "60000"],
         stdout=subprocess.DEVNULL,
@@ -174,9 +172,7 @@ def test_batsim_py_runs_with_the_embedded_simulator(tmp_path: Path) -> None:
     batsim.write_text(BATSIM.format(python=sys.executable))
     batsim.chmod(0o755)
     (tmp_path / "first_come.py").write_text(FIRST_COME)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     inputs = [found("platforms", "energy_platform_homogeneous.xml"), found("workloads", "test_delays.json")]
     assert None not in inputs
     done = subprocess.run(

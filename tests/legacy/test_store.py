@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from old_runs import OldRun, old_runs
-from servers import find
+from servers import find, free_port
 
 from batprotocol import DecodeError, PeerGone
 from batprotocol.legacy import Job, JobProfile, JobStore, connect_redis, decode
@@ -28,9 +28,7 @@ def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """A Redis server of our own, that keeps nothing."""
     program = find("redis-server")
     folder = tmp_path_factory.mktemp("redis")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:

@@ -26,7 +26,6 @@ KEPT: list[tuple[str, Printed]] = [
     (conf, Printed(*printed))
     for conf, *printed in json.loads(lzma.decompress((DATA / "slurm_conf" / "printed.json.xz").read_bytes()))
 ]
-PORT = 29_650
 COMPUTED = ("TotalCPUs", "TotalNodes", "TRES", "SelectTypeParameters", "JobDefaults")
 """What scontrol prints of partitions that no line of slurm.conf says."""
 
@@ -135,7 +134,7 @@ def test_another_value_is_noticed() -> None:
 def test_values_are_those_that_slurm_prints_now(tmp_path: Path, seed: int) -> None:
     find("slurmctld")
     conf = random_conf(seed)
-    printed = printed_by_slurm(conf, tmp_path / "slurm", PORT + seed % 100 * 2)
+    printed = printed_by_slurm(conf, tmp_path / "slurm")
     assert not printed.refused, printed.refused
     assert list(differences(conf, printed)) == []
 
@@ -159,7 +158,7 @@ def test_ranges_of_options_are_those_of_slurm(tmp_path: Path, side: str) -> None
     text = ",".join(f"{name}={each}" for name, each in number.items())
     conf = f"NodeName=n NodeAddr=127.0.0.1\nPartitionName=p Nodes=ALL\nSchedulerParameters={text}\n"
     folder = tmp_path / "slurm"
-    assert not printed_by_slurm(conf, folder, PORT + 10 + 2 * SIDES.index(side)).refused
+    assert not printed_by_slurm(conf, folder).refused
     complaints = set(re.findall(r"Invalid .*(bf_[a-z_]+): -?[0-9]", (folder / "output").read_text()))
     assert complaints == (set(number) if side in ("below", "above") else set())
     named = {each.name.partition("/")[2] for each in configuration_of(conf).not_followed if "default" in each.reason}

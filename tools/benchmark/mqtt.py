@@ -28,6 +28,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
+from ports import free_port
 
 from batprotocol.fast import Cluster, StartVM, VMConfiguration, encode
 from benchmark.tables import parser_for, table
@@ -70,10 +71,8 @@ class Sample(NamedTuple):
 def broker() -> Iterator[int]:
     """A mosquitto with the peer at it; its port."""
     program = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
-    with socket.socket() as probe, tempfile.TemporaryDirectory() as folder:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        probe.close()
+    with tempfile.TemporaryDirectory() as folder:
+        port = free_port()
         file = Path(folder, "mosquitto.conf")
         file.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_type error\n")
         server = subprocess.Popen([program, "-c", file])

@@ -16,7 +16,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from slurming.clusters import Cluster, free_ports, program
+from ports import free_port
+
+from slurming.clusters import Cluster, program
 from slurming.situations import Situation
 
 __all__ = ["AccountedCluster", "accounts_of", "database", "share_the_clock"]
@@ -64,7 +66,7 @@ def database(folder: Path) -> Iterator[int]:
         made = subprocess.run(
             [install, "--no-defaults", *usual, method, "--skip-test-db"], stdout=output, stderr=output, check=False
         )
-        (port,) = free_ports(1)
+        port = free_port()
         own = [f"--port={port}", "--bind-address=127.0.0.1", "--skip-grant-tables", f"--socket={folder}/database.sock"]
         process = subprocess.Popen(
             [server, "--no-defaults", *usual, *own, f"--pid-file={folder}/database.pid"], stdout=output, stderr=output
@@ -108,7 +110,7 @@ class AccountedCluster(Cluster):
     def __init__(self, folder: Path, situation: Situation, database_port: int) -> None:
         super().__init__(folder, situation)
         self._database_port = database_port
-        (self._port,) = free_ports(1)
+        self._port = free_port()
         self.more = {
             "AccountingStorageType": "accounting_storage/slurmdbd",
             "AccountingStorageHost": "127.0.0.1",

@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ports import free_ports
+
 from slurming.situations import Situation, expanded
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Cluster", "free_ports", "program"]
+__all__ = ["Cluster", "program"]
 
 PROGRAMS = ("slurmctld", "slurmd", "slurmstepd")
 
@@ -123,6 +125,9 @@ class Cluster:
             self.daemon(programs["slurmd"], "-c", "-D", "-d", str(programs["slurmstepd"]), "-N", node)
         if not self.until(self._all_idle, 400):
             raise RuntimeError("the nodes do not come up")
+        for daemon in self._daemons:  # of which another Slurm can seem to be the node
+            if daemon.poll() is not None:
+                raise RuntimeError(f"{' '.join(map(str, daemon.args))} has ended")
 
     def before(self) -> None:
         """Start the programs that slurmctld needs."""
@@ -177,12 +182,3 @@ class Cluster:
 def program(name: str) -> str | None:
     """Where a program is, on the PATH or where Debian has those of administrators."""
     return shutil.which(name) or shutil.which(name, path="/usr/sbin")
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens at now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
