@@ -7,6 +7,7 @@ This module must not know which program runs.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -28,7 +29,11 @@ same."""
 
 
 _AGAIN: Final = 0.2
-"""The seconds after which a signal comes again that has not ended the code that it may interrupt."""
+"""The seconds after which a signal comes again whose exception nobody handles."""
+
+
+_DEEPEST: Final = 100
+"""How many exceptions that were raised one in the handler of the other are looked at."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -48,7 +53,7 @@ class Interrupts:
         self._immediate = _Immediately(self)
         self._received: int | None = None
         self._before: dict[int, Any] = {}
-        self._is_caught = False
+        self._raised: BaseException | None = None
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
@@ -76,36 +81,44 @@ class Interrupts:
 
     def check(self) -> None:
         """Raise KeyboardInterrupt after a SIGINT, and SystemExit with 128 + 15 after a SIGTERM."""
-        if self._received == signal.SIGINT:
-            raise KeyboardInterrupt
         if self._received is not None:
-            raise SystemExit(128 + self._received)
+            raise _exception_of(self._received)
 
     def caught(self) -> None:
         """Call this when the exception of a signal has been caught in code that signals may always interrupt.
 
-        The signal does not come again then. Otherwise it does, until the code has ended.
+        The signal does not come again then. Otherwise it does when its exception is not handled any more, and the code
+        has not ended.
         """
-        self._is_caught = True
+        self._raised = None
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         self._received = self._received or number
         self.wake()
         if self._immediate.up:
-            self._is_caught = False
-            again = threading.Timer(_AGAIN, self._send, (number,))
-            again.daemon = True
-            again.start()
-            self.check()
+            self._raised = _exception_of(self._received)
+            self._look_later(number)
+            raise self._raised
 
-    def _send(self, number: int) -> None:
-        """Send a signal again whose exception was lost: Python drops those of callbacks, as when objects are freed."""
-        main = threading.main_thread().ident
-        if self._immediate.up and not self._is_caught and main is not None:
-            if hasattr(signal, "pthread_kill"):
-                signal.pthread_kill(main, number)
-            else:
-                signal.raise_signal(number)  # its handler runs in the main thread, too
+    def _look_later(self, number: int) -> None:
+        later = threading.Timer(_AGAIN, self._look, (number,))
+        later.daemon = True
+        later.start()
+
+    def _look(self, number: int) -> None:
+        """Send a signal again whose exception was lost: Python drops those of callbacks, as when objects are freed.
+
+        While it is handled, what is closed and written must not be interrupted.
+        """
+        main, raised = threading.main_thread().ident, self._raised
+        if not self._immediate.up or raised is None or main is None:
+            return
+        if _is_handled(raised, main):
+            self._look_later(number)
+        elif hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(main, number)
+        else:
+            signal.raise_signal(number)  # its handler runs in the main thread, too
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -121,6 +134,22 @@ class _Immediately:
 
     def __exit__(self, *exception: object) -> None:
         self.up = False
+        self._interrupts._raised = None
+
+
+def _exception_of(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def _is_handled(error: BaseException, thread: int) -> bool:
+    """Whether a thread is in the `except` or `finally` of an exception, or in those of what was raised there."""
+    found: Any = sys._current_exceptions().get(thread)
+    current = found[1] if isinstance(found, tuple) else found  # a tuple before Python 3.12
+    for _ in range(_DEEPEST):
+        if current is error:
+            return True
+        current = getattr(current, "__context__", None)
+    return False
 
 
 def _nothing() -> None:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 __all__ = ["free_port", "free_ports"]
@@ -34,7 +32,8 @@ def free_ports(count: int) -> list[int]:
     import fcntl  # there is none on Windows, where no test starts a server
 
     found: list[int] = []
-    with open(Path(tempfile.gettempdir(), f"batprotocol-ports-{os.getuid()}"), "a+", encoding="ascii") as turn:
+    # Not in the folder for temporary files that a process has for itself.
+    with open(f"/tmp/batprotocol-ports-{os.getuid()}", "a+", encoding="ascii") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         turn.seek(0)
         last = int(turn.read() or 0)

@@ -6,7 +6,8 @@ import os
 import signal
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -100,6 +101,38 @@ def test_a_signal_that_was_caught_does_not_come_again() -> None:
                 reached.append("went on")
 
     assert went_through(steps) == (["tidied up"], KeyboardInterrupt)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_does_not_come_again_while_it_is_handled(number: signal.Signals) -> None:
+    """But when the handler has ended, and the code goes on, it does."""
+
+    @contextmanager
+    def closing(reached: list[str]) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            try:
+                raise LookupError
+            except LookupError:
+                time.sleep(0.5)
+                reached.append("closed")
+
+    def steps(interrupts: Interrupts, reached: list[str]) -> None:
+        with interrupts.immediately():
+            with suppress(BaseException):
+                try:
+                    with closing(reached):
+                        interrupt(number)
+                finally:
+                    time.sleep(0.5)
+                    reached.append("tidied up")
+            reached.append("went on")
+            time.sleep(30)
+            reached.append("waited to the end")
+
+    ended = KeyboardInterrupt if number == signal.SIGINT else SystemExit
+    assert went_through(steps) == (["closed", "tidied up", "went on"], ended)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
