@@ -20,12 +20,14 @@ class Peak:
 def peak_memory() -> Iterator[Peak]:
     """Measure the peak of what the block allocates, with garbage collected as often as Python does by itself.
 
-    It is collected first, too: this empties Python's lists of free objects, whose memory would not count.
+    It is collected first, too: this empties Python's lists of free objects, whose memory would not count. What is left
+    need not be looked at again.
     """
     peak = Peak()
     often = gc.get_threshold()
     gc.set_threshold(700, 10, 10)
     gc.collect()
+    gc.freeze()
     tracemalloc.start()
     try:
         yield peak
