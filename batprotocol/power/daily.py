@@ -7,7 +7,7 @@ from typing import Final
 
 from batprotocol.errors import InputError
 from batprotocol.power.trace import Trace
-from batprotocol.power.units import NEVER_NEGATIVE, parse_unit
+from batprotocol.power.units import NEVER_NEGATIVE, QUANTITIES, parse_unit
 
 __all__ = ["daily_trace"]
 
@@ -39,7 +39,7 @@ def daily_trace(mean: float, swing: float, peak: float = 19 * 3600.0, *, step: f
     kind = parse_unit(unit).kind
     if mean < swing and kind in NEVER_NEGATIVE:
         raise InputError(
-            f"expected {NEVER_NEGATIVE[kind]} >= 0 at all times, got a mean of {mean:g} and a swing of {swing:g}"
+            f"expected {QUANTITIES[kind]} >= 0 at all times, got a mean of {mean:g} and a swing of {swing:g}"
         )
     if not 0 <= peak <= _DAY:
         raise InputError(f"expected a time of the day from 0 to 86,400 s, got {peak:g}")

@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.power.trace import Trace
-from batprotocol.power.units import CARBON, NEVER_NEGATIVE, PRICE, Kind, parse_unit
+from batprotocol.power.units import CARBON, NEVER_NEGATIVE, PRICE, QUANTITIES, Kind, parse_unit
 
 __all__ = ["PowerEvent", "power_events", "read_power_event"]
 
@@ -91,7 +91,7 @@ def read_power_event(data: str) -> PowerEvent | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"expected a number, got {shown(value)}", kind)
     if kind in NEVER_NEGATIVE and value < 0:
-        raise InputError(f"expected {NEVER_NEGATIVE[kind]} >= 0, got {shown(value)}", kind)
+        raise InputError(f"expected {QUANTITIES[kind]} >= 0, got {shown(value)}", kind)
     try:
         unit = parse_unit(name) if isinstance(name, str) else None
     except InputError:

@@ -17,7 +17,18 @@ from batprotocol.clocks import Clock, zone_of
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.power.trace import Trace
-from batprotocol.power.units import CARBON, NEVER_NEGATIVE, POWER, PRICE, Kind, Unit, parse_unit, unit_in, unit_of_power
+from batprotocol.power.units import (
+    CARBON,
+    NEVER_NEGATIVE,
+    POWER,
+    PRICE,
+    QUANTITIES,
+    Kind,
+    Unit,
+    parse_unit,
+    unit_in,
+    unit_of_power,
+)
 
 __all__ = ["FORMATS", "Table", "read_table"]
 
@@ -260,7 +271,7 @@ def _row(time: str, value: str, line: int, clock: Clock, zone: str, unit: Unit) 
     if not math.isfinite(number):
         raise InputError(f"expected a number, got {shown(value)}", line=line)
     if number < 0 and unit.kind in NEVER_NEGATIVE:
-        raise InputError(f"expected {NEVER_NEGATIVE[unit.kind]} >= 0, got {text}", line=line)
+        raise InputError(f"expected {QUANTITIES[unit.kind]} >= 0, got {text}", line=line)
     return _Row(moments, number * unit.factor, line)
 
 

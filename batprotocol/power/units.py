@@ -17,6 +17,7 @@ __all__ = [
     "NEVER_NEGATIVE",
     "POWER",
     "PRICE",
+    "QUANTITIES",
     "Kind",
     "Unit",
     "parse_power",
@@ -33,8 +34,10 @@ PRICE: Final[Kind] = "price"
 """Prices, in a currency for each kWh."""
 POWER: Final[Kind] = "power"
 """Watts, such as those that a machine may draw at most."""
-NEVER_NEGATIVE: Final[dict[Kind, str]] = {CARBON: "a carbon intensity", POWER: "a number of watts"}
-"""The names of the values that are never less than 0. Prices can be."""
+QUANTITIES: Final[dict[Kind, str]] = {CARBON: "a carbon intensity", PRICE: "a price", POWER: "a number of watts"}
+"""The names of a value of each kind."""
+NEVER_NEGATIVE: Final = frozenset((CARBON, POWER))
+"""The kinds of values that are never less than 0. Prices can be."""
 
 _POUND: Final = 0.45359237  # kilograms; exact by definition
 _MASSES: Final = {"g": 1.0, "kg": 1000.0, "t": 1e6, "lb": 1000 * _POUND, "lbs": 1000 * _POUND}

@@ -186,7 +186,7 @@ def test_names_of_traces(tmp_path: Path) -> None:
         ("daily:300?swing=nan", "expected a number, got 'nan'"),
         ("daily:300?swing=-1", "expected a finite mean, and a swing >= 0"),
         ("daily:-3", "expected a carbon intensity >= 0 at all times"),
-        ("daily:300?unit=EUR/MWh", "expected a unit of a carbon, got 'EUR/MWh'"),
+        ("daily:300?unit=EUR/MWh", "expected a unit of a carbon intensity, got 'EUR/MWh'"),
         ("broken.csv", "broken.csv:3: expected a number, got 'x'"),
         ("cut.gz", "cut.gz: the compressed file is damaged"),
     ],

@@ -124,6 +124,7 @@ def test_a_trace_that_ends_before_the_simulation(jobs: Path, tmp_path: Path) -> 
         (["--watts", WATTS, "--cap", "4 litres"], "expected a number of watts"),
         (["--watts", WATTS, "--carbon", "none.csv"], "none.csv"),
         (["--watts", WATTS, "--price", "daily:1?unit=g/kWh"], "expected a unit of a price"),
+        (["--watts", WATTS, "--carbon", "daily:1?unit=EUR/kWh"], "expected a unit of a carbon intensity"),
     ],
 )
 def test_words_that_are_refused(jobs: Path, words: list[str], expected: str) -> None:

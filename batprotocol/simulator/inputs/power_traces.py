@@ -19,6 +19,7 @@ from batprotocol.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.left_out import LeftOut
 from batprotocol.power import CARBON, POWER, Kind, Trace, daily_trace, parse_power, parse_unit, read_table
+from batprotocol.power.units import QUANTITIES
 
 __all__ = ["DAILY_WORDS", "TRACE_WORDS", "cap_named", "is_number", "trace_file", "trace_named"]
 
@@ -159,7 +160,7 @@ def _daily(text: str, number: str, query: str, kind: Kind) -> Trace:
     given = _words(text, query, DAILY_WORDS)
     unit = parse_unit(given.get("unit", "g/kWh" if kind == CARBON else "EUR/kWh"))
     if unit.kind != kind:
-        raise InputError(f"{shown(text)}: expected a unit of a {kind}, got {shown(given['unit'])}")
+        raise InputError(f"{shown(text)}: expected a unit of {QUANTITIES[kind]}, got {shown(given['unit'])}")
     mean = _number(text, number)
     swing = _number(text, given["swing"]) if "swing" in given else abs(mean) / 3
     try:
