@@ -202,6 +202,19 @@ def test_a_missing_directory(tmp_path: Path) -> None:
     assert why(batch.jobs()[1]) == ["WORKING_DIRECTORY"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("prologue", ["", "true"])
+def test_a_node_without_the_folder_ends_the_job_with_1(tmp_path: Path, prologue: str) -> None:
+    batch = Batch(tmp_path / "jobs", [[Request(job=1, command="true")]], prologue)
+    shutil.move(tmp_path / "jobs", tmp_path / "elsewhere")
+    assert batch.start().wait(PATIENCE) == 1
+    shutil.move(tmp_path / "elsewhere", tmp_path / "jobs")
+    failed = {0: [SlurmJob("5_0", "", "FAILED")]}
+    assert why(batch.jobs(failed)[1]) == ["FOLDER"]
+    batch.run()
+    assert batch.jobs()[1].exit_code == 0
+
+
 def test_the_home_directory() -> None:
     def directory(text: str) -> str:
         line = plan_of([Request(job=1, command="true", directory=text)]).splitlines()[0]

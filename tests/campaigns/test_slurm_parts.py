@@ -149,6 +149,18 @@ def test_a_job_that_slurm_has_ended(state: str, event: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("state", "others", "event"),
+    [("FAILED", [], "FOLDER"), ("FAILED", ["begin", "2", "10", "n1"], "EXTERMINATE"), ("COMPLETED", [], "EXTERMINATE")],
+)
+def test_a_job_that_has_recorded_nothing(state: str, others: list[str], event: str) -> None:
+    """Its node does not have the folder, or Slurm has used the id of a job again that it has forgotten."""
+    said = [["submitted", "5"], *([others] if others else [])]
+    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, said))
+    job, _ = judged(batch, {0: [SlurmJob("5_0", "", state)]}, now=100.0, missing=lambda index: True)
+    assert (job.exit_code, why(job)) == (None, [event])
+
+
+@pytest.mark.parametrize(
     ("state", "reason", "is_new"),
     [("PENDING", "None", True), ("PENDING", "", True), ("PENDING", "Resources", False), ("PENDING", "Priority", False),
      ("CONFIGURING", "None", False), ("RUNNING", "None", False)],

@@ -221,7 +221,9 @@ def _job(
         return over(None, _BY_STATE.get(row.state, LOST))
     if not missing(index):
         return going(JobState.RUNNING)
-    unseen = row is not None and not any(each in batch.known for each in batch.jobs[index])
+    # A job that is COMPLETED without records is another one: Slurm uses ids again that it has lost when it was killed.
+    failed = row is not None and row.state == "FAILED"
+    unseen = failed and not any(each in batch.known for each in batch.jobs[index])
     return over(None, KILLED if to_kill else UNSEEN if unseen else LOST)
 
 

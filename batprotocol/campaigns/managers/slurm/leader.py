@@ -1,5 +1,7 @@
 """The script of a job of Slurm: it runs tasks one after the other, and records their begins and ends.
 
+The status of the job is 0 if anything has been recorded, for Slurm's `COMPLETED`; else it is 1, for `FAILED`.
+
 It needs a POSIX shell and coreutils on the node, and no Python. It must not use anything of batprotocol.
 """
 
@@ -25,7 +27,7 @@ lead() {
     element=${SLURM_ARRAY_TASK_ID:-0} node=${SLURMD_NODENAME:-$(hostname)}
     log=$batch/log.$element nodes=$batch/nodes.$element
     number= task= signalled= stopped= over=
-    cd "$batch" 2>/dev/null || exit 0 # nobody wants these tasks any more
+    cd "$batch" 2>/dev/null || exit 1 # the node has no such folder, or nobody wants these tasks any more
 
     note() { printf '%%s\n' "$*" >>"$log"; }
 
@@ -127,6 +129,7 @@ lead() {
 
     write_nodes >"$nodes"
     . "./plan.$element"
+    [ -s "$log" ] || exit 1
     exit 0
 }
 
@@ -163,7 +166,7 @@ def script_of(batch: str, output: str, resources: int, *, whole_nodes: bool, pro
         "grace": KILL_SECONDS,
         "prologue": shlex.quote(prologue),
     }
-    before = f"[ -d {values['batch']} ] || exit 0\n{_PROLOGUE % values}" if prologue else ""
+    before = f"[ -d {values['batch']} ] || exit 1\n{_PROLOGUE % values}" if prologue else ""
     return f"{_SCRIPT % values}{before}lead 0\n"
 
 
