@@ -131,9 +131,9 @@ def test_ports_are_not_those_that_the_system_chooses() -> None:
         assert servers.free_port() < chosen.getsockname()[1]
 
 
-def test_no_test_lets_a_server_listen_at_a_port_that_the_system_has_freed() -> None:
+def test_no_server_listens_at_a_port_that_the_system_has_freed() -> None:
     """Another process may have it by then."""
     freed = re.compile(r"\bport(: int)? = \w+\.getsockname\(\)|return (int\()?\w+\.getsockname\(\)")
-    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)}
-    assert [path.name for path, text in texts.items() if freed.search(text)] == []
+    paths = [path for folder in ("tests", "tools") for path in (ROOT / folder).rglob("*.py") if path != Path(__file__)]
+    assert [path.name for path in paths if freed.search(path.read_text())] == []
     assert freed.search("port = probe.getsockname()[1]")

@@ -216,7 +216,7 @@ KINDS = {
     "Breaks": ("rule", "job.unknown"),
     "Waits": ("deadlock", "deadlock"),
     "Stops": ("stopped", "stopped"),
-    "Hangs": ("time", "it took more than 3 s"),
+    "Hangs": ("time", "it took more than 1.5 s"),
     "Eats": ("memory", "more memory"),
     "Dies": ("died", "SIGABRT"),
     "Missing": ("scheduler", "has no Scheduler called 'Missing'"),
@@ -226,7 +226,7 @@ KINDS = {
 def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"failing.py": FAILING})
     targets = [{"scheduler": f"failing.py:{name}", "name": name} for name in KINDS]
-    study = Study(scheduler=[*targets, "fcfs"], workload=SMALL, folder=tmp_path, timeout=3.0, memory="3GB")
+    study = Study(scheduler=[*targets, "fcfs"], workload=SMALL, folder=tmp_path, timeout=1.5, memory="3GB")
     counter = Counter()
     rows = study.run(tmp_path / "store", processes=2, on_progress=counter)
     assert [row.state for row in rows] == ["failed"] * len(KINDS) + ["done"]
