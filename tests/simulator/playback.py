@@ -94,12 +94,15 @@ class Run:
         if "--mmax-workload" in arguments:
             mmax = max(json.loads(path.read_text())["nb_res"] for path in paths)
         energy = "--energy-host" in arguments
-        command = self.info["batsim_command"]
-        lists = [
-            name.split("/")[-1]
-            for word, name in pairwise(command)
-            if word == "--external-events" or name.endswith(".txt")
-        ]
+        if "external_events" in self.info:
+            lists = list(self.info["external_events"])
+        else:
+            command = self.info["batsim_command"]
+            lists = [
+                name.split("/")[-1]
+                for word, name in pairwise(command)
+                if word == "--external-events" or name.endswith(".txt")
+            ]
         return Simulator(
             read_platform(
                 self.inputs / "platforms" / f"{self.info['platform']}.xml", roles=roles, mmax=mmax, energy=energy

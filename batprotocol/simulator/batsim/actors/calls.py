@@ -177,13 +177,13 @@ class PeriodicActor(Actor):
             armed = message.probe_id in simulator.probes
             self._probes[message.probe_id] = _Ticker(message.probe_id, trigger, now, message, armed)
         elif isinstance(message, StopCallMeLaterEvent):
-            self._calls.pop(message.call_me_later_id, None)
-            simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.call_me_later_id, False))
-            return True
+            if self._calls.pop(message.call_me_later_id, None) is not None:
+                simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.call_me_later_id, False))
+                return True
         elif isinstance(message, StopProbeEvent):
-            self._probes.pop(message.probe_id, None)
-            simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.probe_id, True))
-            return True
+            if self._probes.pop(message.probe_id, None) is not None:
+                simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.probe_id, True))
+                return True
         return False
 
     def _tickers(self) -> list[_Ticker]:

@@ -117,9 +117,9 @@ def _call_me_later(simulation: Simulation, event: CallMeLaterEvent) -> None:
 
 
 def _stop_call(simulation: Simulation, event: StopCallMeLaterEvent) -> None:
-    desk = simulation.desk
-    if event.call_me_later_id in desk.calls:
-        desk.todo.append(("forward", event))
+    """Batsim forwards it in any case; the actor of periodic calls ignores what does not run, at the same cost."""
+    if simulation.is_batsim or event.call_me_later_id in simulation.desk.calls:
+        simulation.desk.todo.append(("forward", event))
 
 
 def _create_probe(simulation: Simulation, event: CreateProbeEvent) -> None:
@@ -142,7 +142,7 @@ def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
     probe = simulation.probes.get(event.probe_id)
     if probe is not None and isinstance(probe.event.measurement_triggering_policy, OneShot):
         simulation.end_probe(event.probe_id)
-    elif event.probe_id in desk.probes:
+    elif simulation.is_batsim or event.probe_id in desk.probes:
         desk.todo.append(("forward", event))
 
 
