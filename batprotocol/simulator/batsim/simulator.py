@@ -15,6 +15,7 @@ from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
+from batprotocol.simulator.inputs.traces import TraceReader, read_traces
 from batprotocol.simulator.results import Observer
 
 __all__ = ["Simulator"]
@@ -40,6 +41,8 @@ class Simulator:
         arguments: the command-line arguments that the decision component gets.
         at_once: whether the decision component gets events as soon as it has replied, as with Batsim before version 3,
             and not only when nothing else happens at the same time.
+        traces: reads a usage trace that the decision component registers: a function of a filename with the keyword
+            `corrected`. By default, the file is read as Batsim reads it: relative to the working directory.
         says_nothing: "waiting" if a reply without decisions takes as long as one decision, as in the first versions of
             the text protocol; "leaving" if the server gets a message but no time passes, as in the last ones.
 
@@ -88,6 +91,7 @@ class Simulator:
         arguments: Iterable[str] = (),
         at_once: bool = False,
         says_nothing: str = "",
+        traces: TraceReader = read_traces,
     ) -> None:
         if energy:
             missing = next((host.name for host in platform.hosts if host.watts is None), None)
@@ -100,7 +104,7 @@ class Simulator:
         self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))
         given = tuple(arguments) or ("batprotocol", "simulate")
         self._arguments = (*given, "--energy-host") if energy and "--energy-host" not in given else given
-        self._options = (platform, energy, corrected or rules != DEFAULT_RULE_SET, observer, at_once, says_nothing)
+        self._options = (platform, energy, corrected or rules != DEFAULT_RULE_SET, observer, at_once, says_nothing, traces)
         self._simulation: Simulation | None = None
         self._begun = False
         self.error: RuleViolation | None = None
@@ -137,7 +141,7 @@ class Simulator:
         self._note(self.conversation.hello(hello))
         (event,) = hello.events
         assert isinstance(event, EDCHelloEvent)
-        platform, energy, corrected, observer, at_once, says_nothing = self._options
+        platform, energy, corrected, observer, at_once, says_nothing, traces = self._options
         self._begun = True
         setup = Setup(
             platform,
@@ -149,6 +153,7 @@ class Simulator:
             is_batsim=self.conversation.rules == DEFAULT_RULE_SET,
             at_once=at_once,
             says_nothing=says_nothing,
+            traces=traces,
         )
         self._simulation = assemble(setup, energy=energy, observer=observer)
         message = self.turn_judged(None)

@@ -6,7 +6,8 @@ from typing import Final
 
 from batprotocol.errors import shown
 from batprotocol.model import FinalJobState, JobAndProgress
-from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED, Order, Runner
+from batprotocol.simulator.batsim.actors.orders import Order
+from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED, Runner
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation

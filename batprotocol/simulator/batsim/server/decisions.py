@@ -6,6 +6,7 @@ simulator can check better, mostly because it knows all profiles.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import msgspec
@@ -34,9 +35,9 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.actors.calls import OneShotCall, OneShotProbe
 from batprotocol.simulator.batsim.actors.executions import Execution, Killer, execution_of
-from batprotocol.simulator.batsim.actors.runners import Order
+from batprotocol.simulator.batsim.actors.orders import Order
 from batprotocol.simulator.batsim.actors.switches import Switch
-from batprotocol.simulator.batsim.server.checks import check_execution, check_probe, check_registration
+from batprotocol.simulator.batsim.server.checks import check_probe, check_registration, read_trace
 from batprotocol.simulator.batsim.server.occurrences import submitted_event
 from batprotocol.simulator.batsim.state.desk import SwitchRequest
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
@@ -61,7 +62,8 @@ def _execute(simulation: Simulation, event: ExecuteJobEvent) -> None:
     job = _job(simulation, event.job_id)
     job.hosts, job.allocation = allocation_of(event.allocation.host_allocation)
     order = Order(event, job.hosts, job.job.resource_request)
-    check_execution(simulation, job, order)
+    for given in event.profile_allocation_override or ():
+        _check_some(simulation, given.host_allocation, f"profile {shown(given.profile_id)} is executed on no host")
     job.execution = Execution(job, order, Walk(job.profile_id, simulation.profiles.find))
     simulation.desk.todo.append(("spawn", (job.execution,)))
 
@@ -86,7 +88,8 @@ def _kill(simulation: Simulation, event: KillJobsEvent) -> None:
 
 def _register_profile(simulation: Simulation, event: RegisterProfileEvent) -> None:
     given = event.profile
-    simulation.profiles.known[given.id] = WorkloadProfile(given.profile, 0, given.extra_data)
+    traces = read_trace(simulation, given.id, given.profile)
+    simulation.profiles.known[given.id] = WorkloadProfile(given.profile, 0, given.extra_data, traces)
 
 
 def _register_job(simulation: Simulation, event: RegisterJobEvent) -> None:
@@ -169,7 +172,7 @@ def _reset_probe(simulation: Simulation, event: ResetProbeEvent) -> None:
     probe.reset(event.new_value, now)
 
 
-def _check_some(simulation: Simulation, hosts: tuple[int, ...], text: str) -> None:
+def _check_some(simulation: Simulation, hosts: Sized, text: str) -> None:
     if not hosts and simulation.is_batsim:
         raise simulation.refusal("hosts.empty", text)
 

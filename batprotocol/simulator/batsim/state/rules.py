@@ -51,6 +51,13 @@ _ALL: Final = (
         "error",
     ),
     Rule(
+        "profile.trace-unreadable",
+        "A registered trace cannot be read",
+        "Batsim reads the file of a trace when its profile is registered, relative to its own working directory, and "
+        "aborts if it is not there. Register the absolute name of a file that lists one file per rank.",
+        "error",
+    ),
+    Rule(
         "job.no-executors",
         "A job without executors runs a parallel task",
         "A job that requests 0 hosts can only run delays.",
