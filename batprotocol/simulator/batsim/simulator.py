@@ -203,9 +203,7 @@ class Simulator:
             self._end(complete=self.error is None)
             return None
         try:
-            message = simulation.go_on(reply)
-            if message is None:
-                raise simulation.why_stuck()
+            message = _gone_on(simulation, reply)
         except RuleViolation as violation:
             if simulation.is_batsim:
                 self._end(complete=False)
@@ -221,6 +219,17 @@ class Simulator:
         if self._simulation is not None:
             self._simulation.reports.finish(complete)
         self._simulation = None
+
+
+def _gone_on(simulation: Simulation, reply: Message | None) -> Message:
+    """The next message. It is an error if there is none, or if bytes need a route that the platform cannot have."""
+    try:
+        message = simulation.go_on(reply)
+    except InputError as error:
+        raise simulation.refusal("platform.no-route", str(error)) from None
+    if message is None:
+        raise simulation.why_stuck()
+    return message
 
 
 def _judge(violations: list[Violation], severity: str = "error") -> None:

@@ -138,6 +138,9 @@ class Killer(Actor):
             if job.final_state is not None or execution is None:
                 self._place += 1
                 return False
+            if execution.replays_usage and not simulator.corrected:
+                text = f"Batsim aborts when job {shown(job.id)} is killed while it replays a usage trace"
+                raise simulator.refusal("job.kill-usage-trace", text)
             self._told.progresses.append(JobAndProgress(job.id, execution.progress(simulator)))
             self._step = _ASKED if execution.lone_task is not None else _CALLED
             if self._step == _CALLED:

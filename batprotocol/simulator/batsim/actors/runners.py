@@ -197,6 +197,11 @@ class Runner(Actor):
         """Whether at least one parallel task is running."""
         return self._task is not None or any(child.runs_task for child in self._children)
 
+    @property
+    def replays_usage(self) -> bool:
+        """Whether a usage trace is being replayed."""
+        return any(isinstance(child, _Rank) for child in self._children)
+
     def progress(self, simulator: Simulation) -> KillProgress:
         """The progress of the walk."""
         leaf, queue = self.walk.leaf, simulator.queue

@@ -96,6 +96,13 @@ _ALL: Final = (
         "error",
     ),
     Rule(
+        "platform.no-route",
+        "SimGrid dies on a route",
+        "SimGrid searches for a route when bytes need it, and dies if a dragonfly lacks the router for it, or if there "
+        "are no coordinates in a zone with the routing Vivaldi. Correct the platform.",
+        "error",
+    ),
+    Rule(
         "stop.task-running",
         "Batsim is stopped while a parallel task runs",
         "Batsim 5.0.0-rc2 aborts on a ForceSimulationStopEvent while a parallel task runs. Kill running jobs in the "
