@@ -20,8 +20,8 @@ from batprotocol.simulator.results import Observer
 
 __all__ = ["Simulator"]
 
-_KNOWS_BETTER: Final = ("hosts.turn-busy",)
-"""Rules that a conversation cannot check exactly, because they depend on whether jobs still run at an event."""
+_KNOWS_BETTER: Final = ("hosts.turn-busy", "hosts.turn-switching", "hosts.turn-direction")
+"""Rules that a conversation cannot check exactly, because they depend on the states of hosts at an event."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -104,7 +104,15 @@ class Simulator:
         self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))
         given = tuple(arguments) or ("batprotocol", "simulate")
         self._arguments = (*given, "--energy-host") if energy and "--energy-host" not in given else given
-        self._options = (platform, energy, corrected or rules != DEFAULT_RULE_SET, observer, at_once, says_nothing, traces)
+        self._options = (
+            platform,
+            energy,
+            corrected or rules != DEFAULT_RULE_SET,
+            observer,
+            at_once,
+            says_nothing,
+            traces,
+        )
         self._simulation: Simulation | None = None
         self._begun = False
         self.error: RuleViolation | None = None

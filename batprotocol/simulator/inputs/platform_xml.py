@@ -183,8 +183,6 @@ class _PlatformReader:
             raise InputError("the platform is empty: add a zone or a cluster")
 
     def end_config(self, element: Element) -> None:
-        if self.root is not None:
-            raise InputError("expected a configuration before the first zone; move it there")
         self.settings += element.properties.items()
         self.configuration = read_configuration(self.settings)
 

@@ -144,7 +144,9 @@ class VivaldiZone(Zone):
         for end in (source, target):
             if end not in self.places:
                 what = "the zone" if end.is_zone else "the host or router"
-                text = f"{what} {shown(end.name)} has no coordinates in {shown(self.name)}, which has the routing Vivaldi"
+                text = (
+                    f"{what} {shown(end.name)} has no coordinates in {shown(self.name)}, which has the routing Vivaldi"
+                )
                 raise InputError(f"{text}: SimGrid aborts on a route that needs them")
         (x, y, up), (other_x, other_y, down) = self.places[source], self.places[target]
         distance = math.hypot(x - other_x, y - other_y) + abs(up) + abs(down)

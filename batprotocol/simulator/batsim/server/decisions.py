@@ -197,6 +197,10 @@ def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
 def _start_switches(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
     desk, machine = simulation.desk, simulation.machine
     hosts, now = hosts_of(event.host_ids), simulation.queue.now
+    for host in hosts:
+        found = machine.power[host].obstacle(event.state)
+        if found is not None:
+            raise simulation.refusal(found[0], f"host {host} is {found[1]}")
     request = SwitchRequest(hosts, intervals(hosts), event.state)
     turns_off = machine.hosts[hosts[0]].sleep_state(event.state) is not None
     switches = [Switch(host, request, machine.begin_switch(host, event.state, now)) for host in hosts]

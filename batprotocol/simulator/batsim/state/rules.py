@@ -77,6 +77,13 @@ _ALL: Final = (
         "error",
     ),
     Rule(
+        "hosts.change-crosses",
+        "A host changes its power state when its switch is done",
+        "Batsim 5.0.0-rc2 aborts if a ChangeHostsPStateEvent acts on a host between the end of its switch and the "
+        "report of it. Wait for the HostsTurnedOnOffEvent.",
+        "error",
+    ),
+    Rule(
         "probe.senseless",
         "A probe that makes no sense",
         "Power and computation load are measured of hosts, network load of links, and normalized loads cannot be "
