@@ -89,6 +89,7 @@ def change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
         record.ready_at = min(record.ready_at, max(event.timestamp, state.now))
     for record in records:
         record.change(event.pstate)
+        record.changed, record.other = event.pstate, -1
     note_power(state, records)
     change = (hosts.mask, event.pstate)
     state.pstate_changes_due[change] = state.pstate_changes_due.get(change, 0) + 1
@@ -155,6 +156,7 @@ def _take_over(state: State, hosts: HostSetText, pstate: int) -> None:
     records = [record for record in _records(state, hosts) if not later >> record.host.id & 1]
     for record in records:
         record.change(pstate)
+        record.other = -1
     note_power(state, records)
 
 
@@ -185,6 +187,7 @@ def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
     state.switches_due.setdefault(event.state, HostCounts()).add(hosts.mask)
     for record in records:
         virtual = record.begin(event.state)
+        record.changed, record.other = -1, -1
         record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, virtual)
     note_power(state, records)
 
@@ -198,7 +201,10 @@ def some_holders(state: State, hosts: HostSetText) -> str:
 
 def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent) -> bool:
     """Whether the host can be turned to this power state now; reported if not."""
-    found = record.at(event.timestamp).obstacle(event.state)
+    power = record.at(event.timestamp)
+    found = power.obstacle(event.state)
+    if found is not None and record.other >= 0 and power.kind(record.other) != power.kind(power.pstate):
+        return True  # it may be in another state, from which it can be turned
     if found is not None:
         rule, reason = found
         path = "state" if rule == "hosts.turn-direction" else "host_ids"
@@ -224,10 +230,12 @@ def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
     if not due.some:
         del state.switches_due[event.state]
     for record in _records(state, hosts):
-        changed = record.pstate
         record.end(event.state)
         if any(mask >> record.host.id & 1 for mask, _ in state.pstate_changes_due):
-            record.change(changed)  # a change that was asked for and is not reported yet
+            record.change(record.changed)  # it was asked for, and is not reported yet
+        elif hosts.size > 1 and record.changed >= 0:
+            # The event reports the last host of a request: this one may have been changed after its own switch.
+            record.other = record.changed
     note_power(state, _records(state, hosts))
 
 

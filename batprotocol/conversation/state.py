@@ -64,11 +64,15 @@ class HostRecord(PowerRecord, kw_only=True):
         power: whether it is on, off or switching.
         target: the power state that its last switch leads to; -1: there was none.
         ready_at: the earliest end of its last switch, in simulated seconds.
+        changed: the power state that it was changed to during its last switch; -1: it was not.
+        other: another power state that it may be in; -1: there is none.
     """
 
     host: model.Host
     is_storage: bool
     ready_at: float = 0.0
+    changed: int = -1
+    other: int = -1
 
     def at(self, time: float) -> PowerRecord:
         """The power at that time: a reply can take longer than a switch."""

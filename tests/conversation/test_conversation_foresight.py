@@ -162,6 +162,15 @@ def test_the_state_of_a_host_is_what_batsim_says_last() -> None:
     assert said == ["hosts.change-switching"]
 
 
+def test_a_host_of_several_may_have_been_changed_after_its_switch() -> None:
+    """One event reports all hosts of a request: Batsim took the second switch off of such a host in a recorded run."""
+    changed = HostsPStateChangedEvent(host_ids="0", pstate=0)
+    done = [turn("0-1", 1), [], change("0", 0), [changed], [], [turned("0-1", 1)]]
+    for state in (0, 1):
+        assert fatal(talk(*done, turn("0", state))) == []
+    assert fatal(talk(*done, turn("1", 1))) == ["hosts.turn-direction"]
+
+
 def test_a_change_that_is_not_reported_yet_is_not_undone() -> None:
     changes = [HostsPStateChangedEvent(host_ids="0", pstate=pstate) for pstate in (2, 0)]
     start = [[change("0", 2), change("0", 0)], changes[0]]

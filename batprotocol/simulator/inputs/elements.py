@@ -48,7 +48,7 @@ _IN_ZONE: Final[Mapping[str, Mapping[str, str]]] = {
     "hosts": {**_HOSTS, **_ROUTES},
     "routes": _ROUTES,
 }
-"""SimGrid's document type: properties come first and routes last. A zone that begins with a link has hosts, no zones."""
+"""The order of SimGrid's document type: properties first, routes last. A zone that begins with a link has no zones."""
 
 SYNONYMS: Final = {"AS": "zone", "ASroute": "zoneRoute", "bypassASroute": "bypassZoneRoute"}
 """Old names of elements."""

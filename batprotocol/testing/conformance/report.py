@@ -43,8 +43,8 @@ _IN_PLAY: Final[Mapping[str, str]] = {
     _REGISTRATION: "simulation.stuck-registration register.after-finish register.unfinished",
     _EXECUTE: "job.infinite job.no-work job.task-size job.trace-hosts job.later-part hosts.misread job.id-format "
     "job.unknown job.execute-state platform.no-route job.over-allocation job.host-number job.override-unused "
-    "job.placement-strategy job.storage-unknown job.storage-computes profile.no-work profile.infinite profile.not-simulated "
-    "profile.staging job.profile-size job.no-executors job.usage-hosts hosts.syntax hosts.order "
+    "job.placement-strategy job.storage-unknown job.storage-computes profile.no-work profile.infinite "
+    "profile.not-simulated profile.staging job.profile-size job.no-executors job.usage-hosts hosts.syntax hosts.order "
     "hosts.empty hosts.unknown",
     "StorageHost": "job.host-stores",
     "CustomExecutorToHostMapping": "job.mapping-size job.mapping-entry job.mapping-doubtful",
