@@ -230,6 +230,8 @@ def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
     if not due.some:
         del state.switches_due[event.state]
     for record in _records(state, hosts):
+        if record.target != event.state or record.power in _RESTING:
+            continue  # one event reports all hosts of a request: this one has been turned again since
         record.end(event.state)
         if any(mask >> record.host.id & 1 for mask, _ in state.pstate_changes_due):
             record.change(record.changed)  # it was asked for, and is not reported yet
