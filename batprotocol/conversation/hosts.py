@@ -244,7 +244,7 @@ def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
 def host_records(computing: tuple[model.Host, ...], storing: tuple[model.Host, ...]) -> dict[int, HostRecord]:
     """The hosts of a platform by id."""
     return {
-        host.id: HostRecord(host=host, is_storage=stores, pstate=host.pstate, sleeps=sleeps_of(host))
+        host.id: HostRecord(host.pstate, sleeps_of(host), HostPower.ON, -1, host, stores)
         for hosts, stores in ((computing, False), (storing, True))
         for host in hosts
     }

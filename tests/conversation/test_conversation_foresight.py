@@ -172,7 +172,7 @@ def test_a_host_of_several_may_have_been_changed_after_its_switch() -> None:
 
 
 def test_a_host_of_several_may_have_been_turned_on_again() -> None:
-    """The event for all hosts comes when the last one is done: in a recorded run, after another switch of one of them."""
+    """The event for all hosts comes when the last one is done, in a recorded run after another switch of one host."""
     again = message(turn("0", 0), 6.0)
     done = [turn("0-1", 1), [], again, message(turned("0", 0), 12.0), [], message(turned("0-1", 1), 13.0)]
     assert fatal(talk(*done, turn("0", 1))) == []
