@@ -231,7 +231,7 @@ def test_size_prefixed_messages(message: Message, behind: bytes) -> None:
         assert frames.decode_size_prefixed(data + behind) == message
     assert frames.is_size_prefixed(data)
     assert not frames.is_size_prefixed(data + b"\0")
-    with pytest.raises(DecodeError, match="a size-prefixed message: use frames.decode_size_prefixed"):
+    with pytest.raises(DecodeError, match=r"a size-prefixed message: use frames\.decode_size_prefixed"):
         wire.decode(data)
 
 
