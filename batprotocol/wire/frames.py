@@ -120,7 +120,8 @@ def is_size_prefixed(data: bytes | bytearray | memoryview) -> bool:
         decode_size_prefixed(data)
     except DecodeError:
         return False
-    return len(data) == _U32.unpack_from(data)[0] + _U32.size
+    size: int = _U32.unpack_from(data)[0]
+    return len(data) == size + _U32.size
 
 
 def format_of(frame: bytes | bytearray | memoryview) -> str:
