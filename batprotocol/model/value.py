@@ -43,7 +43,7 @@ class _Named(msgspec.StructMeta):
 
 
 def _fault(kind: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
-    """What is wrong with the arguments of a constructor, or "" if only the constructor knows it."""
+    """The fault in the arguments of a constructor, or "" if only the constructor knows it."""
     by_position, fields = kind.__match_args__, kind.__struct_fields__
     if len(arguments) > len(by_position):
         if not fields:
