@@ -12,7 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["Clock", "zone_of"]
+__all__ = ["CLOCKS_DIFFER", "Clock", "zone_of"]
+
+CLOCKS_DIFFER: Final = 60.0
+"""Seconds by which lines of a log may be out of order, as they are written by several processes."""
 
 _MOST_HOURS: Final = 50_000
 _HOUR: Final = len("2026-11-23T22")
@@ -109,6 +112,24 @@ class Clock:
             if len(self._hours) >= _MOST_HOURS:
                 self._hours.clear()
             self._hours[hour] = begin[0]
+
+    def after(self, text: str, before: float) -> float | None:
+        """A moment, and of one that comes twice the first that is not before another one; if both are, the first.
+
+        >>> clock, set_back = Clock(ZoneInfo("Europe/Paris")), 1_761_440_400.0
+        >>> [clock.after("2025-10-26T02:30:00", before) - set_back for before in (set_back - 3600, set_back)]
+        [-1800.0, 1800.0]
+
+        Raises:
+            ValueError: the text is no moment.
+        """
+        moment = self.at(text)
+        if self.doubtful:
+            self.doubtful = False
+            found = self.both(text)
+            self.doubtful = False
+            return next((each for each in found if each is not None and each >= before), moment)
+        return moment
 
     def both(self, text: str) -> tuple[float | None, ...]:
         """The moments that a text can stand for: two if it comes twice."""
