@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["CLOCKS_DIFFER", "Clock", "zone_of"]
+__all__ = ["CLOCKS_DIFFER", "Clock", "not_before", "zone_of"]
 
 CLOCKS_DIFFER: Final = 60.0
 """Seconds by which lines of a log may be out of order, as they are written by several processes."""
@@ -124,11 +124,9 @@ class Clock:
             ValueError: the text is no moment.
         """
         moment = self.at(text)
-        if self.doubtful:
+        if self.doubtful and moment is not None:
             self.doubtful = False
-            found = self.both(text)
-            self.doubtful = False
-            return next((each for each in found if each is not None and each >= before), moment)
+            return not_before(moment, before, self._zone)
         return moment
 
     def both(self, text: str) -> tuple[float | None, ...]:
@@ -137,6 +135,30 @@ class Clock:
         found = _MOMENT.fullmatch(text)
         if moment is None or found is None or found[8] or found[9]:
             return (moment,)
-        local = datetime.fromtimestamp(moment, self._zone)
-        later = local.replace(fold=1).timestamp()
+        later = _second(moment, self._zone)
         return (moment, later) if later > moment else (moment,)
+
+
+def not_before(moment: float, before: float, zone: tzinfo) -> float:
+    """A moment, or the second one of its local time, if clocks were set back and only that one is not before another.
+
+    Args:
+        moment: the first of them, in seconds since 1970.
+        before: the moment that it is not before.
+        zone: the zone of the local time.
+
+    >>> not_before(1_761_438_600.0, 1_761_440_400.0, ZoneInfo("Europe/Paris")) - 1_761_438_600.0
+    3600.0
+    """
+    if moment >= before:
+        return moment
+    later = _second(moment, zone)
+    return later if later >= before else moment
+
+
+def _second(moment: float, zone: tzinfo) -> float:
+    """The second moment with the local time of this one; the moment itself, if there is only one."""
+    try:
+        return datetime.fromtimestamp(moment, zone).replace(fold=1).timestamp()
+    except (ValueError, OverflowError, OSError):  # it has no date
+        return moment
