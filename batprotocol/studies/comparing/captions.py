@@ -10,18 +10,18 @@ from typing import Final
 
 from batprotocol.simulator import Metric
 from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
-from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS
-from batprotocol.studies.comparing.bootstrap import FEWEST
-from batprotocol.studies.comparing.cells import Groups, method_of
+from batprotocol.studies.comparing.cells import Groups, in_order
+from batprotocol.studies.comparing.intervals import FEWEST
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
+from batprotocol.studies.comparing.series import FEWEST_WINDOWS
 
 __all__ = ["draws_sentence", "equal_rows", "factor_note", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
 
 FACTOR: Final = "arrival_factor"
 _ROUGH: Final = 5
 """Up to this number of draws, intervals are rough."""
-_SHORT: Final = 12
-"""Intervals of this number of windows or more contain the true mean often enough (`tests/studies/test_blocks.py`)."""
+_SHORT: Final = 50
+"""Intervals of this number of windows or more contain the true mean often enough (`tests/studies/test_series.py`)."""
 _SEEDS: Final = {
     ("workload",): "{} of the workload",
     ("weeks",): "{} of the weeks of {log}",
@@ -88,11 +88,11 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     few = [count for count in counts if count]
     if few and max(few) < 2:
         notes.append("n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds")
-    elif few and method_of(draws) == "blocks":
+    elif few and in_order(draws):
         notes += _notes_of_windows(few)
     elif few and min(few) < FEWEST:
         notes.append(f"cells with fewer than {FEWEST} draws have no interval")
-    if method_of(draws) != "blocks" and any(3 <= count <= _ROUGH for count in few):
+    if not in_order(draws) and any(3 <= count <= _ROUGH for count in few):
         notes.append(f"intervals of 3 to {_ROUGH} draws are rough: use 10 or more")
     drawn = _drawn(rows)
     if (
@@ -138,7 +138,7 @@ def _notes_of_windows(counts: Sequence[int]) -> list[str]:
         return [
             f"no interval can be given for fewer than {FEWEST_WINDOWS} windows: use a longer log, or shorter windows"
         ]
-    notes = ["windows follow one another, and are resampled in blocks"]
+    notes = ["windows follow one another: intervals are wider if neighbours are alike"]
     if min(counts) < FEWEST_WINDOWS:
         notes.append(f"cells with fewer than {FEWEST_WINDOWS} windows have no interval")
     if min(count for count in counts if count >= FEWEST_WINDOWS) < _SHORT:
