@@ -17,7 +17,8 @@ around the mean, but one that is as far from the mean in each direction as the v
   as degrees of freedom.
 - If fewer than six values differ from their bound (at 95 %), their signs alone may be chance. Then the interval
   also contains Student's.
-- An end is at most 0.8 times the range of the values off the mean, unless it is Student's.
+- An end is at most 0.8 times the range of the values off the mean (5 / n of it for fewer than 7), unless it is
+  Student's.
 
 The two constants were fitted to simulations with ten seeds. `tools/coverage.py` measures how often the intervals
 contain the true mean. There are no random numbers: equal values have equal intervals on every machine.
@@ -57,7 +58,7 @@ ANY: Final = (-math.inf, math.inf)
 _SKEWED: Final = 0.8
 """By this factor times |skewness| / sqrt(n), intervals are wider."""
 _FARTHEST: Final = 0.8
-"""An end is at most this part of the range of the values off the mean."""
+"""An end is at most this part of the range of the values off the mean, or five n-ths of it if they are fewer than 7."""
 _LARGEST: Final = 300.0
 """The largest exponent: the square of e^300 is still a number."""
 _STEPS: Final = 200
@@ -225,7 +226,7 @@ class Fit:
         self.mean = math.fsum(given) / count if mean is None else mean / self.scale
         self.domain = domain[0] / self.scale, domain[1] / self.scale
         self.effective = effective_number(given) if ordered else float(count)
-        self.reach = _FARTHEST * (max(given) - min(given))
+        self.reach = max(_FARTHEST, 5 / count) * (max(given) - min(given))
         bound = next((end for end in domain if math.isfinite(end)), 0.0)
         self.telling = sum(each != bound for each in signs)
         self.alone = count - 1
