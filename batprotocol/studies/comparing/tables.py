@@ -17,7 +17,14 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing import formats
-from batprotocol.studies.comparing.captions import draws_sentence, equal_rows, factor_note, notes_of, pooled_sentence
+from batprotocol.studies.comparing.captions import (
+    draws_sentence,
+    equal_pairs,
+    equal_rows,
+    factor_note,
+    notes_of,
+    pooled_sentence,
+)
 from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, domain_for, draws_of, in_order
 from batprotocol.studies.comparing.digits import cell_decimals, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid
@@ -356,6 +363,7 @@ def table(
         notes=(
             *filter(None, [factor_note(kept, (rows, columns))]),
             *notes_of(kept, found_draws, counts),
+            *equal_pairs(pair for column in made for pair in column.alike()),
             *equal_rows(groups, labels, named, metrics),
         ),
     )
@@ -456,6 +464,13 @@ class _Column:
             is_baseline=name == self._baseline,
             p=tests.p(self._pair(name, str(self._baseline))) if is_difference else None,
         )
+
+    def alike(self) -> Iterator[tuple[int, int]]:
+        """For each difference to the baseline, the number of pairs without one, and of all pairs."""
+        for name in self._labels if self._baseline is not None else ():
+            if name != self._baseline:
+                values = self._differences(name, str(self._baseline)).values
+                yield sum(not value for value in values), len(values)
 
     def _is_best(self, name: str, tests: _Tests) -> bool:
         """Whether a row is better than each other row by more than chance."""
