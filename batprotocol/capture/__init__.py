@@ -39,9 +39,11 @@ from batprotocol.capture.replaying import Together as Together
 from batprotocol.capture.replaying import replay as replay
 from batprotocol.capture.statistics import statistics_of as statistics_of
 from batprotocol.deprecation import old_names
+from batprotocol.errors import CaptureError as CaptureError
 
 __all__ = [
     "Capture",
+    "CaptureError",
     "CapturedJob",
     "Entry",
     "Follower",
