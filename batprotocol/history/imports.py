@@ -120,7 +120,8 @@ class Import:
 
         Args:
             file: the file.
-            kind: a value of `OUTPUTS`. Only a workload leaves out jobs that did not run.
+            kind: a value of `OUTPUTS`. A workload leaves out jobs that did not run, and a table those that could not be
+                read back. `left_out` counts them.
 
         Returns:
             the number of jobs.
@@ -130,7 +131,7 @@ class Import:
             OSError: the file cannot be written.
         """
         if kind != "workload":
-            return write_table(file, self._jobs, kind)
+            return write_table(file, self._jobs, kind, left_out=self.left_out)
         return write_logged_workload(
             file,
             self._jobs,

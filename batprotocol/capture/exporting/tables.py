@@ -96,7 +96,9 @@ def job_rows(jobs: Iterable[CapturedJob]) -> Iterator[dict[str, Any]]:
     The times are those of the messages, see `batprotocol.capture.jobs`.
     """
     for job in jobs:
-        workload, _, name = job.job_id.rpartition("!")
+        workload, bang, name = job.job_id.partition("!")
+        if not bang:
+            workload, name = "", job.job_id
         began, ended = job.started, job.finished
         turnaround = None if ended is None or job.submitted is None else ended - job.submitted
         yield {

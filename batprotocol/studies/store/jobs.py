@@ -22,6 +22,7 @@ from batprotocol.simulator.results import JobRow, TimedHostEvent, WorkflowResult
 from batprotocol.simulator.results.beside import ALLOCATIONS, failures_beside
 from batprotocol.simulator.results.frames import JOB_KINDS
 from batprotocol.simulator.results.grouping import JobGroups
+from batprotocol.tables import Rows
 
 __all__ = [
     "CSV",
@@ -99,18 +100,13 @@ def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
         users: the user of each job, as JSON, or None.
     """
     import pyarrow
-    import pyarrow.csv
     import pyarrow.parquet
 
     header = csv.split(b"\n", 1)[0].decode().split(",")
     of_kind = {"text": pyarrow.string(), "count": pyarrow.int64(), "truth": pyarrow.int64()}  # true is written as 1
     types = {name: of_kind.get(_KINDS.get(name, ""), pyarrow.float64()) for name in header}
-    table = pyarrow.csv.read_csv(
-        io.BytesIO(csv),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
-        read_options=pyarrow.csv.ReadOptions(use_threads=False),
-    )
+    is_plain = b'"' not in csv and b"\r" not in csv and csv.count(b",") == csv.count(b"\n") * (len(header) - 1)
+    table = (_plain_table if is_plain else _named_table)(csv, types)
     if users is not None:
         known = msgspec.json.decode(users, type=dict[str, Any])
         names = zip(table["workload_name"].to_pylist(), table["job_id"].to_pylist(), strict=True)
@@ -122,6 +118,34 @@ def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
         table, sink, use_dictionary=[*_REPEATED, *([_USER] if users is not None else [])], write_statistics=False
     )
     return sink.getvalue()
+
+
+def _plain_table(csv: bytes, types: dict[str, Any]) -> Any:
+    """The table of a jobs.csv in which each comma ends a value."""
+    import pyarrow.csv
+
+    return pyarrow.csv.read_csv(
+        io.BytesIO(csv),
+        parse_options=pyarrow.csv.ParseOptions(quote_char=False),
+        convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[""]),
+        read_options=pyarrow.csv.ReadOptions(use_threads=False),
+    )
+
+
+def _named_table(csv: bytes, types: dict[str, Any]) -> Any:
+    """The table of a jobs.csv with names that have commas, quotation marks or line ends: pyarrow cannot read it."""
+    import pyarrow
+
+    columns: dict[str, list[Any]] = {name: [] for name in types}
+    for row in Rows(io.StringIO(csv.decode(), newline="")):
+        for name, values in columns.items():
+            text = row[name]
+            if types[name] == pyarrow.string():
+                values.append(text)
+            else:
+                read = int if types[name] == pyarrow.int64() else float
+                values.append(read(text) if text else None)
+    return pyarrow.table({name: pyarrow.array(values, types[name]) for name, values in columns.items()})
 
 
 def jobs_in(folder: str) -> Iterator[JobRow]:
