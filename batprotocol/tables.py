@@ -9,11 +9,12 @@ quotation marks. This module knows the columns of names, but must not know the m
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["NAMES", "Rows", "names_text", "plain_names", "quoted"]
+__all__ = ["NAMES", "Rows", "guarded", "names_text", "plain_names", "quoted"]
 
 NAMES: Final = ["job_id", "workload_name", "profile"]
 """The columns of names, if a table begins with them. A profile has its full name: `w0!nap` of workload `w0`."""
@@ -166,3 +167,18 @@ def quoted(text: str) -> str:
     if any(each in text for each in ',"\n\r'):
         return '"' + text.replace('"', '""') + '"'
     return text
+
+
+_FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+_NUMBER: Final = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", re.ASCII)
+
+
+def guarded(value: Any) -> Any:
+    """A value for a spreadsheet: an apostrophe is before a text that a spreadsheet would compute as a formula.
+
+    >>> guarded("=HYPERLINK(1)"), guarded("nap"), guarded("-1.5"), guarded(-1.5)
+    ("'=HYPERLINK(1)", 'nap', '-1.5', -1.5)
+    """
+    if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"

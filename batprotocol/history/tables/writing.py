@@ -14,6 +14,7 @@ from batprotocol.history.tables.columns import COLUMNS, expect_readable, rows_of
 from batprotocol.history.tables.rows import arrow
 from batprotocol.history.tables.text import as_text
 from batprotocol.left_out import LeftOut
+from batprotocol.tables import guarded
 
 __all__ = ["write_table"]
 
@@ -31,6 +32,7 @@ def write_table(
     *,
     group: int = _ROWS,
     left_out: LeftOut | None = None,
+    guard: bool = False,
 ) -> int:
     """Write jobs as a table, in their order.
 
@@ -40,6 +42,8 @@ def write_table(
         kind: `parquet` or `csv`.
         group: the rows of a row group of Parquet; so many are kept in memory.
         left_out: where jobs are counted that could not be read back; None: such a job is an error.
+        guard: for CSV: whether an apostrophe is written before texts that a spreadsheet would compute as formulas. They
+            are read back with it.
 
     Returns:
         the number of jobs.
@@ -51,7 +55,7 @@ def write_table(
         OSError: the file cannot be written.
     """
     rows = _readable(jobs, left_out, expect_readable if kind == "parquet" else _expect_short)
-    return _write_csv(file, rows) if kind == "csv" else _write_parquet(file, rows, group)
+    return _write_csv(file, rows, guard) if kind == "csv" else _write_parquet(file, rows, group)
 
 
 def _expect_short(row: Sequence[Any]) -> None:
@@ -86,7 +90,11 @@ def _readable(
         yield rows
 
 
-def _write_csv(file: BinaryIO, jobs: Iterable[list[list[Any]]]) -> int:
+def _write_csv(file: BinaryIO, jobs: Iterable[list[list[Any]]], guard: bool) -> int:
+
+    def written(value: Any) -> str:
+        return as_text(guarded(value) if guard else value)
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -94,7 +102,7 @@ def _write_csv(file: BinaryIO, jobs: Iterable[list[list[Any]]]) -> int:
     for job in jobs:
         count += 1
         for row in job:
-            writer.writerow([as_text(value) for value in row])
+            writer.writerow([written(value) for value in row])
         if text.tell() >= 1 << 16:
             file.write(text.getvalue().encode())
             text.seek(0)

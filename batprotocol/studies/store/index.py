@@ -23,7 +23,7 @@ _BEFORE: Final = 1
 """The format of versions up to 0.2, in which a run has one set of metrics. Such an index is brought up to date."""
 _APPLICATION: Final = 0x62617473  # "bats"
 _PATIENCE: Final = 20.0
-"""The maximum number of seconds to wait while another program writes. It writes for some milliseconds, if it is alive."""
+"""The maximum number of seconds to wait while another program writes, which takes some milliseconds."""
 _ANEW: Final = "; run a study with this store: that makes the index anew"
 
 _TABLES: Final = """
@@ -265,7 +265,7 @@ def _is_locked(error: sqlite3.Error) -> bool:
 
 
 def _reason(error: sqlite3.Error) -> str:
-    """What is wrong, and what the user can do, in place of an error of SQLite."""
+    """The cause in words, and a remedy if there is one, in place of an error of SQLite."""
     text = str(error)
     if _is_locked(error):
         return f"another program has kept it locked for {_PATIENCE:g} seconds: end that program, and try again"
