@@ -39,7 +39,10 @@ def _listed(values: tuple[str, ...]) -> str | None:
         return None
     if all(value and _PLAIN.isdisjoint(value) for value in values):
         return ",".join(values)
-    return msgspec.json.encode(values).decode()
+    try:
+        return msgspec.json.encode(values).decode()
+    except UnicodeEncodeError:
+        raise InputError(f"expected texts that UTF-8 can have, got {shown(values)}") from None
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -137,6 +140,9 @@ _BOUNDED: Final = tuple(
 _TEXTS: Final = tuple((place, name) for place, (name, column) in enumerate(COLUMNS.items()) if column.kind == "text")
 
 
+_AMOUNTS: Final = tuple((place, name) for place, name in _TEXTS if name in ("gres", "requested_gres"))
+
+
 def expect_readable(row: Sequence[Any]) -> None:
     """Refuse a row that could not be read back.
 
@@ -157,6 +163,11 @@ def expect_readable(row: Sequence[Any]) -> None:
                 value.encode()
             except UnicodeEncodeError:
                 raise InputError(f"expected a text that UTF-8 can have, got {shown(value)}", name) from None
+    for place, name in _AMOUNTS:
+        try:
+            _gres(row[place] or "")
+        except ValueError:
+            raise InputError(f"expected counts >= 0 and < 2^53, got {shown(row[place])}", name) from None
     if not row[0]:
         raise InputError("expected the id of a job, got nothing", "id")
 

@@ -75,8 +75,8 @@ def _readable(
 ) -> Iterator[list[list[Any]]]:
     """The rows of each job that can be read back."""
     for job in jobs:
-        rows = list(rows_of(job))
         try:
+            rows = list(rows_of(job))
             if not rows:
                 raise InputError("expected an attempt at least, got none")
             for row in rows:

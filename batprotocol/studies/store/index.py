@@ -168,7 +168,7 @@ class Index:
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add runs. They replace runs with the same keys, and the metrics of these."""
-        rows = [(*each[:4], _text(each.axes), _text(each.facts), each.seconds) for each in entries]
+        rows = [(*map(_storable, each[:4]), _text(each.axes), _text(each.facts), each.seconds) for each in entries]
         with self._explaining(), self._writing():
             self._database.executemany("DELETE FROM measured WHERE key = ?", [(row[0],) for row in rows])
             self._database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -277,8 +277,14 @@ def _reason(error: sqlite3.Error) -> str:
     return f"{text}{_ANEW}" if is_damaged else text
 
 
+def _storable(text: str) -> str:
+    """A text that SQLite can have: names of files may have bytes that are not UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text == _storable(text) else json.dumps(value)
 
 
 def _quoted(path: str) -> str:
