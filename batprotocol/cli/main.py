@@ -10,8 +10,9 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
-from typing import BinaryIO, NoReturn, TextIO, cast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NoReturn, TextIO, cast
 
 import click
 from click.shell_completion import get_completion_class
@@ -117,8 +118,31 @@ _PLACES = {
 }
 
 
+class _Program(Family):
+    """The whole of `batproto`. A command whose output nobody reads ends with 141; click would make it 1."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _quiet_when_closed():  # --help and --version print here
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _quiet_when_closed():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _quiet_when_closed() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        discard(sys.stdout)
+        raise click.exceptions.Exit(PIPE_CLOSED) from None
+
+
 @click.group(
-    cls=Family,
+    cls=_Program,
     overview=_OVERVIEW,
     places=_PLACES,
     context_settings={"help_option_names": ["-h", "--help"]},
