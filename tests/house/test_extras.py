@@ -88,8 +88,8 @@ def test_commands_without_extras(arguments: list[str], status: int, said: str) -
 
 def test_slurmrestd_without_its_extra() -> None:
     """The clients of clusters can be imported, and Slurm's commands need nothing."""
-    program = PROGRAM.replace("from batprotocol.cli.main import main\nmain()", "import batprotocol.slurm.client as client")
-    program += "client.SlurmCommands(client.runner_of('ssh:x'))\nclient.SlurmRest('http://localhost')"
+    asked = "client.SlurmCommands(client.runner_of('ssh:x'))\nclient.SlurmRest('http://localhost')"
+    program = f"{PROGRAM.partition('from batprotocol')[0]}import batprotocol.slurm.client as client\n{asked}"
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert done.stderr.endswith(f"PackageMissing: HTTP needs h11: {installing('campaigns', 'h11')}\n")
 
