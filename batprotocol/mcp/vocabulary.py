@@ -1,0 +1,75 @@
+"""Errors without the values of files: an assistant reads the place and what was expected, and no byte of a file.
+
+Any file can be given to any reader, also one with a password, and errors of readers quote what they found. So this
+module asks no reader: an error keeps the words that the library itself is written with and those of the call, and loses
+all others. It must not know the errors.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+from xml.parsers import expat
+
+__all__ = ["without_values"]
+
+_LEFT_OUT: Final = "..."
+_WORD: Final = re.compile(r"[^\W_]+")
+_PLACE: Final = re.compile(r"\b(?:line|column|byte|row|message|event|status) $|\w\[$", re.ASCII)
+"""What stands before a number that is a place or a status."""
+_RUN: Final = re.compile(r"""'[^'\n]*'|"[^"\n]*"|[^\s'"]+""")
+"""What is left out as a whole: a quoted text, or what stands between two spaces."""
+_SHORT_NUMBER: Final = 3
+_OF_OTHERS: Final = ("json", "tomllib", "xml.etree", "importlib")
+"""Packages whose errors readers pass on, besides those of the system and of expat."""
+
+
+def without_values(text: str, call: Iterable[str] = ()) -> str:
+    """An error without what comes from a file.
+
+    Args:
+        text: the error.
+        call: the words that the caller gave, which the error can repeat.
+
+    >>> without_values("log.swf:3: expected a number, got 'hunter-2'", ["log.swf"])
+    "log.swf:3: expected a number, got '...'"
+    """
+    known = _vocabulary() | {word.lower() for given in call for word in _WORD.findall(given)}
+
+    def told(run: re.Match[str]) -> str:
+        found = run[0]
+        for word in _WORD.finditer(found):
+            if word[0].lower() in known or (word[0].isdecimal() and len(word[0]) <= _SHORT_NUMBER):
+                continue
+            if word[0].isdecimal() and _PLACE.search(text[: run.start() + word.start()]):
+                continue
+            if found[0] in "'\"":
+                return f"{found[0]}{_LEFT_OUT}{found[0]}"
+            return _LEFT_OUT + found[len(found.rstrip(":,;.)")) :]
+        return found
+
+    return _RUN.sub(told, text)
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """The words in the sources of this library, and in the errors of others that it passes on."""
+    texts = [os.strerror(number) for number in errno.errorcode]
+    texts += [expat.ErrorString(number) or "" for number in expat.errors.messages]
+    for package in ("batprotocol", *_OF_OTHERS):
+        texts += _sources(files(package))
+    return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
+
+
+def _sources(place: Traversable) -> Iterable[str]:
+    for each in place.iterdir():
+        if each.is_dir():
+            yield from _sources(each)
+        elif each.name.endswith(".py"):
+            yield each.read_text("utf-8")
