@@ -16,8 +16,7 @@ import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import ErrorData, JSONRPCError, JSONRPCNotification
-from mcp_types import jsonrpc_message_adapter
+from mcp.types import ErrorData, JSONRPCError, JSONRPCNotification, jsonrpc_message_adapter
 
 __all__ = ["LONGEST_REQUEST", "serve_requests"]
 

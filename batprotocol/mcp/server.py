@@ -289,8 +289,15 @@ class _Tools:
         return name
 
     async def _run(
-        self, *words: str, names: Sequence[str] = (), until: float, memory: int | None = None, text: str = ""
+        self,
+        *words: str,
+        names: Sequence[str] = (),
+        until: float,
+        memory: int | None = None,
+        text: str = "",
+        good: Sequence[int] = (0,),
     ) -> Answer:
+        """Run a command. Its errors have no values of files, nor has what it printed before it failed."""
         command = [*words, *(["--", *names] if names else [])]
         for word in command:
             try:
@@ -307,11 +314,15 @@ class _Tools:
             raise ToolError(f"no process can be started: {reason_of(error)}") from None
         if self._limits.runs_code:  # which can print what it wants
             return answer
-        return structs.replace(answer, errors=without_values(answer.errors, [*command, text]))
+        known = [*command, text]
+        errors = without_values(answer.errors, known)
+        output = answer.output if answer.status in good else without_values(answer.output, known)
+        return structs.replace(answer, output=output, errors=errors)
 
     async def _print(self, *words: str, names: Sequence[str] = (), good: Sequence[int] = (0,)) -> str:
         async with self._slots:
-            answer = await self._run(*words, names=names, until=time.monotonic() + self._limits.seconds)
+            until = time.monotonic() + self._limits.seconds
+            answer = await self._run(*words, names=names, until=until, good=good)
         if answer.status is None:
             raise ToolError(_late(self._limits))
         _require(answer, good)

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import Final
+from typing import Any, Final
 from xml.parsers import expat
 
 __all__ = ["without_values"]
@@ -67,7 +66,7 @@ def _vocabulary() -> frozenset[str]:
     return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
 
 
-def _sources(place: Traversable) -> Iterable[str]:
+def _sources(place: Any) -> Iterable[str]:
     for each in place.iterdir():
         if each.is_dir():
             yield from _sources(each)
