@@ -11,6 +11,7 @@ import errno
 import os
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -20,10 +21,13 @@ __all__ = ["without_values"]
 
 _LEFT_OUT: Final = "..."
 _WORD: Final = re.compile(r"[^\W_]+")
-_PLACE: Final = re.compile(r"\b(?:line|column|byte|row|message|event|status) $|\w\[$", re.ASCII)
-"""What stands before a number that is a place or a status."""
-_RUN: Final = re.compile(r"""'[^'\n]*'|"[^"\n]*"|[^\s'"]+""")
+_RUN: Final = re.compile(r"""(\s*)('[^'\n]*'|"[^"\n]*"|[^\s'"]+|['"])""")
 """What is left out as a whole: a quoted text, or what stands between two spaces."""
+_PLACES: Final = ("line", "column", "byte", "row", "message", "event", "status")
+"""What stands before a number that is a place or a status."""
+_FOUND: Final = ("got", "found")
+_VALUES: Final = "'\"[{(+-.0123456789"
+"""What stands before values of a file, and how they begin. They end with a semicolon, or with the line."""
 _SHORT_NUMBER: Final = 3
 _OF_OTHERS: Final = ("json", "tomllib", "xml.etree", "importlib")
 """Packages whose errors readers pass on, besides those of the system and of expat."""
@@ -39,21 +43,37 @@ def without_values(text: str, call: Iterable[str] = ()) -> str:
     >>> without_values("log.swf:3: expected a number, got 'hunter-2'", ["log.swf"])
     "log.swf:3: expected a number, got '...'"
     """
-    known = _vocabulary() | {word.lower() for given in call for word in _WORD.findall(given)}
+    given = {word.lower() for each in call for word in _WORD.findall(each)}
+    known = _vocabulary() | given
+    kept: list[str] = []
+    end, before, are_values = 0, "", False
+    for run in _RUN.finditer(text):
+        space, found = run.groups()
+        are_values = (are_values and "\n" not in space) or (before in _FOUND and found[0] in _VALUES)
+        told = found if _is_told(found, given if are_values else known, before, are_values) else _without(found)
+        kept += [text[end : run.start()], space, told]
+        end, before = run.end(), found
+        are_values = are_values and not found.endswith(";")
+    return "".join(kept) + text[end:]
 
-    def told(run: re.Match[str]) -> str:
-        found = run[0]
-        for word in _WORD.finditer(found):
-            if word[0].lower() in known or (word[0].isdecimal() and len(word[0]) <= _SHORT_NUMBER):
-                continue
-            if word[0].isdecimal() and _PLACE.search(text[: run.start() + word.start()]):
-                continue
-            if found[0] in "'\"":
-                return f"{found[0]}{_LEFT_OUT}{found[0]}"
-            return _LEFT_OUT + found[len(found.rstrip(":,;.)")) :]
-        return found
 
-    return _RUN.sub(told, text)
+def _is_told(found: str, known: AbstractSet[str], before: str, are_values: bool) -> bool:
+    """Whether all words of a run are known, or are numbers that tell nothing."""
+    for word in _WORD.finditer(found):
+        if word[0].lower() not in known:
+            if are_values or not word[0].isdecimal():
+                return False
+            start = word.start()
+            is_place = re.fullmatch(r"\w\[", found[max(start - 2, 0) : start]) if start else before in _PLACES
+            if len(word[0]) > _SHORT_NUMBER and not is_place:
+                return False
+    return True
+
+
+def _without(found: str) -> str:
+    if found[0] in "'\"":
+        return f"{found[0]}{_LEFT_OUT}{found[0]}"
+    return _LEFT_OUT + found[len(found.rstrip(":,;.)]}")) :]
 
 
 @cache
