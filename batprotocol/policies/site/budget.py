@@ -159,7 +159,7 @@ class Budget:
         return self._busy[host] != 0
 
     def standing_of(self, host: int) -> int:
-        """What a host draws now, if no job runs there."""
+        """The amount that a host without a job draws now; 0 if a job runs there."""
         return 0 if self._busy[host] else self._standing.get(host, 0)
 
     @property
