@@ -207,8 +207,10 @@ def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent
         return True  # it may be in another state, from which it can be turned
     if found is not None:
         rule, reason = found
-        path = "state" if rule == "hosts.turn-direction" else "host_ids"
-        state.report(rule, path, f"host {record.host.id} is {reason}")
+        if rule == "hosts.turn-switching":
+            state.report("hosts.turn-switching", "host_ids", f"host {record.host.id} is {reason}")
+        else:
+            state.report("hosts.turn-direction", "state", f"host {record.host.id} is {reason}")
     return found is None
 
 
