@@ -143,7 +143,7 @@ def _of_capture(capture: Capture, name: str, messages: int | None, describe: Des
 def _job(row: Any) -> TimelineJob:
     try:
         own, workload = row.job_id, getattr(row, "workload_name", "")
-        job_id = f"{workload}!{own}" if workload and "!" not in own else own
+        job_id = f"{workload}!{own}" if workload and not own.startswith(f"{workload}!") else own
         return TimelineJob(
             job_id=job_id,
             submitted=row.submission_time,

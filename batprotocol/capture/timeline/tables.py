@@ -127,7 +127,7 @@ def read_table(file: Path) -> Iterator[TimelineJob]:
             raise InputError(error.reason, error.path, file=os.fspath(file), line=line) from None
         state = row.get("final_state", "")
         yield TimelineJob(
-            job_id=f"{workload}!{own}" if workload and "!" not in own else own,
+            job_id=f"{workload}!{own}" if workload and not own.startswith(f"{workload}!") else own,
             submitted=_number(row, "submission_time", file, line),
             started=started,
             finished=finished,

@@ -63,7 +63,8 @@ class TimelineJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def workload(self) -> str:
         """The name of its workload; "" if it has none."""
-        return self.job_id.rpartition("!")[0]
+        workload, bang, _ = self.job_id.partition("!")
+        return workload if bang else ""
 
 
 def intervals_of(hosts: str, whose: str) -> tuple[tuple[int, int], ...]:

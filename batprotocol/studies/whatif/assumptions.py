@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS
+from batprotocol.studies.comparing.series import FEWEST_WINDOWS
 from batprotocol.studies.whatif.answers import Answer
 from batprotocol.studies.whatif.plan import ARRIVALS, RECORDED, Plan
 from batprotocol.studies.whatif.windows import span_text
@@ -119,9 +119,8 @@ def _of_intervals(plan: Plan) -> Iterator[str]:
     )
     yield (
         "Intervals contain the true mean difference in 95 of 100 cases. Windows that follow one another may be alike, "
-        "so whole blocks of windows are resampled, 9,999 times from a fixed seed (Künsch, Annals of Statistics 17, "
-        "1989; Politis and Romano, 1992). Their length follows from the autocorrelation of the differences (Politis "
-        "and White, Econometric Reviews 23, 2004), with at most a third of the windows."
+        "so they count as fewer independent ones, by the autocorrelation of neighbours (Bayley and Hammersley, 1946). "
+        "Intervals reach farther to the side on which windows are farther off the mean (Zou and Donner, 2008)."
     )
     yield "Intervals are not corrected for the number of comparisons: of 20, one leaves out 0 by chance alone."
 
