@@ -30,7 +30,8 @@ from scipy import stats
 
 from batprotocol.policies import named
 from batprotocol.simulator import METRICS, lublin_workload, platform_for, simulate
-from batprotocol.studies.comparing import PlainRow, difference_of_ratios, ratio, table
+from batprotocol.studies.comparing import difference_of_ratios, interval, ratio
+from batprotocol.studies.comparing.cells import domain_for
 
 HOSTS: Final = 32
 JOBS: Final = 50
@@ -38,12 +39,7 @@ LOADS: Final = (0.5, 0.9)
 POLICIES: Final = ("fcfs", "easy")
 NAMES: Final = ("mean_bounded_slowdown", "mean_waiting_time", "utilisation", "makespan")
 SEEDS: Final = 10
-FORMS: Final = {
-    "means": {"columns": "load"},
-    "means, loads pooled": {},
-    "paired differences": {"columns": "load", "baseline": POLICIES[0]},
-    "paired differences, loads pooled": {"baseline": POLICIES[0]},
-}
+FORMS: Final = ("means", "means, loads pooled", "paired differences", "paired differences, loads pooled")
 
 BUSY: Final = (0.6, 0.75, 0.9)
 WINDOWS: Final = (10, 12, 26, 52)
@@ -77,19 +73,6 @@ def population(runs: int, path: Path | None, processes: int) -> Any:
     return found
 
 
-def rows_of(values: Any) -> list[PlainRow]:
-    """The rows of a study of these seeds."""
-    return [
-        PlainRow(
-            {"scheduler": policy, "load": load, "seed": seed},
-            dict(zip(NAMES, values[seed, at, place].tolist(), strict=True)),
-        )
-        for seed in range(len(values))
-        for at, load in enumerate(LOADS)
-        for place, policy in enumerate(POLICIES)
-    ]
-
-
 def draws_of(values: Any, name: str, form: str) -> Any:
     """The numbers of the cells that a table of this form has, in their order: seeds x cells."""
     given = values[..., NAMES.index(name)]  # seeds x loads x policies
@@ -101,20 +84,19 @@ def draws_of(values: Any, name: str, form: str) -> Any:
 
 
 def one(argument: tuple[Any, dict[tuple[str, str], list[float]]]) -> dict[tuple[str, str], list[list[float]]]:
-    """For the cells of one study: whether the interval is below or above the truth, and its width."""
+    """For the cells of one study: whether the interval is below or above the truth, and its width.
+
+    The intervals are those of the cells of a table (`tests/studies/test_tables.py` holds it).
+    """
     values, truth = argument
-    rows = rows_of(values)
-    found = {}
-    for form, options in FORMS.items():
-        for name in NAMES:
-            made = table(rows, metric=name, **options)  # type: ignore[arg-type]
-            cells = [cell for row in made.cells for cell in row if made.baseline is None or not cell.is_baseline]
-            given = draws_of(values, name, form)
-            usual = 2 * stats.t.ppf(0.975, SEEDS - 1) * given.std(axis=0, ddof=1) / math.sqrt(SEEDS)
-            found[name, form] = [
-                [cell.high < mean, cell.low > mean, (cell.high - cell.low) / width if width else 1.0]  # type: ignore[operator]
-                for cell, mean, width in zip(cells, truth[name, form], usual.tolist(), strict=True)
-            ]
+    found: dict[tuple[str, str], list[list[float]]] = {}
+    for name, form in truth:
+        given = draws_of(values, name, form)
+        usual = 2 * stats.t.ppf(0.975, SEEDS - 1) * given.std(axis=0, ddof=1) / math.sqrt(SEEDS)
+        for cell, mean, width in zip(given.T.tolist(), truth[name, form], usual.tolist(), strict=True):
+            ends = interval(cell, domain=domain_for(None if "paired" in form else METRICS[name], cell))
+            low, high = ends or (math.nan, math.nan)
+            found.setdefault((name, form), []).append([high < mean, low > mean, (high - low) / width if width else 1.0])
     return found
 
 
