@@ -40,7 +40,6 @@ if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
 
 from typing import TYPE_CHECKING
 
-from batprotocol.builder import MessageBuilder as MessageBuilder
 from batprotocol.deprecation import old_names as _old_names
 from batprotocol.errors import BuilderError as BuilderError
 from batprotocol.errors import DecodeError as DecodeError
@@ -57,7 +56,9 @@ from batprotocol.hosts import Hosts as Hosts
 from batprotocol.model import *
 from batprotocol.wire import decode as decode
 
-if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
+if TYPE_CHECKING:
+    from batprotocol.builder import MessageBuilder as MessageBuilder
+else:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
     from batprotocol import model as _model
 
     __all__ = [
@@ -79,7 +80,7 @@ if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and myp
     ]
 
     # Errors that are not about messages stand with their packages, which version 0.2 did not have.
-    __getattr__ = _old_names(
+    _old = _old_names(
         __name__,
         {
             "CaptureError": "capture.CaptureError",
@@ -93,6 +94,14 @@ if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and myp
             "TaskFailed": "fast.TaskFailed",
         },
     )
+
+    def __getattr__(name):
+        if name != "MessageBuilder":
+            return _old(name)
+        from batprotocol.builder import MessageBuilder  # commands that read messages do not wait for it
+
+        globals()[name] = MessageBuilder
+        return MessageBuilder
 
     def __dir__():
         return sorted(__all__)

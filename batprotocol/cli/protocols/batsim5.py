@@ -69,15 +69,13 @@ def _refuse_out_of_place(kind: str, place: Place) -> None:
 def _doubt(kind: str, data: bytes, place: Place) -> str:
     """Why a readable message may be something else than it looks like, or ""."""
     if kind == "init" and place.number is None:
-        if frames.is_size_prefixed(data):
-            return "holds a message after its size: use --size-prefixed if this is a size-prefixed message"
         try:
             decode(data[4:], strict=False)
         except DecodeError:
             return ""
         return (
             "looks like the initialization data of message 0, but holds a message after its size, "
-            "which Batsim does not survive as a reply"
+            "which Batsim does not survive as a reply; use --size-prefixed if it is a size-prefixed message"
         )
     return ""
 
