@@ -31,7 +31,6 @@ def show(
     where: Mapping[str, Sequence[str]],
     confidence: float,
     unit: str,
-    seed: int,
     holm: bool,
     form: str | None,
     output: str | None,
@@ -54,7 +53,6 @@ def show(
         baseline=baseline,
         confidence=confidence,
         unit=unit,
-        seed=seed,
         correction="holm" if holm else None,
     )
     printer = Output()
