@@ -61,6 +61,7 @@ LONG = (
     "campaigns/test_crashes.py",
     "campaigns/test_dask.py",
     "campaigns/test_grid_commands.py",
+    "campaigns/test_hostile_folders.py",
     "campaigns/test_psij.py",
     "campaigns/test_simulation.py",
     "campaigns/test_slurm_cluster.py",
