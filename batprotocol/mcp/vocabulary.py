@@ -22,19 +22,19 @@ __all__ = ["without_values"]
 _LEFT_OUT: Final = "..."
 _WORD: Final = re.compile(r"[^\W_]+")
 _RUN: Final = re.compile(r"""(\s*)('[^'\n]*'|"[^"\n]*"|[^\s'"]+|['"])""")
-"""What is left out as a whole: a quoted text, or what stands between two spaces."""
+"""A quoted text, or a text between two spaces: it stays, or is left out, as a whole."""
 _PLACES: Final = ("line", "column", "byte", "row", "message", "event", "status")
-"""What stands before a number that is a place or a status."""
+"""The words before a number that is a place or a status."""
 _FOUND: Final = ("got", "found")
 _VALUES: Final = "'\"[{(+-.0123456789"
-"""What stands before values of a file, and how they begin. They end with a semicolon, or with the line."""
+"""The words before values of a file, and how such values begin. They end with a semicolon, or with the line."""
 _SHORT_NUMBER: Final = 3
 _OF_OTHERS: Final = ("json", "tomllib", "xml.etree", "importlib")
 """Packages whose errors readers pass on, besides those of the system and of expat."""
 
 
 def without_values(text: str, call: Iterable[str] = ()) -> str:
-    """An error without what comes from a file.
+    """An error without the values of files.
 
     Args:
         text: the error.
@@ -58,7 +58,7 @@ def without_values(text: str, call: Iterable[str] = ()) -> str:
 
 
 def _is_told(found: str, known: AbstractSet[str], before: str, are_values: bool) -> bool:
-    """Whether all words of a run are known, or are numbers that tell nothing."""
+    """Whether all words of a run are known, or are short numbers or places."""
     for word in _WORD.finditer(found):
         if word[0].lower() not in known:
             if are_values or not word[0].isdecimal():

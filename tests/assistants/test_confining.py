@@ -1,7 +1,7 @@
-"""What a confined process can do: it uses the files of its folder, and nothing else.
+"""A confined process uses the files of its folder, and nothing else.
 
 Each question is one process that tries many things, as a confined process stays so. It is asked with the kernel and
-without, as on systems that have no Landlock. What code in C does, the kernel alone sees.
+without, as on systems without Landlock. Only the kernel sees the files that code in C opens.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import pytest
 
 from batprotocol.mcp.confining import kernel_version
 from batprotocol.mcp.places import Folder, places_of
+
+if sys.platform == "linux":
+    pytest.importorskip("landlockpy")
 
 WITHOUT_ENGINE = True
 
@@ -106,7 +109,7 @@ def tried(place: Path, runs_code: str = "no", kernel: str = "yes", way: str = "p
     (folder / "code.py").write_text("")
     (folder / "link.txt").symlink_to(outside / "secret.txt")
     (folder / "linked").symlink_to(outside)
-    # The folder for temporary files, which is open, must not be one above these folders.
+    # The folder for temporary files, which is open, must not be above these folders.
     scratch = place / "scratch"
     scratch.mkdir()
     words = [sys.executable, "-c", TRY, *map(str, (folder, outside, scratch)), runs_code, kernel, way]
@@ -127,9 +130,17 @@ def test_a_confined_process_uses_its_folder_only(tmp_path: Path, runs_code: str,
 
 @needs_kernel
 def test_code_in_c_is_confined_too(tmp_path: Path) -> None:
-    """The kernel alone, as no audit hook sees what libraries do. It does not know which files have code."""
+    """The kernel alone, as an audit hook does not see libraries. The kernel does not know which files have code."""
     for name, answer in tried(tmp_path, way="kernel").items():
         assert (answer == "done") is any(word in name for word in FINE), (name, answer)
+
+
+@needs_kernel
+def test_a_kernel_under_which_files_cannot_be_moved_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    import landlockpy
+
+    monkeypatch.setattr(landlockpy, "abi_version", lambda: 1)
+    assert kernel_version() == 0
 
 
 RACE = """
