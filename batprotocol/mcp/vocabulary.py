@@ -20,7 +20,7 @@ from xml.parsers import expat
 __all__ = ["without_values"]
 
 _LEFT_OUT: Final = "..."
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = re.compile(r"\w+")
 _RUN: Final = re.compile(r"""(\s*)('[^'\n]*'|"[^"\n]*"|[^\s'"]+|['"])""")
 """A quoted text, or a text between two spaces: it stays, or is left out, as a whole."""
 _PLACES: Final = ("line", "column", "byte", "row", "message", "event", "status")
