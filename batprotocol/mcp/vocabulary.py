@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -29,7 +30,7 @@ _FOUND: Final = ("got", "found")
 _VALUES: Final = "'\"[{(+-.0123456789"
 """The words before values of a file, and how such values begin. They end with a semicolon, or with the line."""
 _SHORT_NUMBER: Final = 3
-_OF_OTHERS: Final = ("json", "tomllib", "xml.etree", "importlib")
+_OF_OTHERS: Final = ("json", "tomllib", "tomli", "xml.etree", "importlib")
 """Packages whose errors readers pass on, besides those of the system and of expat."""
 
 
@@ -82,7 +83,8 @@ def _vocabulary() -> frozenset[str]:
     texts = [os.strerror(number) for number in errno.errorcode]
     texts += [expat.ErrorString(number) or "" for number in expat.errors.messages]
     for package in ("batprotocol", *_OF_OTHERS):
-        texts += _sources(files(package))
+        with suppress(ModuleNotFoundError):  # which of the two for TOML there is depends on the version of Python
+            texts += _sources(files(package))
     return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
 
 

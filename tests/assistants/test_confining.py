@@ -82,7 +82,7 @@ tried = {
     "listen": lambda: socket.socket().bind(("127.0.0.1", 0)),
     "resolve a name": lambda: socket.getaddrinfo("localhost", 1),
 }
-if way == "kernel":  # it refuses none of these, and a shell that it refuses is no exception
+if way == "kernel":  # it refuses none of these, and does not raise an exception for a shell
     for name in ("read code", "replace the process", "listen", "resolve a name", "go outside", "a shell"):
         del tried[name]
 said = {}
