@@ -2,16 +2,20 @@
 
 click would show the beginning of a command's own help, cut off at the end of the line. The overview of a group is a
 table instead, with sentences that fit on a line. A command that is not in the table cannot be added.
+
+click takes the last of several values of an option in silence. Commands of these groups refuse an option that is given
+again, unless it can be repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
-__all__ = ["Family"]
+__all__ = ["Family", "expect_once"]
 
 
 class Family(click.Group):
@@ -35,7 +39,13 @@ class Family(click.Group):
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add a command that the overview lists."""
         assert any((name or cmd.name) in sentences for sentences in self.overview.values()), cmd.name
+        if not isinstance(cmd, Family):
+            cmd.make_parser = _once(cmd.make_parser)  # type: ignore[method-assign]
         super().add_command(cmd, name)
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """The parser of the group's own options, which refuses those that are given again."""
+        return _once(super().make_parser)(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -53,3 +63,46 @@ class Family(click.Group):
         for title, sentences in self.overview.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), sentence) for name, sentence in sentences.items()])
+
+
+def _once(make_parser: Callable[[click.Context], Any]) -> Callable[[click.Context], Any]:
+    """Let the parsers of a command refuse options that are given again."""
+
+    def make(context: click.Context) -> Any:
+        parser = make_parser(context)
+        parse = parser.parse_args
+
+        def parse_once(args: list[str]) -> Any:
+            options, rest, order = parse(args)
+            if not context.resilient_parsing:  # it is completed, not run
+                expect_once(order, context)
+            return options, rest, order
+
+        parser.parse_args = parse_once
+        return parser
+
+    return make
+
+
+def expect_once(order: Sequence[click.Parameter], context: click.Context) -> None:
+    """Refuse options that cannot be repeated, and are.
+
+    Args:
+        order: the parameters in the order in which they were given.
+        context: the context of the command.
+
+    Raises:
+        click.UsageError: an option is given twice, or two that exclude each other.
+    """
+    given = [each for each in order if isinstance(each, click.Option) and not (each.multiple or each.count)]
+    for option, times in Counter(given).items():
+        if times > 1 and not (option.is_flag and not option.secondary_opts):
+            named = " or ".join([*option.opts, *option.secondary_opts])
+            raise click.UsageError(f"{named} is given {times} times: give it once", context)
+    by_name: dict[str | None, click.Option] = {}
+    for option in given:
+        other = by_name.setdefault(option.name, option)
+        if other is not option:
+            raise click.UsageError(
+                f"{other.opts[0]} and {option.opts[0]} exclude each other: leave out one of them", context
+            )
