@@ -1,7 +1,8 @@
 """Groups of commands whose help describes each command in a whole sentence, sorted by purpose.
 
 click would show the beginning of a command's own help, cut off at the end of the line. The overview of a group is a
-table instead, with sentences that fit on a line. A command that is not in the table cannot be added.
+table instead, with sentences that fit on a line. A command that is not in the table cannot be added. Commands are
+imported when they are called, as a program that calls one should not wait for the others.
 
 click takes the last of several values of an option in silence. Commands of these groups refuse an option that is given
 again, unless it can be repeated.
@@ -10,12 +11,48 @@ again, unless it can be repeated.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import click
 
-__all__ = ["Family", "expect_once"]
+__all__ = ["Family"]
+
+
+class _Commands(MutableMapping[str, click.Command]):
+    """Commands by their names, each imported at its first use.
+
+    Args:
+        places: the module and the name of each command in it: `"batprotocol.cli.messages.command:dump"`.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._found: dict[str, click.Command | str] = {**places}
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = self._found[name]
+        if isinstance(found, str):
+            module, _, attribute = found.partition(":")
+            found = getattr(import_module(module), attribute)
+            assert isinstance(found, click.Command)
+            self._found[name] = found = _with_options_once(found)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._found
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._found[name] = _with_options_once(command)
+
+    def __delitem__(self, name: str) -> None:
+        del self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 class Family(click.Group):
@@ -24,23 +61,28 @@ class Family(click.Group):
     Args:
         overview: for each purpose, the commands for it, each with its sentence.
         files: the endings of the files that its commands work on.
+        places: the modules and names of commands that are imported when they are called.
 
     Attributes:
         overview: the same.
     """
 
     def __init__(
-        self, *arguments: Any, overview: Mapping[str, Mapping[str, str]], files: tuple[str, ...] = (), **options: Any
+        self,
+        *arguments: Any,
+        overview: Mapping[str, Mapping[str, str]],
+        files: tuple[str, ...] = (),
+        places: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
         self.overview = overview
+        self.commands = _Commands(places or {})
         self._files = files
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add a command that the overview lists."""
         assert any((name or cmd.name) in sentences for sentences in self.overview.values()), cmd.name
-        if not isinstance(cmd, Family):
-            cmd.make_parser = _once(cmd.make_parser)  # type: ignore[method-assign]
         super().add_command(cmd, name)
 
     def make_parser(self, ctx: click.Context) -> Any:
@@ -65,6 +107,13 @@ class Family(click.Group):
                 formatter.write_dl([(name.ljust(width), sentence) for name, sentence in sentences.items()])
 
 
+def _with_options_once(command: click.Command) -> click.Command:
+    """The command, which refuses options that are given again, as families do."""
+    if not isinstance(command, Family):
+        command.make_parser = _once(command.make_parser)  # type: ignore[method-assign]
+    return command
+
+
 def _once(make_parser: Callable[[click.Context], Any]) -> Callable[[click.Context], Any]:
     """Let the parsers of a command refuse options that are given again."""
 
@@ -75,7 +124,7 @@ def _once(make_parser: Callable[[click.Context], Any]) -> Callable[[click.Contex
         def parse_once(args: list[str]) -> Any:
             options, rest, order = parse(args)
             if not context.resilient_parsing:  # it is completed, not run
-                expect_once(order, context)
+                _expect_once(order, context)
             return options, rest, order
 
         parser.parse_args = parse_once
@@ -84,7 +133,7 @@ def _once(make_parser: Callable[[click.Context], Any]) -> Callable[[click.Contex
     return make
 
 
-def expect_once(order: Sequence[click.Parameter], context: click.Context) -> None:
+def _expect_once(order: Sequence[click.Parameter], context: click.Context) -> None:
     """Refuse options that cannot be repeated, and are.
 
     Args:

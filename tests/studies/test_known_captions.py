@@ -8,7 +8,14 @@ import pytest
 
 from batprotocol.errors import InputError
 from batprotocol.studies.comparing import PlainRow, table
-from batprotocol.studies.comparing.captions import draws_sentence, factor_note, notes_of, pooled_sentence, runs_sentence
+from batprotocol.studies.comparing.captions import (
+    draws_sentence,
+    equal_pairs,
+    factor_note,
+    notes_of,
+    pooled_sentence,
+    runs_sentence,
+)
 from batprotocol.studies.comparing.cells import DRAWS, draws_of
 from batprotocol.studies.comparing.rows import label, select, select_one, value_of
 from batprotocol.studies.loads import loads_of
@@ -159,10 +166,26 @@ def test_arrival_factors_have_their_offered_loads() -> None:
         "workload=b arrival_factor=1: offered load 0.75",
     ]
     measured = [PlainRow({**each.axes, "scheduler": "x"}, {**each.metrics, "makespan": 5.0}) for each in rows[:4]]
-    found = table(measured, columns="arrival_factor", metric="makespan", resamples=99)
+    found = table(measured, columns="arrival_factor", metric="makespan")
     assert sentence in found.caption
     assert found.head == "scheduler \\ arrival factor"
     with pytest.deprecated_call(match="the axis load is deprecated: use arrival_factor instead"):
-        assert table(measured, columns="load", metric="makespan", resamples=99) == found
+        assert table(measured, columns="load", metric="makespan") == found
     with pytest.deprecated_call():
         assert len(select(measured, {"load": ["1.2"]})) == 2
+
+
+def test_pairs_that_do_not_differ() -> None:
+    rows = [
+        PlainRow({"scheduler": name, "seed": seed}, {"makespan": 100.0 - less * (seed < differ)})
+        for name, less, differ in (("fcfs", 0, 0), ("easy", 5, 4), ("sjf", 3, 9))
+        for seed in range(10)
+    ]
+    found = table(rows, metric="makespan", baseline="fcfs")
+    note = "up to 6 of 10 pairs do not differ: intervals are wide; with 25 draws, about 10 would differ"
+    assert note in found.caption.splitlines()
+    assert "do not differ" not in table(rows, metric="makespan").caption
+    assert list(equal_pairs([(2, 10), (10, 10), (0, 0), (0, 3), (10, 20), (300, 1000)])) == []
+    assert list(equal_pairs([(11, 20)])) == [
+        "up to 11 of 20 pairs do not differ: intervals are wide; with 23 draws, about 10 would differ"
+    ]

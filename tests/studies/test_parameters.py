@@ -59,7 +59,7 @@ def test_an_argument_with_several_values_is_an_axis(folder: Path) -> None:
 @pytest.mark.slow
 def test_tables_have_such_axes(folder: Path) -> None:
     study = Study(scheduler=["fcfs", patient(hosts_an_hour=[1, 4])], workload=SMALL, seed=range(3), folder=folder)
-    found = table(study.run(folder / "store", processes=1), rows="hosts_an_hour", resamples=99)
+    found = table(study.run(folder / "store", processes=1), rows="hosts_an_hour")
     assert (found.row_axis, found.rows) == ("hosts_an_hour", ("1", "4", "-"))
 
 

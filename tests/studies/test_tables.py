@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from batprotocol.errors import InputError
 from batprotocol.simulator import METRICS, JobRow
 from batprotocol.studies.comparing import PlainRow, interval, table
+from batprotocol.studies.comparing.cells import domain_for
+from batprotocol.studies.comparing.intervals import ANY
 
 WITHOUT_ENGINE = True
 
@@ -56,7 +58,7 @@ def values_of(results: list[PlainRow], scheduler: str, load: float, metric: str)
 
 @given(studies(), st.sampled_from(["mean_waiting_time", "utilisation"]))
 def test_means(results: list[PlainRow], metric: str) -> None:
-    found = table(results, columns="load", metric=metric, resamples=20)
+    found = table(results, columns="load", metric=metric)
     assert [float(each) for each in found.columns] == sorted({row.axes["load"] for row in results})
     for scheduler, cells in zip(found.rows, found.cells, strict=True):
         for load, cell in zip(found.columns, cells, strict=True):
@@ -64,8 +66,8 @@ def test_means(results: list[PlainRow], metric: str) -> None:
             runs = [row for row in results if (row.axes["scheduler"], f"{row.axes['load']:g}") == (scheduler, load)]
             assert (cell.count, cell.missing) == (len(values), len(runs) - len(values))
             assert cell.mean == (pytest.approx(np.mean(values)) if values else None)
-            among = interval(values, resamples=20)
-            assert (cell.low, cell.high) == ((max(among[0], 0.0), among[1]) if among else (None, None))
+            among = interval(values, domain=domain_for(METRICS[metric], values))
+            assert (cell.low, cell.high) == (among or (None, None))
     better = min if METRICS[metric].better == "less" else max
     for column in zip(*found.cells, strict=True):
         means = [cell.mean for cell in column if cell.mean is not None]
@@ -76,7 +78,7 @@ def test_means(results: list[PlainRow], metric: str) -> None:
 
 @given(studies())
 def test_paired_differences(results: list[PlainRow]) -> None:
-    found = table(results, columns="load", metric="mean_waiting_time", baseline="FCFS", resamples=20)
+    found = table(results, columns="load", metric="mean_waiting_time", baseline="FCFS")
     assert found.baseline == "fcfs"
     for scheduler, cells in zip(found.rows, found.cells, strict=True):
         for load, cell in zip(found.columns, cells, strict=True):
@@ -112,7 +114,7 @@ def test_text() -> None:
     assert re.fullmatch(r"easy +\*\*-12\.1 \[-[\d.]+, -[\d.]+\] \(n=5\)\*\*", lines[2])
     assert re.fullmatch(r"my_<b>&%\.py:SAF +\+0\.1\d* \[-[\d.]+, \+[\d.]+\] n\.s\. \(n=6\)", lines[3])
     assert lines[4] == (
-        "paired differences to fcfs over 5 to 6 seeds, with 95% bootstrap intervals; n.s.: may be chance; bold: better "
+        "paired differences to fcfs over 5 to 6 seeds, with 95% intervals; n.s.: may be chance; bold: better "
         "than fcfs, by more than chance; 2 comparisons, not corrected for their number; n: the number of runs, "
         "where some are missing"
     )
@@ -230,9 +232,9 @@ def pooled(count: int = 10) -> list[PlainRow]:
 
 
 @pytest.mark.parametrize("baseline", [None, "fcfs"])
-def test_whole_seeds_are_resampled_and_never_what_was_chosen(baseline: str | None) -> None:
+def test_whole_seeds_are_draws_and_never_what_was_chosen(baseline: str | None) -> None:
     rows = pooled()
-    found = table(rows, baseline=baseline, resamples=999)
+    found = table(rows, baseline=baseline)
     for name, (cell,) in zip(found.rows, found.cells, strict=True):
         values: dict[int, list[float]] = {}
         for row in rows:
@@ -244,15 +246,16 @@ def test_whole_seeds_are_resampled_and_never_what_was_chosen(baseline: str | Non
             means = [mean - math.fsum(others[5 * n : 5 * n + 5]) / 5 for n, mean in enumerate(means)]
         assert (cell.draws, cell.count) == (10, 50)
         assert cell.mean == pytest.approx(np.mean(means))
-        assert (cell.low, cell.high) == pytest.approx(interval(means, resamples=999))
+        domain = (1.0, math.inf) if name == baseline or baseline is None else ANY
+        assert (cell.low, cell.high) == pytest.approx(interval(means, domain=domain))
     assert "over 10 seeds, each the mean over 5 values of estimate_factor" in found.caption
 
 
 def test_wide_intervals_of_pooled_rows() -> None:
     """Rows of one seed are not independent: as such, they would make intervals that are much too narrow."""
     rows = [row for row in pooled() if row.axes["scheduler"] == "fcfs"]
-    (cell,) = table(rows, resamples=999).cells[0]
-    alone = interval([row.metrics["mean_bounded_slowdown"] for row in rows], resamples=999)
+    (cell,) = table(rows).cells[0]
+    alone = interval([row.metrics["mean_bounded_slowdown"] for row in rows], domain=(1, math.inf))
     assert alone is not None
     assert cell.low is not None
     assert cell.high is not None
@@ -265,13 +268,13 @@ def test_windows_that_are_apart_are_draws() -> None:
         for first in range(0, 1000, 100)
         for seed in range(3)
     ]
-    found = table(rows, metric="utilisation", resamples=99)
+    found = table(rows, metric="utilisation")
     assert (found.draws, found.cells[0][0].draws, found.cells[0][0].count) == (("jobs",), 10, 30)
     assert "over 10 windows of one log, each the mean over 3 seeds" in found.caption
     overlapping = [
         PlainRow({**row.axes, "jobs": f"0-{row.axes['jobs'].partition('-')[2]}"}, row.metrics) for row in rows
     ]
-    assert table(overlapping, metric="utilisation", resamples=99).draws == ("seed",)
+    assert table(overlapping, metric="utilisation").draws == ("seed",)
 
 
 class Kept(NamedTuple):
@@ -314,8 +317,8 @@ def kept(drawn: tuple[str, ...], count: int = 10, same: bool = False, **metrics:
     ],
 )
 def test_captions_say_what_seeds_draw(drawn: tuple[str, ...], sentence: str, warned: bool) -> None:
-    caption = table(kept(drawn), resamples=99).caption
-    assert f"means over {sentence}, with 95% bootstrap intervals" in caption
+    caption = table(kept(drawn)).caption
+    assert f"means over {sentence}, with 95% intervals" in caption
     assert ("the seeds do not redraw the workload" in caption) is warned
 
 
@@ -335,7 +338,7 @@ def test_one_draw_has_no_interval_and_no_winner() -> None:
 
 @pytest.mark.parametrize(("count", "rough"), [(2, False), (3, True), (5, True), (6, False)])
 def test_few_draws_are_warned_of(count: int, rough: bool) -> None:
-    caption = table(kept(("workload",), count=count), resamples=99).caption
+    caption = table(kept(("workload",), count=count)).caption
     assert ("intervals of 3 to 5 draws are rough" in caption) is rough
     assert ("cells with fewer than 3 draws have no interval" in caption) is (count == 2)
 
@@ -389,21 +392,21 @@ def test_numbers_keep_three_digits_beside_wide_ones() -> None:
 def test_rows_that_are_the_same_are_named() -> None:
     rows = kept(("workload",))
     rows += [row._replace(axes={**row.axes, "scheduler": "sjf"}) for row in rows if row.axes["scheduler"] == "easy"]
-    assert "easy and sjf have the same numbers in each run" in table(rows, resamples=99).caption
-    assert "the same numbers" not in table(kept(("workload",)), resamples=99).caption
+    assert "easy and sjf have the same numbers in each run" in table(rows).caption
+    assert "the same numbers" not in table(kept(("workload",))).caption
 
 
 def test_what_is_not_steady_is_warned_of() -> None:
-    steady = table(kept(("workload",), offered_load=0.9, waiting_at_end=0.05, nb_jobs=500.0), resamples=99)
+    steady = table(kept(("workload",), offered_load=0.9, waiting_at_end=0.05, nb_jobs=500.0))
     assert "nothing is steady" not in steady.caption
-    above = table(kept(("workload",), offered_load=1.25), resamples=99).caption
+    above = table(kept(("workload",), offered_load=1.25)).caption
     assert "in 20 of 20 runs the offered load is above 1 (up to 1.25): nothing is steady there" in above
-    growing = table(kept(("workload",), waiting_at_end=0.3, nb_jobs=500.0), resamples=99).caption
+    growing = table(kept(("workload",), waiting_at_end=0.3, nb_jobs=500.0)).caption
     assert "in 20 of 20 runs more than 10% of the jobs wait at the end: nothing is steady there" in growing
 
 
 def test_the_load_of_a_log_is_a_factor() -> None:
-    log, model = (table(kept((what,)), rows="load", resamples=99) for what in ("weeks", "workload"))
+    log, model = (table(kept((what,)), rows="load") for what in ("weeks", "workload"))
     assert str(log).startswith("arrival factor  ")  # of an older store
     assert str(model).startswith("load  ")
     assert log.row_axis == "load"
@@ -416,9 +419,9 @@ def test_a_baseline_without_a_parameter_is_paired_all_the_same() -> None:
         for depth in (1, 3)
         for seed in range(4)
     ]
-    (_, (cell,)) = table(rows, metric="utilisation", baseline="easy", resamples=99).cells
+    (_, (cell,)) = table(rows, metric="utilisation", baseline="easy").cells
     assert (cell.mean, cell.draws, cell.missing) == (pytest.approx(0.215), 4, 0)
-    found = table(rows, rows="depth", metric="utilisation", baseline="-", resamples=99)
+    found = table(rows, rows="depth", metric="utilisation", baseline="-")
     assert [cell.mean for (cell,) in found.cells] == pytest.approx([0.115, 0.315, 0.5])
 
 

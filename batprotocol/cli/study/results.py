@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from batprotocol.cli.completing import complete_metric
-from batprotocol.cli.parameters import file_with_ending
+from batprotocol.cli.parameters import file_with_ending, spreadsheet_option
 from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
 
 __all__ = ["metrics", "plot", "table"]
@@ -111,7 +111,11 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_confidence
 @_unit
 @click.option(
-    "--seed", metavar="N", type=click.IntRange(min=0), default=0, help="The seed of the resampling for intervals."
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    expose_value=False,
+    help="Without effect: intervals are not random.",
 )
 @click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
 @click.option(
@@ -126,11 +130,12 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_form("markdown", "Print Markdown.")
 @_form("latex", "Print LaTeX. It needs the package booktabs.")
 @_form("json", "Print JSON.")
+@spreadsheet_option
 def table(**options: Any) -> None:
-    """Make a table of the results of a study: the means of a metric over seeds, with bootstrap intervals.
+    """Make a table of the results of a study: the means of a metric over seeds, with confidence intervals.
 
-    The command resamples whole seeds, or windows of a log that do not overlap. It averages axes that are neither in the
-    rows nor in the columns within each seed first, and the caption names them.
+    Seeds, or windows of a log that do not overlap, repeat a measurement. The command averages axes that are neither in
+    the rows nor in the columns within each seed first, and the caption names them.
 
     With --baseline, the cells are differences: the run of the baseline with the same seed, load and so on is subtracted
     from each run. A difference that may be chance has the mark "n.s.". A mean is in bold, or in asterisks, if it is
@@ -209,12 +214,12 @@ def table(**options: Any) -> None:
 @click.option("--xlabel", metavar="TEXT", help="The label of the x axis.")
 @click.option("--ylabel", metavar="TEXT", help="The label of the y axis.")
 def plot(**options: Any) -> None:
-    """Draw the results of a study: the means of a metric against an axis, with bands of bootstrap intervals.
+    """Draw the results of a study: the means of a metric against an axis, with bands of intervals.
 
     Other kinds of plots are boxes over runs, distributions of means and, with --kind ecdf, the share of jobs that have
     waited for at most each time. With --kind watts, the plot has the watts of runs over time, with the cap, the carbon
-    intensity and the price of the study. The command resamples whole seeds. It averages other axes within each seed
-    first, and a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
+    intensity and the price of the study. The command averages other axes within each seed first, and
+    a line below the plot names them. As in a table, an axis such as partition groups the jobs of each run.
 
     \b
     Examples:

@@ -96,7 +96,9 @@ def _time(context: click.Context, parameter: click.Parameter, given: str) -> flo
     default="",
     help="The platform; with watts, energy is measured. By default, as many equal hosts as the log is made for.",
 )
-@click.option("--seed", metavar="N", type=click.IntRange(min=0), default=0, help="The seed of the intervals.")
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=0, help="Without effect: intervals are not random."
+)
 @click.option(
     "-o",
     "--output",
@@ -133,9 +135,9 @@ def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -
     values, and with those of the log. A window has a warm-up and a cool-down, whose jobs are simulated, not counted.
 
     The combinations are compared in pairs by window with the baseline: what really happened, if LOG has the starts of
-    its jobs, or else the first policy. Intervals come from a bootstrap of blocks of windows. The report is one page
-    that needs no network: differences, who gains and who loses, the offered load of each window, and what the answer
-    rests on. It has the numbers of "batproto study table".
+    its jobs, or else the first policy. Neighbouring windows may be alike, and intervals allow for it. The report is
+    one page that needs no network: differences, who gains and who loses, the offered load of each window, and what the
+    answer rests on. It has the numbers of "batproto study table".
 
     \b
     Examples:

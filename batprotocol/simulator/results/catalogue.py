@@ -5,6 +5,7 @@ It has the path of each metric in a `Metrics`. It must not know how a metric is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, Final, Literal
@@ -67,7 +68,28 @@ class Metric(msgspec.Struct, frozen=True):
         """Its label, and its unit if it has one: `mean waiting time [s]`."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The lowest and the highest value that it can have; infinite ones for a metric of the user's own.
 
+        >>> METRICS["utilisation"].domain, METRICS["mean_bounded_slowdown"].domain, METRICS["makespan"].domain
+        ((0.0, 1.0), (1.0, inf), (0.0, inf))
+        """
+        part, _, name = self.path.partition(".")
+        if part == "own":
+            return -math.inf, math.inf
+        if part in _SLOWDOWNS:
+            return 1.0, math.inf
+        return 0.0, 1.0 if (name or part) in _SHARES else math.inf
+
+
+_SLOWDOWNS: Final = ("slowdown", "bounded_slowdown", "per_processor_bounded_slowdown", "stretch")
+"""The parts of a `Metrics` that are at least 1."""
+_SHARES: Final = (
+    *("utilisation", "loss_of_capacity", "waiting_at_end", "fairness", "mean_workflow_efficiency"),
+    *("goodput", "checkpoint_overhead", "availability", "full_availability"),
+)
+"""The metrics that are at most 1."""
 _FEITELSON: Final = "D. G. Feitelson and L. Rudolph, JSSPP 1998"
 _OF_JOBS: Final = (
     ("waiting_time", "waiting", "s", "start - submission", ""),
@@ -106,13 +128,13 @@ _STATISTICS: Final = (
 )
 """Name, label and meaning."""
 _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
-    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * measured time)", ""),
+    ("utilisation", "utilisation", "", "more", "host-seconds that jobs used / (hosts * measured time)", ""),
     (
         "loss_of_capacity",
         "loss of capacity",
         "",
         "less",
-        "idle host-seconds while jobs were waiting / (hosts * measured time)",
+        "unused host-seconds while jobs were waiting / (hosts * measured time)",
         "Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, IPDPS 2000",
     ),
     ("makespan", "makespan", "s", "less", "last end of a job - first submission, of the whole run", ""),

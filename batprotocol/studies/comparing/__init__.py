@@ -1,8 +1,8 @@
 """Compare the results of many runs: tables, plots, and the differences of two runs.
 
-`rows` defines the results to compare. `cells` collects the values that repeat a measurement, and `bootstrap` computes
-confidence intervals of their means: of independent draws, or of windows that follow one another (`blocks`), by
-`resampling`, and by the distribution of `student`. `tables` makes tables of means and differences, with readable
+`rows` defines the results to compare. `cells` collects the values that repeat a measurement, and `intervals` computes
+confidence intervals of their means by the distribution of `student`: of independent draws, or of windows that follow
+one another (`series`), whose sums make `ratios`. `tables` makes tables of means and differences, with readable
 numbers (`digits`, `units`) and `captions`, in `formats` for terminals, papers and notebooks. `pairs` compares two runs,
 which `schedules` reads from result files and recordings (`reported`), and `logged` makes of logs; `causes` finds why
 their jobs part. `plots` draws the metrics of runs, `ecdf` those of jobs, and
@@ -10,8 +10,14 @@ their jobs part. `plots` draws the metrics of runs, `ecdf` those of jobs, and
 """
 
 from batprotocol.deprecation import old_names
-from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, means_of, p_value
 from batprotocol.studies.comparing.ecdf import plot_ecdf
+from batprotocol.studies.comparing.intervals import (
+    CONFIDENCE,
+    holm,
+    interval,
+    means_of,
+    p_value,
+)
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
 from batprotocol.studies.comparing.plots import (
     Look,
@@ -21,18 +27,20 @@ from batprotocol.studies.comparing.plots import (
     plot_means,
     save_plot,
 )
+from batprotocol.studies.comparing.ratios import Estimate, difference_of_ratios, ratio
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import REPORTED_TOLERANCE, Schedule, read_schedule, schedule_in
+from batprotocol.studies.comparing.series import effective_number
 from batprotocol.studies.comparing.tables import Cell, Table, table
 from batprotocol.studies.comparing.watts import plot_watts
 
 __all__ = [
     "CONFIDENCE",
     "REPORTED_TOLERANCE",
-    "RESAMPLES",
     "TOLERANCE",
     "Cell",
     "Comparison",
+    "Estimate",
     "JobPair",
     "Look",
     "Parting",
@@ -41,6 +49,8 @@ __all__ = [
     "Schedule",
     "Table",
     "compare",
+    "difference_of_ratios",
+    "effective_number",
     "expect_plots",
     "holm",
     "interval",
@@ -51,6 +61,7 @@ __all__ = [
     "plot_lines",
     "plot_means",
     "plot_watts",
+    "ratio",
     "read_schedule",
     "save_plot",
     "schedule_in",

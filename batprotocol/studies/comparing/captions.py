@@ -5,23 +5,37 @@ It must not know how means and intervals are computed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from batprotocol.simulator import Metric
 from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
-from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS
-from batprotocol.studies.comparing.bootstrap import FEWEST
-from batprotocol.studies.comparing.cells import Groups, method_of
+from batprotocol.studies.comparing.cells import Groups, in_order
+from batprotocol.studies.comparing.intervals import FEWEST
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
+from batprotocol.studies.comparing.series import FEWEST_WINDOWS
 
-__all__ = ["draws_sentence", "equal_rows", "factor_note", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
+__all__ = [
+    "draws_sentence",
+    "equal_pairs",
+    "equal_rows",
+    "factor_note",
+    "load_note",
+    "notes_of",
+    "pooled_sentence",
+    "runs_sentence",
+]
 
 FACTOR: Final = "arrival_factor"
 _ROUGH: Final = 5
 """Up to this number of draws, intervals are rough."""
-_SHORT: Final = 12
-"""Intervals of this number of windows or more contain the true mean often enough (`tests/studies/test_blocks.py`)."""
+_ALIKE: Final = 0.3
+"""From this share of pairs that do not differ, a caption says so."""
+_USUAL: Final = 10
+"""The number of draws from which intervals are not rough."""
+_SHORT: Final = 50
+"""Intervals of this number of windows or more contain the true mean often enough (`tests/studies/test_series.py`)."""
 _SEEDS: Final = {
     ("workload",): "{} of the workload",
     ("weeks",): "{} of the weeks of {log}",
@@ -113,11 +127,11 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     few = [count for count in counts if count]
     if few and max(few) < 2:
         notes.append("n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds")
-    elif few and method_of(draws) == "blocks":
+    elif few and in_order(draws):
         notes += _notes_of_windows(few)
     elif few and min(few) < FEWEST:
         notes.append(f"cells with fewer than {FEWEST} draws have no interval")
-    if method_of(draws) != "blocks" and any(3 <= count <= _ROUGH for count in few):
+    if not in_order(draws) and any(3 <= count <= _ROUGH for count in few):
         notes.append(f"intervals of 3 to {_ROUGH} draws are rough: use 10 or more")
     drawn = _drawn(rows)
     if (
@@ -163,12 +177,31 @@ def _notes_of_windows(counts: Sequence[int]) -> list[str]:
         return [
             f"no interval can be given for fewer than {FEWEST_WINDOWS} windows: use a longer log, or shorter windows"
         ]
-    notes = ["windows follow one another, and are resampled in blocks"]
+    notes = ["windows follow one another: intervals are wider if neighbours are alike"]
     if min(counts) < FEWEST_WINDOWS:
         notes.append(f"cells with fewer than {FEWEST_WINDOWS} windows have no interval")
     if min(count for count in counts if count >= FEWEST_WINDOWS) < _SHORT:
         notes.append(f"intervals of fewer than {_SHORT} windows are too narrow if neighbours are much alike")
     return notes
+
+
+def equal_pairs(counts: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """A sentence on differences of which many are 0, so that few pairs tell how large the others are.
+
+    Args:
+        counts: for each difference of a table, the number of pairs without one, and the number of all pairs.
+
+    >>> list(equal_pairs([(0, 10), (4, 10)]))
+    ['up to 4 of 10 pairs do not differ: intervals are wide; with 17 draws, about 10 would differ']
+    """
+    found = [(alike, pairs) for alike, pairs in counts if _ALIKE * pairs <= alike < pairs < _USUAL + alike]
+    if found:
+        alike, pairs = max(found, key=lambda each: each[0] / each[1])
+        enough = math.ceil(_USUAL * pairs / (pairs - alike))
+        yield (
+            f"up to {alike:,} of {pairs:,} pairs do not differ: intervals are wide; "
+            f"with {enough:,} draws, about {_USUAL} would differ"
+        )
 
 
 def equal_rows(

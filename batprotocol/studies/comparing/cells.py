@@ -10,11 +10,12 @@ import itertools
 import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
+from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.rows import ResultRow, label
 
-__all__ = ["DRAWS", "WINDOWS", "Groups", "Sample", "draws_of", "method_of"]
+__all__ = ["DRAWS", "WINDOWS", "Groups", "Sample", "domain_for", "draws_of", "in_order"]
 
 DRAWS: Final = ("seed", "failure_seed", "jobs", "time", "window")
 """The axes whose values are drawn by default. Windows of a log are draws if they do not overlap."""
@@ -69,13 +70,29 @@ def draws_of(axes: Mapping[str, Sequence[str]], names: Iterable[str], taken: Ite
     return windows or tuple(name for name in free if name not in WINDOWS)
 
 
-def method_of(draws: Sequence[str]) -> Literal["studentized", "blocks"]:
-    """How draws are resampled: windows of a log in blocks, as neighbours may be alike.
+def in_order(draws: Sequence[str]) -> bool:
+    """Whether draws follow one another, as windows of a log do, so that neighbours may be alike.
 
-    >>> method_of(["window"]), method_of(["seed"])
-    ('blocks', 'studentized')
+    >>> in_order(["window"]), in_order(["seed"])
+    (True, False)
     """
-    return "blocks" if draws and set(draws) <= set(WINDOWS) else "studentized"
+    return bool(draws) and set(draws) <= set(WINDOWS)
+
+
+def domain_for(metric: Metric | None, values: Sequence[float]) -> tuple[float, float]:
+    """The lowest and the highest mean that can be: those of the metric, or wider ones if a value is outside of them.
+
+    Args:
+        metric: the metric of the values; None: they are differences.
+        values: the values.
+
+    >>> from batprotocol.simulator import METRICS
+    >>> domain_for(METRICS["utilisation"], [0.5, 0.9]), domain_for(METRICS["utilisation"], [0.5, 1.2])
+    ((0.0, 1.0), (0.0, inf))
+    """
+    anywhere = (-math.inf, math.inf)
+    known = [] if metric is None else [metric.domain, (0.0, math.inf)] if metric.domain != anywhere else []
+    return next((each for each in known if all(each[0] <= value <= each[1] for value in values)), anywhere)
 
 
 def _are_apart(labels: Sequence[str]) -> bool:
@@ -162,7 +179,7 @@ class Groups:
 
     def _in_order(self, draws: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
         """The draws in the order of time, if they are windows of a log."""
-        if not self._draws or not set(self._draws) <= set(WINDOWS):
+        if not in_order(self._draws):
             return list(draws)
         return sorted(draws, key=lambda draw: [_begin(each) for each in draw])
 

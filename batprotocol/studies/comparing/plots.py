@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from batprotocol.errors import InputError, shown
 from batprotocol.files import naming
 from batprotocol.simulator import Metric
-from batprotocol.studies.comparing.bootstrap import CONFIDENCE, interval, means_of
 from batprotocol.studies.comparing.captions import notes_of, runs_sentence
-from batprotocol.studies.comparing.cells import DRAWS, Groups, draws_of, method_of
+from batprotocol.studies.comparing.cells import DRAWS, Groups, domain_for, draws_of, in_order
 from batprotocol.studies.comparing.drawing import (
     HATCHES,
     MOST_TICKS,
@@ -30,6 +29,7 @@ from batprotocol.studies.comparing.drawing import (
     name_places,
     panels_of,
 )
+from batprotocol.studies.comparing.intervals import CONFIDENCE, interval, means_of
 from batprotocol.studies.comparing.rows import (
     ABSENT,
     ResultRow,
@@ -78,7 +78,7 @@ def plot_lines(
     log: bool = False,
     look: Look = _USUAL,
 ) -> Figure:
-    """A metric against an axis: a line of means for each value of another axis, with bands of bootstrap intervals.
+    """A metric against an axis: a line of means for each value of another axis, with bands of intervals.
 
     Means and intervals are those of `table`. A value of `by` without a value on the x axis, such as a scheduler without
     that parameter, is a horizontal line.
@@ -228,7 +228,7 @@ def plot_means(
     log: bool = False,
     look: Look = _USUAL,
 ) -> Figure:
-    """The uncertainty of each mean: its bootstrap distribution over draws, with the mean and its interval.
+    """The uncertainty of each mean: its distribution over draws, with the mean and its interval.
 
     Args:
         results: the rows of a study.
@@ -261,47 +261,46 @@ def plot_means(
     for number, name in enumerate(names):
         colour, marker, _ = looks(number)
         for place, group in enumerate(groups):
-            given = [value / divisor for value in values[group, name]]
+            given = values[group, name]
             if given:
-                at = float(number) if x is None else _place_of(place, number, len(names))
-                _draw_mean(
-                    axes, given, at, 0.7 if x is None else 0.7 / len(names), colour, marker, name, confidence, draws
+                domain, ordered = domain_for(told, given), in_order(draws)
+                spread = [each / divisor for each in means_of(given, domain=domain, ordered=ordered)]
+                ends = interval(given, confidence=confidence, domain=domain, ordered=ordered)
+                mean = math.fsum(given) / len(given)
+                low, high = (each / divisor for each in ends or (mean, mean))
+                at, width = (
+                    (float(number), 0.7) if x is None else (_place_of(place, number, len(names)), 0.7 / len(names))
                 )
+                _draw_spread(axes, spread, at, width, colour)
+                _draw_mean(axes, (low, mean / divisor, high), at, colour, marker, name)
     name_places(axes, names if x is None else groups)
     axes.set_xlabel(by if x is None else axis_label(kept, x))
     axes.set_ylabel(shown_metric.label_with_unit)
     axes.grid(visible=False, axis="x")
     counts = [len(each) for each in values.values()]
-    sentence = table(kept, rows=by, columns=x, metric=metric, resamples=1).sentence
-    note = f"bootstrap distributions of means over {sentence}, {confidence:.0%} intervals"
+    sentence = table(kept, rows=by, columns=x, metric=metric).sentence
+    note = f"distributions of means over {sentence}, {confidence:.0%} intervals"
     finish(figure, [axes], look, log=log, legend=by if x is not None else "", note=note)
     figure.notes = tuple(notes_of(kept, draws, counts))
     return figure
 
 
-def _draw_mean(
-    axes: Any,
-    values: Sequence[float],
-    at: float,
-    width: float,
-    colour: str,
-    marker: str,
-    name: str,
-    confidence: float,
-    draws: Sequence[str],
-) -> None:
-    """Draw a mean with its interval and its distribution."""
-    mean, among = math.fsum(values) / len(values), interval(values, confidence=confidence, method=method_of(draws))
-    if among is not None and among[0] < among[1]:
-        drawn = axes.violinplot([means_of(values)], positions=[at], widths=width, showextrema=False)
+def _draw_spread(axes: Any, spread: Sequence[float], at: float, width: float, colour: str) -> None:
+    """Draw the distribution of a mean, if it has one."""
+    if spread[0] < spread[-1]:
+        drawn = axes.violinplot([spread], positions=[at], widths=width, showextrema=False)
         for body in drawn["bodies"]:
             body.set(facecolor=colour, alpha=0.35, edgecolor=colour)
-    ends = (mean, mean) if among is None else among
+
+
+def _draw_mean(axes: Any, known: tuple[float, float, float], at: float, colour: str, marker: str, name: str) -> None:
+    """Draw a mean between the ends of its interval."""
+    low, mean, high = known
     labels = axes.get_legend_handles_labels()[1]
     axes.errorbar(
         [at],
         [mean],
-        yerr=[[mean - ends[0]], [ends[1] - mean]],
+        yerr=[[mean - low], [high - mean]],
         color=colour,
         marker=marker,
         linestyle="none",

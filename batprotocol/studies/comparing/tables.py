@@ -17,11 +17,18 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing import formats
-from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, p_value
-from batprotocol.studies.comparing.captions import draws_sentence, equal_rows, factor_note, notes_of, pooled_sentence
-from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, draws_of, method_of
+from batprotocol.studies.comparing.captions import (
+    draws_sentence,
+    equal_pairs,
+    equal_rows,
+    factor_note,
+    notes_of,
+    pooled_sentence,
+)
+from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, domain_for, draws_of, in_order
 from batprotocol.studies.comparing.digits import cell_decimals, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid
+from batprotocol.studies.comparing.intervals import CONFIDENCE, holm, interval, p_value, warn_of_resamples
 from batprotocol.studies.comparing.rows import (
     ABSENT,
     ResultRow,
@@ -39,8 +46,6 @@ from batprotocol.studies.comparing.units import in_unit, usual_unit
 __all__ = ["Cell", "Table", "table"]
 
 _UNSURE: Final = "n.s."
-_OWN: Final = "own"
-"""The paths of metrics that users define begin with this."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,9 +153,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         cells = [cell for row in self.cells for cell in row]
         what = f"{self._units()[0][0].label_with_unit}: " if self.column_axis is not None else ""
         kind = "means" if self.baseline is None else f"paired differences to {self.baseline}"
-        intervals = (
-            f", with {self.confidence:.0%} bootstrap intervals" if any(cell.low is not None for cell in cells) else ""
-        )
+        intervals = f", with {self.confidence:.0%} intervals" if any(cell.low is not None for cell in cells) else ""
         said = [f"{what}{kind} over {self.sentence}{intervals}"]
         if any(self._is_unsure(cell) for cell in cells):
             said.append(f"{_UNSURE}: may be chance")
@@ -226,9 +229,13 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         """The table as a LaTeX `tabular`, with the best means in bold. It needs the package `booktabs`."""
         return formats.as_latex(self.grid())
 
-    def csv(self) -> str:
-        """The table as CSV, with a line for each cell."""
-        return formats.as_csv(list(self.records()))
+    def csv(self, *, guard: bool = False) -> str:
+        """The table as CSV, with a line for each cell.
+
+        Args:
+            guard: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
+        """
+        return formats.as_csv(list(self.records()), guard=guard)
 
     def json(self) -> str:
         """The table as JSON: its description and its cells."""
@@ -268,12 +275,12 @@ def table(
     correction: Literal["holm"] | None = None,
     draws: Sequence[str] = DRAWS,
     unit: str = "",
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    resamples: int | None = None,
+    seed: int | None = None,
 ) -> Table:
     """A table of the results of a study.
 
-    Draws (seeds, or windows of a log that do not overlap) repeat a measurement, and are resampled. Other axes (loads,
+    Draws (seeds, or windows of a log that do not overlap) repeat a measurement. Other axes (loads,
     platforms) are averaged within each draw first.
 
     Args:
@@ -283,12 +290,12 @@ def table(
         metric: a name in `METRICS`, or a metric of your own. If the columns have no axis, it can be several of them.
         baseline: the value on the axis of the rows that the others are compared with, pair by pair; None: no baseline.
         where: the values to select, by their axes.
-        confidence: the confidence of the bootstrap intervals, in (0, 1).
+        confidence: the confidence of the intervals, in (0, 1).
         correction: the correction of p-values for the number of comparisons: `holm`, or None.
         draws: the axes whose values were drawn at random.
         unit: the unit of printed numbers, such as `kWh` or `h`; "": the usual unit of each metric.
-        resamples: the number of samples for each interval, in [1, 1,000,000].
-        seed: the seed of the resampling.
+        resamples: without effect, and deprecated.
+        seed: without effect, and deprecated.
 
     Raises:
         InputError: there are no results, or no such axis, value or metric, or a number is out of its range.
@@ -303,6 +310,7 @@ def table(
     >>> found.rows, found.cells[1][0].mean, found.over
     (('fcfs', 'easy'), -2.3333333333333335, {'seed': 3})
     """
+    warn_of_resamples(resamples, seed)
     if correction not in (None, "holm"):
         raise InputError(f"expected holm or None as the correction, got {shown(correction)}")
     kept = select(results, where or {})
@@ -331,7 +339,7 @@ def table(
         _Column(groups, labels, None if columns is None else head, metrics[place if columns is None else 0], compared)
         for place, head in enumerate(heads)
     ]
-    tests = _Tests(confidence, correction, resamples, seed, method_of(found_draws))
+    tests = _Tests(confidence, correction, in_order(found_draws))
     for column in made:
         column.ask(tests)
     tests.settle()
@@ -359,6 +367,7 @@ def table(
         notes=(
             *filter(None, [factor_note(kept, (rows, columns))]),
             *notes_of(kept, found_draws, counts),
+            *equal_pairs(pair for column in made for pair in column.alike()),
             *equal_rows(groups, labels, named, metrics),
         ),
     )
@@ -373,15 +382,8 @@ def _labels(rows: Iterable[ResultRow], axes: Mapping[str, list[str]], axis: str)
 class _Tests:
     """The comparisons of a table: each pair of cells once, with one correction for their number."""
 
-    def __init__(
-        self,
-        confidence: float,
-        correction: str | None,
-        resamples: int,
-        seed: int,
-        method: Literal["studentized", "blocks"],
-    ) -> None:
-        self.confidence, self.resamples, self.seed, self.method = confidence, resamples, seed, method
+    def __init__(self, confidence: float, correction: str | None, ordered: bool) -> None:
+        self.confidence, self.ordered = confidence, ordered
         self._correction = correction
         self._found: dict[tuple[Any, ...], float | None] = {}
 
@@ -393,7 +395,7 @@ class _Tests:
     def ask(self, pair: tuple[Any, ...], sample: Sample) -> None:
         """Compare a pair of cells, by their differences."""
         if pair not in self._found:
-            self._found[pair] = p_value(sample.values, resamples=self.resamples, seed=self.seed, method=self.method)
+            self._found[pair] = p_value(sample.values, ordered=self.ordered)
 
     def settle(self) -> None:
         """Correct the p-values, once all comparisons are known."""
@@ -404,12 +406,10 @@ class _Tests:
         """The probability of such a difference by chance; None if there are too few pairs."""
         return self._found.get(pair)
 
-    def interval(self, values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-        """The confidence interval of a mean."""
-        found = interval(
-            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed, method=self.method
-        )
-        return found or (None, None)
+    def interval(self, values: Sequence[float], metric: Metric | None) -> tuple[float, float] | tuple[None, None]:
+        """The confidence interval of the mean of a metric, or of differences."""
+        domain = domain_for(metric, values)
+        return interval(values, confidence=self.confidence, domain=domain, ordered=self.ordered) or (None, None)
 
 
 class _Column:
@@ -456,14 +456,7 @@ class _Column:
     def _cell(self, name: str, tests: _Tests) -> Cell:
         is_difference = self._baseline is not None and name != self._baseline
         sample = self._differences(name, str(self._baseline)) if is_difference else self._samples[name]
-        low, high = tests.interval(sample.values)
-        if (
-            low is not None
-            and not is_difference
-            and self._metric.path.partition(".")[0] != _OWN
-            and min(sample.values) >= 0
-        ):
-            low = max(low, 0.0)  # no metric of this library is negative
+        low, high = tests.interval(sample.values, None if is_difference else self._metric)
         return Cell(
             mean=sample.mean,
             low=low,
@@ -475,6 +468,13 @@ class _Column:
             is_baseline=name == self._baseline,
             p=tests.p(self._pair(name, str(self._baseline))) if is_difference else None,
         )
+
+    def alike(self) -> Iterator[tuple[int, int]]:
+        """For each difference to the baseline, the number of pairs without one, and of all pairs."""
+        for name in self._labels if self._baseline is not None else ():
+            if name != self._baseline:
+                values = self._differences(name, str(self._baseline)).values
+                yield sum(not value for value in values), len(values)
 
     def _is_best(self, name: str, tests: _Tests) -> bool:
         """Whether a row is better than each other row by more than chance."""

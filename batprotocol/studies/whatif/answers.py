@@ -80,9 +80,8 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
     kept = list(rows)
     metrics = tuple(name for name in SHOWN if name in METRICS and any(name in row.metrics for row in kept))
     axes = list(plan.axes)
-    seed = plan.question.seed
-    means = table(kept, rows=axes, metric=list(metrics), seed=seed)
-    differences = table(kept, rows=axes, metric=list(metrics), baseline=plan.baseline, seed=seed)
+    means = table(kept, rows=axes, metric=list(metrics))
+    differences = table(kept, rows=axes, metric=list(metrics), baseline=plan.baseline)
     own = {"scheduler": plan.question.policies[0], "platform": str(plan.hosts), "estimates": "asked"}
     of_the_machine = select(kept, {axis: [value] for axis, value in own.items()})
     loads = table(
@@ -112,7 +111,7 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
         warning=load_note(kept),
         titles={place: title_of(plan, place) for place in differences.rows},
         changes={
-            place: changes_of(base, ordered[place], seed=seed)
+            place: changes_of(base, ordered[place])
             for place in differences.rows
             if place != plan.baseline and place in ordered and base
         },

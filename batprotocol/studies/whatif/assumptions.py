@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from batprotocol.studies.comparing.blocks import FEWEST_WINDOWS
+from batprotocol.studies.comparing.series import FEWEST_WINDOWS
 from batprotocol.studies.whatif.answers import Answer
 from batprotocol.studies.whatif.plan import ARRIVALS, RECORDED, Plan
 from batprotocol.studies.whatif.windows import span_text
@@ -75,7 +75,7 @@ def _of_jobs(plan: Plan) -> Iterator[str]:
     if plan.partial:
         yield (
             f"{_many(plan.partial, 'job')} {_asks(plan.partial)} for parts of hosts. Utilisation and offered load "
-            "count whole hosts, so they can be above 1 although the machine is not full."
+            "count the share of the cores of hosts that jobs take."
         )
     if ARRIVALS in plan.axes:
         yield (
@@ -119,9 +119,8 @@ def _of_intervals(plan: Plan) -> Iterator[str]:
     )
     yield (
         "Intervals contain the true mean difference in 95 of 100 cases. Windows that follow one another may be alike, "
-        "so whole blocks of windows are resampled, 9,999 times from a fixed seed (Künsch, Annals of Statistics 17, "
-        "1989; Politis and Romano, 1992). Their length follows from the autocorrelation of the differences (Politis "
-        "and White, Econometric Reviews 23, 2004), with at most a third of the windows."
+        "so they count as fewer independent ones, by the autocorrelation of neighbours (Bayley and Hammersley, 1946). "
+        "Intervals reach farther to the side on which windows are farther off the mean (Zou and Donner, 2008)."
     )
     yield "Intervals are not corrected for the number of comparisons: of 20, one leaves out 0 by chance alone."
 

@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.simulator import JobRow, Workload, bounded_slowdown
-from batprotocol.studies.comparing.bootstrap import interval
+from batprotocol.studies.comparing.intervals import interval
 
 __all__ = ["KINDS", "Change", "Means", "Membership", "RunOfJobs", "changes_of", "means_of", "membership_of"]
 
@@ -137,13 +137,12 @@ def means_of(run: RunOfJobs, begin: float, end: float, groups: Membership) -> Me
     return {group: (int(count), wait / count, slow / count) for group, (count, wait, slow) in sums.items()}
 
 
-def changes_of(base: Mapping[str, Means], other: Mapping[str, Means], *, seed: int = 0) -> list[Change]:
+def changes_of(base: Mapping[str, Means], other: Mapping[str, Means]) -> list[Change]:
     """The changes between two alternatives, for each group, with the groups that gain most first.
 
     Args:
         base: the means of the baseline, by windows in the order of time.
         other: the means of the alternative.
-        seed: the seed of the resampling.
 
     Raises:
         InputError: the two have no window in common.
@@ -169,15 +168,15 @@ def changes_of(base: Mapping[str, Means], other: Mapping[str, Means], *, seed: i
                 jobs=sum(before[0] for before, _ in pairs),
                 windows=len(pairs),
                 before=math.fsum(before[1] for before, _ in pairs) / len(pairs),
-                waiting=_change([after[1] - before[1] for before, after in pairs], seed),
-                slowdown=_change([after[2] - before[2] for before, after in pairs], seed),
+                waiting=_change([after[1] - before[1] for before, after in pairs]),
+                slowdown=_change([after[2] - before[2] for before, after in pairs]),
             )
         )
     kinds = list(KINDS)
     return sorted(found, key=lambda change: (kinds.index(change.kind), change.waiting[0], change.name))
 
 
-def _change(differences: list[float], seed: int) -> tuple[float, float | None, float | None]:
+def _change(differences: list[float]) -> tuple[float, float | None, float | None]:
     mean = math.fsum(differences) / len(differences)
-    low, high = interval(differences, method="blocks", seed=seed) or (None, None)
+    low, high = interval(differences, ordered=True) or (None, None)
     return mean, low, high

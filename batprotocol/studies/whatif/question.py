@@ -30,7 +30,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         window: the length of the windows in seconds, > 0.
         warm_up: the seconds before each window whose jobs are simulated and not counted.
         cool_down: the seconds after each window whose jobs are simulated and not counted.
-        seed: the seed of the resampling for intervals.
+        seed: without effect: intervals are not random.
     """
 
     policies: tuple[str, ...]
