@@ -208,7 +208,12 @@ def table(**options: Any) -> None:
 @_only
 @_confidence
 @_unit
-@click.option("--log", is_flag=True, help="Use a logarithmic scale.")
+@click.option(
+    "--log/--no-log",
+    default=None,
+    help="Use a logarithmic scale. The default is no, and for --kind ecdf, whether values differ by factors of more "
+    "than a hundred.",
+)
 @click.option("--size", metavar="WxH", callback=_size, help="Width and height in inches, such as 6x3.7.")
 @click.option("--title", metavar="TEXT", default="", help="The title above the plot.")
 @click.option("--xlabel", metavar="TEXT", help="The label of the x axis.")
