@@ -12,7 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["Clock", "zone_of"]
+__all__ = ["CLOCKS_DIFFER", "Clock", "not_before", "zone_of"]
+
+CLOCKS_DIFFER: Final = 60.0
+"""Seconds by which lines of a log may be out of order, as they are written by several processes."""
 
 _MOST_HOURS: Final = 50_000
 _HOUR: Final = len("2026-11-23T22")
@@ -110,12 +113,52 @@ class Clock:
                 self._hours.clear()
             self._hours[hour] = begin[0]
 
+    def after(self, text: str, before: float) -> float | None:
+        """A moment, and of one that comes twice the first that is not before another one; if both are, the first.
+
+        >>> clock, set_back = Clock(ZoneInfo("Europe/Paris")), 1_761_440_400.0
+        >>> [clock.after("2025-10-26T02:30:00", before) - set_back for before in (set_back - 3600, set_back)]
+        [-1800.0, 1800.0]
+
+        Raises:
+            ValueError: the text is no moment.
+        """
+        moment = self.at(text)
+        if self.doubtful and moment is not None:
+            self.doubtful = False
+            return not_before(moment, before, self._zone)
+        return moment
+
     def both(self, text: str) -> tuple[float | None, ...]:
         """The moments that a text can stand for: two if it comes twice."""
         moment = self.at(text)
         found = _MOMENT.fullmatch(text)
         if moment is None or found is None or found[8] or found[9]:
             return (moment,)
-        local = datetime.fromtimestamp(moment, self._zone)
-        later = local.replace(fold=1).timestamp()
+        later = _second(moment, self._zone)
         return (moment, later) if later > moment else (moment,)
+
+
+def not_before(moment: float, before: float, zone: tzinfo) -> float:
+    """A moment, or the second one of its local time, if clocks were set back and only that one is not before another.
+
+    Args:
+        moment: the first of them, in seconds since 1970.
+        before: the moment that it is not before.
+        zone: the zone of the local time.
+
+    >>> not_before(1_761_438_600.0, 1_761_440_400.0, ZoneInfo("Europe/Paris")) - 1_761_438_600.0
+    3600.0
+    """
+    if moment >= before:
+        return moment
+    later = _second(moment, zone)
+    return later if later >= before else moment
+
+
+def _second(moment: float, zone: tzinfo) -> float:
+    """The second moment with the local time of this one; the moment itself, if there is only one."""
+    try:
+        return datetime.fromtimestamp(moment, zone).replace(fold=1).timestamp()
+    except (ValueError, OverflowError, OSError):  # it has no date
+        return moment

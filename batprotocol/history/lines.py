@@ -12,7 +12,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, Final, cast
+from typing import IO, Final, Literal, cast
 
 from batprotocol.compression import DAMAGES, decompressed
 from batprotocol.errors import InputError
@@ -69,13 +69,16 @@ class Source:
         """
         return next(self.blocks(), b"")
 
-    def lines(self, left_out: LeftOut | None = None) -> Iterator[tuple[int, str]]:
+    def lines(
+        self, left_out: LeftOut | None = None, *, errors: Literal["replace", "surrogateescape"] = "replace"
+    ) -> Iterator[tuple[int, str]]:
         """Each line with its number, from 1 on, without its end. Bytes that are not UTF-8 become U+FFFD.
 
         Args:
             left_out: where lines of more than `LONGEST` characters are counted; they are left out.
+            errors: `surrogateescape`: bytes that are not UTF-8 become surrogates instead, so that they can be counted.
         """
-        decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        decoder = codecs.getincrementaldecoder("utf-8-sig")(errors)
         rest, number, is_long = "", 1, False
         for block in self.blocks():
             text = rest + decoder.decode(block)

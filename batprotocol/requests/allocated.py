@@ -25,6 +25,8 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         memory: the bytes of memory that it takes of each host; 0 if it has whole hosts.
         gres: the generic resources that it takes of each host; empty if it has whole hosts.
         whole: whether it has its hosts for itself, with all that they have.
+        held: the hosts that it holds by their cores: the sum over its hosts of the cores that it takes / the cores of
+            the host; the number of its hosts if it has whole hosts. None if it is not known.
 
     >>> Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.0, hosts="0-1", cores=4).cores
     4
@@ -39,3 +41,4 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     memory: int = 0
     gres: tuple[Gres, ...] = ()
     whole: bool = False
+    held: float | None = None

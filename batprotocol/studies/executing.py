@@ -38,7 +38,6 @@ from batprotocol.simulator import (
 )
 from batprotocol.simulator.results.beside import (
     ALLOCATIONS,
-    KnownPower,
     PowerFile,
     power_beside,
     write_failures,
@@ -190,7 +189,7 @@ def _run(
             consumed_joules=joules,
             attempts=attempts,
             events=host_events,
-            power=KnownPower() if joules is None else power_beside(prefix),
+            power=power_beside(prefix),
         )
         roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
         found = measures_of(what, measures, roots, lenient=True)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow
 import pyarrow.parquet
@@ -295,3 +296,32 @@ def test_changed_rows_are_jobs_or_have_a_reason(
 def test_any_text_is_a_mapping_or_an_error(text: str) -> None:
     with suppress(InputError):
         mapping_of(f"{SMALL}{text}".encode())
+
+
+SET_BACK = datetime(2025, 10, 26, 1, tzinfo=timezone.utc).timestamp()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_hour_that_comes_twice(tmp_path: Path, kind: str) -> None:
+    """Rows in the order of submissions tell which of two hours it is, and so does the order of the moments of a job."""
+    zone = ZoneInfo("Europe/Paris")
+    jobs = [(SET_BACK + 420.0 * n, SET_BACK + 420.0 * n + 300, SET_BACK + 420.0 * n + 2700) for n in range(-24, 24)]
+    columns = {
+        "id": [str(number) for number in range(len(jobs))],
+        **{
+            name: [datetime.fromtimestamp(job[place], zone).replace(tzinfo=None) for job in jobs]
+            for place, name in enumerate(("submitted", "started", "ended"))
+        },
+    }
+    path = tmp_path / f"log.{kind}"
+    if kind == "csv":
+        lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+        path.write_text("\n".join(lines))
+    else:
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    moments = "\n".join(f'{name} = "{name}"' for name in ("submitted", "started", "ended"))
+    mapping = mapping_of(f'zone = "Europe/Paris"\n[job]\nid = "id"\n[attempt]\n{moments}\n'.encode())
+    left_out = LeftOut()
+    found = [(job.last.submitted, job.last.started, job.last.ended) for job in read_by(mapping, path, left_out)]
+    assert not list(left_out)
+    assert found == jobs

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import lzma
+import random
+import re
 import tempfile
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +22,7 @@ from batprotocol.errors import InputError
 from batprotocol.history import JobState, LoggedJob
 from batprotocol.history.elements import elements_of
 from batprotocol.history.lines import Source
+from batprotocol.history.slurm.rows import TWICE
 
 WITHOUT_ENGINE = True
 
@@ -208,3 +213,41 @@ def test_names_with_spaces_and_lines_that_are_none(tmp_path: Path) -> None:
     assert "the line does not begin with JobId=" in reasons(left_out)
     with pytest.raises(InputError, match="expected a line of jobcomp/filetxt"):
         jobs_of("hello", "jobcomp")
+
+
+# The hour that comes twice
+
+PARIS = ZoneInfo("Europe/Paris")
+SET_BACK = datetime(2025, 10, 26, 1, tzinfo=timezone.utc).timestamp()
+
+
+def completions(seed: int, count: int, late: float = 0.0) -> list[tuple[float, float, float]]:
+    """The submission, start and end of jobs around the change of clocks, in the order of the lines of jobcomp."""
+    draw, now, jobs = random.Random(seed), SET_BACK - 3 * 3600, []
+    for _ in range(count):
+        now += draw.expovariate(count / (6 * 3600)) // 1
+        start = now + draw.choice([0, 0, 3, 300, 2000])
+        jobs.append((now, start, start + draw.randint(5, 2000)))
+    return sorted(jobs, key=lambda job: job[2] + draw.uniform(0, late))
+
+
+@pytest.mark.parametrize("late", [0.0, 20.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_ends_tells_which_hour_it_is(tmp_path: Path, seed: int, late: float) -> None:
+    """jobcomp writes a line when a job ends: of two hours, it is the one in which ends do not go back."""
+    jobs = completions(seed, 450, late)
+    template = sample("jobcomp.txt").splitlines()[1]
+    lines = []
+    for number, moments in enumerate(jobs, 1):
+        line = re.sub("JobId=[0-9]+", f"JobId={number}", template)
+        submit, start, end = (datetime.fromtimestamp(each, PARIS).strftime("%Y-%m-%dT%H:%M:%S") for each in moments)
+        for key, text in (("SubmitTime", submit), ("EligibleTime", submit), ("StartTime", start), ("EndTime", end)):
+            line = re.sub(f"{key}=[^ ]*", f"{key}={text}", line)
+        lines.append(line)
+    found, left_out = read(tmp_path, "\n".join(lines), "jobcomp", "Europe/Paris")
+    assert not left_out.rows
+    assert [job.last.ended for job in found] == [end for _, _, end in jobs]
+    wrong = sum(job.last.started != start for job, (_, start, _) in zip(found, jobs, strict=True))
+    in_doubt = sum(each.count for each in left_out if each.reason == TWICE)
+    assert wrong <= in_doubt  # a row that says when its job ended may not say when it started
+    assert wrong < 45

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import random
 import tempfile
 import threading
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacct_lines import fixed, parsable, read, reasons, sample, sample_rows
+from support import DATA
 from work import lines_of
 
 from batprotocol.errors import InputError
@@ -187,6 +190,107 @@ def test_an_id_that_came_again_after_years(tmp_path: Path) -> None:
     jobs, left_out = read(tmp_path, "\n".join(lines))
     assert [(job.id, job.user, len(job.attempts)) for job in jobs] == [("5", "u", 1), ("5~2", "v", 1)]
     assert list(reasons(left_out).values()) == [(1, (3,))]
+
+
+@pytest.mark.parametrize(
+    ("state", "gap", "is_same"),
+    [
+        *(("COMPLETED", 2, True), ("COMPLETED", 280, True), ("COMPLETED", 2 * 3600, False)),
+        *(("TIMEOUT", 300, True), ("FAILED", 5 * 365 * 86400, False), ("CANCELLED by 1000", 3 * 365 * 86400, False)),
+        *(("NODE_FAIL", 2, True), ("NODE_FAIL", 86400, True), ("REQUEUED", 0, True), ("PREEMPTED", 365 * 86400, False)),
+    ],
+)
+def test_a_job_runs_again_when_it_stops_and_an_id_comes_again_later(
+    tmp_path: Path, state: str, gap: int, is_same: bool
+) -> None:
+    """One id, user and name: SubmitTime of a job that is requeued is when it stops, and Slurm forgets it soon after."""
+    end = datetime(2020, 11, 23, 22, 5)
+    again = [end + timedelta(seconds=gap + seconds) for seconds in (0, 121, 500)]
+    lines = [
+        f"{TIMES}|JobName",
+        f"5|u|2020-11-23T22:00:00|2020-11-23T22:01:00|{end.isoformat()}|{state}|1|run",
+        f"5|u|{'|'.join(each.isoformat() for each in again)}|COMPLETED|1|run",
+    ]
+    for order in ((0, 1, 2), (0, 2, 1)):
+        jobs, left_out = read(tmp_path, "\n".join(lines[place] for place in order))
+        assert [(job.id, len(job.attempts)) for job in jobs] == ([("5", 2)] if is_same else [("5", 1), ("5~2", 1)])
+        assert len(list(left_out)) == (not is_same)
+
+
+def test_an_id_that_came_again_twice_with_requeues(tmp_path: Path) -> None:
+    rows, begin = [], datetime(2018, 1, 1)
+    for year in range(3):
+        now = begin + timedelta(days=365 * year)
+        for state in ("NODE_FAIL", "REQUEUED", "COMPLETED"):
+            times = [now, now + timedelta(seconds=121), now + timedelta(seconds=500)]
+            rows.append(f"5|u|{'|'.join(each.isoformat() for each in times)}|{state}|1")
+            now = times[-1] + timedelta(seconds=1)
+    jobs, _ = read(tmp_path, "\n".join([TIMES, *rows]))
+    assert [(job.id, [attempt.state.value for attempt in job.attempts]) for job in jobs] == [
+        (id, ["NODE_FAIL", "REQUEUED", "COMPLETED"]) for id in ("5", "5~2", "5~3")
+    ]
+
+
+def test_a_value_that_cannot_be_read_counts_once_and_not_with_its_row(tmp_path: Path) -> None:
+    lines = [
+        f"{TIMES}|Priority|Elapsed",
+        "1|u|2026-11-23T22:00:00|2026-11-23T22:01:00|2026-11-23T22:05:00|BROKEN|1|x|00:04:00",
+        "2|u|2026-11-23T22:00:00|2026-11-23T22:01:00|2026-11-23T22:05:00|BROKEN|1|7|00:04:00",
+        "3|u|2026-11-23T22:00:00|2026-11-23T22:01:00|today|BROKEN|1|x|00:04:00",
+    ]
+    jobs, left_out = read(tmp_path, "\n".join(lines))
+    assert [job.id for job in jobs] == ["1", "2"]
+    assert reasons(left_out) == {
+        "the value of state cannot be read": (2, (2, 3)),
+        "the value of priority cannot be read": (1, (2,)),
+        "a time cannot be read": (1, (4,)),
+    }
+
+
+def test_a_real_sacct_counts_bytes(tmp_path: Path) -> None:
+    """Columns of a fixed width against the same jobs as -P prints them; some ran again after their end."""
+    found, left_out = read(tmp_path, lzma.decompress((DATA / "history" / "sacct-bytes.txt.xz").read_bytes()))
+    expected, _ = read(tmp_path, lzma.decompress((DATA / "history" / "sacct-bytes-parsable.txt.xz").read_bytes()))
+    assert not list(left_out)
+    assert len(found) == len(expected) == 8
+    for job, same in zip(found, expected, strict=True):
+        assert job.id == same.id
+        assert [each.started for each in job.attempts] == [each.started for each in same.attempts]
+        assert [each.state for each in job.attempts] == [each.state for each in same.attempts]
+        assert (same.name or "").startswith((job.name or "").rstrip("+\ufffd"))
+    again = [job.id for job in found if len(job.attempts) == 2]
+    assert again == ["1", "4", "7", "8"]  # they had ended with several states, which sacct replaces by REQUEUED
+
+
+@pytest.mark.parametrize("counts", ["bytes", "characters"])
+def test_columns_of_a_fixed_width_with_other_characters(tmp_path: Path, counts: str) -> None:
+    """sacct counts bytes, and cuts characters in two."""
+    names = ["größe", "模拟", "aé" * 20, "plain", "ü" * 9, "n" + "ü" * 9]
+    widths = {"JobID": 6, "JobName": 10, "User": 4, "Submit": 19, "Start": 19, "End": 19, "State": 10, "NNodes": 6}
+    lines = [" ".join(name.rjust(width) for name, width in widths.items()), " ".join("-" * n for n in widths.values())]
+    text = "\n".join(lines).encode() + b"\n"
+    for number, name in enumerate(names, 1):
+        moment = "2026-11-23T22:0{}:00"
+        cells = [str(number), name, "ü", *(moment.format(minute) for minute in (0, 1, 5)), "COMPLETED", "1"]
+        line = []
+        for cell, width in zip(cells, widths.values(), strict=True):
+            if counts == "bytes":
+                data = cell.encode()
+                data = data if len(data) <= width else data[: width - 1] + b"+"
+                line.append(data.rjust(width))
+            else:
+                line.append((cell if len(cell) <= width else f"{cell[: width - 1]}+").rjust(width).encode())
+        text += b" ".join(line) + b" \n"
+    jobs, left_out = read(tmp_path, text)
+    assert not list(left_out)
+    assert [job.id for job in jobs] == [str(number) for number in range(1, len(names) + 1)]
+    assert {job.user for job in jobs} == {"ü"}
+    assert {(job.last.started or 0.0) - job.last.submitted for job in jobs} == {60.0}
+    assert [job.name for job in jobs][:2] == names[:2]
+    for job, name in zip(jobs, names, strict=True):
+        known = (job.name or "").rstrip("+").rstrip("\ufffd")
+        assert name.startswith(known)
+        assert len(known) >= 4 or known == name
 
 
 def test_texts_with_ends_of_lines_and_delimiters(tmp_path: Path) -> None:

@@ -204,3 +204,28 @@ def test_the_smallest_machine_of_a_log() -> None:
     log = [ran("1", 0, 9, host_count=2, cores=8), ran("2", 8, 10, host_count=3, cores=12)]
     assert platform_lines(smallest_hosts(survey_of(log), "hosts")) == ["h[0-4] cores=4"]
     assert platform_lines(smallest_hosts(survey_of(log), "cores")) == ["c[0-19] cores=1"]
+
+
+def test_a_slurm_conf_needs_only_its_nodes_and_partitions(tmp_path: Path) -> None:
+    """What decides how Slurm schedules is not part of a machine: it may be misspelt, or of another version."""
+    machine = (
+        "NodeName=DEFAULT RealMemory=1000\nNodeName=n[0-1] CPUs=4 Weight=3 Gres=gpu:2\nNodeName=big CPUs=12\n"
+        "NodeSet=all Nodes=n[0-1],big\nPartitionName=p Nodes=all{}\nPartitionName=q Nodes=n1\n"
+    )
+    path = tmp_path / "slurm.conf"
+    path.write_text(machine.format(""))
+    expected = read_hosts(path)
+    assert {host.name: host.partitions for host in expected} == {"big": ("p",), "n0": ("p",), "n1": ("p", "q")}
+    for line in (
+        "SchedulerParameters=bf_windw=7,bf_max_job_test=many",
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_Everything",
+        "PriorityWeightAge=heavy",
+        "Unheard=of",
+        "PreemptMode=NOW",
+    ):
+        path.write_text(f"{line}\n{machine.format(' MaxTime=soon PriorityTier=x State=UPP')}")
+        assert read_hosts(path) == expected
+    for wrong in ("NodeName=n7 CPUs=some", "PartitionName=r Nodes=n[0-"):
+        path.write_text(machine.format("") + wrong)
+        with pytest.raises(InputError, match=r"slurm.conf:7: "):
+            read_hosts(path)

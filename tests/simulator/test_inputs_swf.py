@@ -95,6 +95,66 @@ def test_two_jobs_of_one_number_are_refused(tmp_path: Path) -> None:
     assert caught.value.line == 7
 
 
+def burst(job: int, submit: float, wait: float, run: float, status: int) -> str:
+    return f"{job} {submit:g} {wait:g} {run:g} 4 -1 -1 4 900 -1 {status} 5 5 -1 1 -1 -1 -1\n"
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("last", [3, 4])
+def test_partial_executions_are_one_job(tmp_path: Path, lazy: bool, last: int) -> None:
+    """As the format defines them: a line for the whole job, and one for each time between two swaps."""
+    bursts = burst(1, -1, 20, 30, 2) + burst(1, -1, 5, 12.5, last)
+    whole, alone = burst(1, 10, 3, 100, 1), burst(1, 10, 3, 57.5, 2)
+    for text, runtime in (
+        (whole + alone + bursts, 100.0),
+        (alone + bursts, 100.0),
+        (burst(1, 10, 3, -1, 1) + bursts, 42.5),  # the summary does not have the run time
+        (whole, 100.0),
+    ):
+        path = tmp_path / "log.swf"
+        path.write_text(HEADER + text + line(2, 11))
+        workload = read_swf(path, lazy=lazy, recorded=True)
+        assert [(time, id) for time, id, _ in workload] == [(10.0, "w0!1"), (11.0, "w0!2")]
+        assert workload.skipped == 0
+        first = workload[0].job
+        assert workload.profiles[first.profile_id].profile == DelayProfile(runtime)
+        assert (first.walltime, first.extra_data) == (900.0, '{"user":5,"group":5,"recorded":{"start":13.0}}')
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_many_jobs_with_partial_executions(tmp_path: Path, lazy: bool) -> None:
+    text = "".join(burst(n, n, 0, n, 2) + burst(n, -1, 0, n, 3) + line(10_000 + n, n + 0.5) for n in range(1, 1000))
+    path = tmp_path / "log.swf"
+    path.write_text(text)
+    workload = read_swf(path, lazy=lazy)
+    found = [(id, workload.profiles[job.profile_id].profile) for _, id, job in workload]
+    assert found[::2] == [(f"w0!{n}", DelayProfile(2.0 * n)) for n in range(1, 1000)]
+
+
+def test_partial_executions_that_do_not_follow_one_another_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 1 has the job number 1, too"):
+        read(tmp_path, burst(1, 0, 0, 5, 2) + line(2) + burst(1, -1, 0, 5, 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        *(("1,152", 1152), ("1'152", 1152), ("1.152", 1152), ("12,345,678", 12_345_678), ("1152", 1152)),
+        *(("1152 (36 nodes of 32)", 1152), ("128 x 2", 128), ("0001152", 1152)),
+        *(
+            ("1,15", 4),
+            ("1,152,3", 4),
+            ("1,152.304", 4),
+            ("12345678901", 4),
+            ("many", 4),
+        ),  # no numbers: the largest job
+    ],
+)
+def test_numbers_of_the_header_may_have_separators(tmp_path: Path, text: str, size: int) -> None:
+    for name in ("MaxProcs", "MaxNodes"):
+        assert read(tmp_path, f";  {name}: {text}\n" + line(1)).resource_count == size
+
+
 @pytest.mark.parametrize("lazy", [False, True])
 def test_equal_lines_are_refused_long_before_the_end_of_the_file(tmp_path: Path, lazy: bool) -> None:
     """The last line is no job, which nobody gets to see."""

@@ -80,7 +80,23 @@ def steady(ours: Metrics, table: np.ndarray, hosts: int) -> None:
     assert ours.waiting_at_end == pytest.approx(late.mean())
 
 
-def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None:
+def places(host_sets: list[str]) -> np.ndarray:
+    """A row for each job, with True at its hosts."""
+    found = np.zeros((len(host_sets), 1024), bool)
+    for job, text in enumerate(host_sets):
+        for part in text.split():
+            first, _, last = part.partition("-")
+            found[job, int(first) : int(last or first) + 1] = True
+    return found
+
+
+def in_use(start: np.ndarray, finish: np.ndarray, taken: np.ndarray, moments: np.ndarray) -> np.ndarray:
+    """The number of hosts with a job at these moments: a host with several jobs counts once."""
+    runs = (start <= moments[:, None]) & (moments[:, None] < finish)
+    return (runs.astype(int) @ taken.astype(int) > 0).sum(axis=1)
+
+
+def with_numpy(ours: Metrics, table: np.ndarray, taken: np.ndarray, hosts: int, tau: float) -> None:
     """Compare with a table of submissions, starts, finishes and hosts."""
     submission, start, finish, size = table.T
     turnaround, runtime = finish - submission, finish - start
@@ -93,11 +109,12 @@ def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None
     assert ours.makespan == ours.measured_time == pytest.approx(makespan)
     assert ours.throughput == pytest.approx(len(table) / makespan)
     steady(ours, table, hosts)
-    assert ours.utilisation == pytest.approx((size * runtime).sum() / (hosts * makespan))
     times = np.unique(np.concatenate([submission, start, finish]))
     middles = (times[:-1] + times[1:]) / 2
+    busy = in_use(start, finish, taken, middles)
+    assert ours.utilisation == pytest.approx((busy * np.diff(times)).sum() / (hosts * makespan))
+    assert ours.utilisation <= max(1.0, taken.any(axis=0).sum() / hosts) + 1e-9
     waits = (submission <= middles[:, None]) & (middles[:, None] < start)
-    busy = ((start <= middles[:, None]) & (middles[:, None] < finish)) @ size
     idle = np.maximum(hosts - busy, 0) * waits.any(axis=1)
     assert ours.loss_of_capacity == pytest.approx((idle * np.diff(times)).sum() / (hosts * makespan), abs=1e-12)
 
@@ -107,18 +124,19 @@ def test_drawn_jobs(rows: list[JobRow], hosts: int, tau: float) -> None:
     ours = measured(rows, hosts, tau=tau, wide=2, long=5.0)
     assert (ours.nb_jobs, ours.nb_rejected) == (len(rows), 0)
     table = [(each.submission_time, each.starting_time, each.finish_time, each.host_count) for each in rows]
+    taken = places([each.allocated_resources for each in rows])
     if rows:
-        with_numpy(ours, np.array(table, float), hosts, tau)
+        with_numpy(ours, np.array(table, float), taken, hosts, tau)
     assert sum(part.nb_jobs for part in ours.classes.values()) == len(rows)
     for name, part in ours.classes.items():
         inside = [
-            each
-            for each in table
+            number
+            for number, each in enumerate(table)
             if (each[2] - each[1] > 5.0) == name.startswith("long") and (each[3] > 2) == name.endswith("wide")
         ]
         assert part.nb_jobs == len(inside)
         if inside:
-            with_numpy(part, np.array(inside, float), hosts, tau)
+            with_numpy(part, np.array(table, float)[inside], taken[inside], hosts, tau)
 
 
 RECORDED = [
@@ -133,7 +151,7 @@ def test_recorded_jobs(archive: Path, tmp_path: Path) -> None:
     text = playback.read(archive).files["jobs.csv"]
     (tmp_path / "jobs.csv").write_text(text)
     ours = measured(read_jobs(tmp_path / "jobs.csv"), 64)
-    table, rejected = [], 0
+    table, host_sets, rejected = [], [], 0
     for job in csv.DictReader(io.StringIO(text)):
         if not job["starting_time"]:
             rejected += 1
@@ -142,11 +160,12 @@ def test_recorded_jobs(archive: Path, tmp_path: Path) -> None:
         for part in job["allocated_resources"].split():
             first, _, last = part.partition("-")
             size += int(last or first) - int(first) + 1
+        host_sets.append(job["allocated_resources"])
         start, runtime = float(job["starting_time"]), float(job["execution_time"])
         table.append((float(job["submission_time"]), start, start + runtime, size))
     assert (ours.nb_jobs, ours.nb_rejected) == (len(table), rejected)
     if table:
-        with_numpy(ours, np.array(table), 64, 10.0)
+        with_numpy(ours, np.array(table), places(host_sets), 64, 10.0)
     schedule = json.loads(playback.read(archive).files.get("schedule.json", "{}").replace("-nan", "null"))
     for name in ("waiting_time", "turnaround_time", "slowdown"):
         if schedule and table:  # Batsim's means count rejected jobs as 0, and its files have six decimals
@@ -197,7 +216,7 @@ def test_parts_left_out(rows: list[JobRow], hosts: int, warm_up: float, cool_dow
     table = np.array(
         [(each.submission_time, each.starting_time, each.finish_time, each.host_count) for each in rows], float
     )
-    submission, start, finish, size = table.T
+    submission, start, finish, _ = table.T
     span = submission.max() - submission.min()
     begin, end = submission.min() + warm_up * span, submission.max() - cool_down * span
     kept = (submission >= begin) & (submission <= end)
@@ -218,7 +237,7 @@ def test_parts_left_out(rows: list[JobRow], hosts: int, warm_up: float, cool_dow
     assert ours.throughput == pytest.approx(((finish > begin) & (finish <= end)).sum() / (end - begin))
     times = np.unique(np.concatenate([submission, start, finish, [begin, end]]).clip(begin, end))
     middles = (times[:-1] + times[1:]) / 2
-    busy = ((start <= middles[:, None]) & (middles[:, None] < finish)) @ size
+    busy = in_use(start, finish, places([each.allocated_resources for each in rows]), middles)
     waits = ((submission <= middles[:, None]) & (middles[:, None] < start)).any(axis=1)
     capacity = hosts * (end - begin)
     assert ours.utilisation == pytest.approx((busy * np.diff(times)).sum() / capacity, abs=1e-12)
@@ -300,7 +319,7 @@ def test_what_holds_no_energy_is_refused(text: str, words: str, tmp_path: Path) 
 
 
 def test_classes_are_measured_in_the_same_time() -> None:
-    rows = [row(number, 10.0 * number, 5.0, 20.0, 1 + number % 4) for number in range(11)]
+    rows = [row(number, 20.0 * number, 5.0, 20.0, 1 + number % 4) for number in range(11)]
     ours = measured(rows, 8, warm_up=0.25, cool_down=0.25, wide=2, long=50.0)
     assert ours.classes["short narrow"].nb_jobs + ours.classes["short wide"].nb_jobs == ours.nb_jobs == 5
     assert {part.measured_time for part in ours.classes.values()} == {ours.measured_time}
@@ -348,7 +367,7 @@ def test_a_queue_that_grows_to_the_end() -> None:
 
 def test_no_metric_is_forgotten() -> None:
     """Who adds one to `Metrics` is told where else it belongs."""
-    fields = {"tau", "classes", "own"} | {
+    fields = {"tau", "classes", "own", "counted"} | {
         metric.path.partition(".")[0] for metric in (METRICS | OF_FAILURES | OF_POWER).values()
     }
     assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"

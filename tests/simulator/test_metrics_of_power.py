@@ -20,6 +20,7 @@ from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneo
 from batprotocol.policies import named
 from batprotocol.power import JOULES_PER_KWH, Trace
 from batprotocol.requests import Allocated
+from batprotocol.requests.usage import share_hosts
 from batprotocol.simulator import (
     METRICS,
     OF_FAILURES,
@@ -40,8 +41,8 @@ from batprotocol.simulator import (
     simulate,
 )
 from batprotocol.simulator.inputs import parse_watts, with_watts
-from batprotocol.simulator.results.electricity import share_hosts
 from batprotocol.simulator.results.times import JobTimes
+from batprotocol.simulator.results.usage import stays_of
 
 WITHOUT_ENGINE = True
 
@@ -107,7 +108,7 @@ def test_recorded_runs_by_numpy(archive: Path, tmp_path: Path) -> None:
     assert found.cost == pytest.approx(weighted(PRICE, times, joules, begin, end), rel=1e-9, abs=1e-12)
     assert found.currency == "EUR"
     if found.job_joules is None:
-        assert share_hosts(each for row in rows if (each := JobTimes.of(row)) is not None)
+        assert share_hosts(stays_of(each for row in rows if (each := JobTimes.of(row)) is not None))
         return
     assert found.job_joules == pytest.approx(own.sum(), rel=1e-9)
     assert found.idle_joules == pytest.approx(used - own.sum(), rel=1e-9, abs=1e-3)
@@ -216,7 +217,7 @@ def row(name: str, start: float, end: float, hosts: str, joules: float | None = 
 )
 def test_jobs_share_hosts(jobs: list[tuple[str, float, float]], expected: bool) -> None:
     times = [JobTimes(begin, begin, end, 1, "w0!1", allocated=hosts) for hosts, begin, end in jobs]
-    assert share_hosts(times) is expected
+    assert share_hosts(stays_of(times)) is expected
 
 
 def test_the_energy_of_jobs_that_share_hosts_is_not_known() -> None:

@@ -56,14 +56,14 @@ def test_without_arguments_an_example_is_simulated() -> None:
     assert "a folder cannot be printed" in run_here("simulate", "-o", "-").err
 
 
-def test_shared_hosts_are_mentioned_where_they_count_several_times(tmp_path: Path) -> None:
+def test_jobs_that_share_hosts_count_by_their_cores(tmp_path: Path) -> None:
     path = tmp_path / "workload.json"
     for asks, is_shared in (({"cores": 1}, True), ({"cores": 1, "exclusive": True}, False)):
         jobs = [{**each, "res": 1, "extra_data": json.dumps(asks)} for each in WORKLOAD["jobs"]]
         path.write_text(json.dumps({**WORKLOAD, "jobs": jobs}))
         shown = " ".join(run_here("simulate", "easy", "--hosts", "n0 cores=16", "-w", path).out.split())
-        assert "the offered load is above 1" in shown
-        assert ("jobs share hosts: utilisation and offered load count each as if" in shown) == is_shared
+        assert ("the offered load is above 1" in shown) != is_shared
+        assert ("jobs share hosts: their share of the cores is counted" in shown) == is_shared
 
 
 def test_result_files_are_written_and_never_differ(tmp_path: Path) -> None:

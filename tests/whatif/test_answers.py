@@ -220,8 +220,8 @@ def test_few_windows_jobs_that_are_too_large_and_loads_above_one(tmp_path: Path)
     assert "no interval can be given for fewer than 5 windows" in html
 
 
-def test_loads_of_jobs_that_share_hosts_count_whole_hosts(tmp_path: Path) -> None:
-    """Four jobs of a core each on a host of four cores: the load is 4, and no job waits."""
+def test_loads_of_jobs_that_share_hosts_count_their_cores(tmp_path: Path) -> None:
+    """Four jobs of a core each on a host of four cores: the load is 1, and no job waits."""
     (tmp_path / "m.xml").write_text(platform_xml(described_platform("n0 cores=4")))
     asks, times = '{"cores": 1}', range(0, 8 * 3600, 900)
     jobs = [
@@ -233,7 +233,9 @@ def test_loads_of_jobs_that_share_hosts_count_whole_hosts(tmp_path: Path) -> Non
     answer, _, html = answered(tmp_path, str(tmp_path / "log.json"), hour, str(tmp_path / "m.xml"))
     assert answer.plan.partial == len(jobs)
     assert f"{len(jobs)} jobs ask for parts of hosts" in " ".join(assumptions_of(answer))
-    assert "Jobs for parts of hosts count as whole hosts" in html
+    assert "Jobs for parts of hosts count by their cores" in html
+    for cells in answer.loads.cells:
+        assert [cell.mean for cell in cells] == [pytest.approx(1.0, abs=0.01)] * len(cells)
     assert [cell.mean for (cell, *_) in answer.means.cells] == [0.0] * len(answer.means.rows)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
 from datetime import tzinfo
 from typing import Any, Final
 
-from batprotocol.clocks import zone_of
+from batprotocol.clocks import not_before, zone_of
 from batprotocol.errors import InputError
 from batprotocol.history.columns.mapping import ATTEMPT_KINDS, JOB_KINDS, Mapping
 from batprotocol.history.columns.places import getter
@@ -97,6 +98,7 @@ class _Rows:
     def __init__(self, mapping: Mapping, zone: tzinfo, left_out: LeftOut) -> None:
         self._mapping = mapping
         self._left_out = left_out
+        self._zone = zone
         self._job = _readers(mapping, "job", JOB_KINDS, zone)
         self._attempt = _readers(mapping, "attempt", ATTEMPT_KINDS, zone)
         self._gres = {
@@ -175,12 +177,21 @@ class _Rows:
             if values.get("submitted") is None:
                 self._left_out.row("the row does not have a submission time", number)
                 return None
+            self._expect_order(values)
             if place < len(given) - 1:
                 values["state"] = JobState.REQUEUED
             if attempts and attempts[-1].ended is not None:
                 values["submitted"] = max(values["submitted"], attempts[-1].ended)
             attempts.append(Attempt(**values, is_planned=self._mapping.planned))
         return tuple(attempts)
+
+    def _expect_order(self, moments: dict[str, Any]) -> None:
+        """Let the moments of an attempt follow one another, where clocks were set back."""
+        latest = -math.inf
+        for name in ("submitted", "started", "ended"):
+            moment = moments.get(name)
+            if moment is not None:
+                latest = moments[name] = moment if moment >= latest else not_before(moment, latest, self._zone)
 
     def _values(self, readers: dict[str, Read], row: Values[str, Any], number: int) -> dict[str, Any]:
         found = {}

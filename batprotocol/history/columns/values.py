@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
-from batprotocol.clocks import Clock
+from batprotocol.clocks import Clock, not_before
 from batprotocol.errors import InputError, shown
 from batprotocol.history.columns.mapping import UNITS, Column
 from batprotocol.history.columns.places import getter
@@ -70,14 +70,21 @@ def _time(column: Column, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], An
     clock = Clock(zone, NO_TIME)
     added = reader(Column(column.plus, column.plus_unit), "duration", zone) if column.plus else None
 
+    latest: float | None = -math.inf  # None: the rows are not in the order of this column
+
     def convert(value: Any, row: Mapping[str, Any]) -> float | None:
+        nonlocal latest
         moment: float | None
+        before = -math.inf if latest is None else latest
         if isinstance(value, datetime):
             moment = (value if value.tzinfo else value.replace(tzinfo=zone)).timestamp()
+            moment = moment if value.tzinfo else not_before(moment, before, zone)
         elif isinstance(value, str) and not _is_number(value):
-            moment = clock.at(value)
+            moment = clock.after(value, before)
         else:
             moment = _number(value) * factor
+        if moment is not None and latest is not None:
+            latest = moment if moment >= latest else None
         if moment is not None and added is not None:
             more = added(row)
             moment = None if more is None else moment + more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from batprotocol.clocks import Clock, zone_of
@@ -90,9 +91,11 @@ def _job(values: Mapping[str, str], row: Row, clock: Clock) -> LoggedJob:
         raise Refused("the id is not one of CiGri's jobs")
     if state is None:
         row.note("the value of state cannot be read")
-    submitted, started, ended = (
-        row.needed(name, clock.at, values.get(name, "")) for name in ("submission_time", "start_time", "stop_time")
-    )
+    moments: list[float | None] = []
+    for name in ("submission_time", "start_time", "stop_time"):
+        latest = max((each for each in moments if each is not None), default=0.0)
+        moments.append(row.needed(name, partial(clock.after, before=latest), values.get(name, "")))
+    submitted, started, ended = moments
     if state in (JobState.PENDING, JobState.RUNNING):
         ended = None
         started = None if state is JobState.PENDING else started

@@ -7,12 +7,13 @@ answers: a row is a failure that needed an administrator, with the system, the n
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from typing import Final
 
-from batprotocol.clocks import zone_of
+from batprotocol.clocks import not_before, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.history.lines import opened
 from batprotocol.history.outages.values import Outage
@@ -96,6 +97,8 @@ def _outage(values: list[str], places: dict[str, int], number: int, zone: tzinfo
     end = _time(text, zone) if text else None
     if text and end is None:
         return "its end is not a time"
+    if end is not None:
+        end = not_before(end, math.nextafter(begin, math.inf), zone)
     if end is not None and end <= begin:
         return "it does not end after it begins"
     causes = [f"{column}: {found}" for column in _CAUSES if (found := _value(values, places, column))]

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from batprotocol.clocks import Clock, zone_of
+from batprotocol.clocks import CLOCKS_DIFFER, Clock, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.lines import Source, opened
@@ -168,16 +168,12 @@ class _Jobs:
     def _moment(self, text: str) -> float:
         """The time of a record. Of a time that comes twice, the one that is not before the last record."""
         try:
-            moment = self._clock.at(text)
-            if self._clock.doubtful:
-                self._clock.doubtful = False
-                moment = next((each for each in self._clock.both(text) if (each or 0) >= self._latest), moment)
-                self._clock.doubtful = False
+            moment = self._clock.after(text, self._latest - CLOCKS_DIFFER)
         except ValueError:
             moment = None
         if moment is None:
             raise Refused("the time of the record cannot be read")
-        self._latest = moment
+        self._latest = max(self._latest, moment)
         return moment
 
     def _queue(self, job: _Open, record: Record, moment: float, line: int) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from batprotocol.history.platforms.hosts import MOST_GRES, SiteHost, checked
-from batprotocol.slurm.configuration import Node, configuration_of
+from batprotocol.slurm.configuration import Node, machine_of
 
 __all__ = ["hosts_of_conf"]
 
@@ -26,14 +26,15 @@ def hosts_of_conf(text: str, *, file: str = "slurm.conf", folder: str | None = N
     ('p',)
 
     Raises:
-        InputError: a line has a value that it cannot have; with file and line.
+        InputError: a line of nodes or partitions has a value that it cannot have; with file and line. Other parameters
+            may have any value.
     """
-    found = configuration_of(text, file=file, folder=folder)
-    partitions: dict[str, list[str]] = {node.name: [] for node in found.nodes}
-    for partition in found.partitions:
+    nodes, found = machine_of(text, file=file, folder=folder)
+    partitions: dict[str, list[str]] = {node.name: [] for node in nodes}
+    for partition in found:
         for name in partition.nodes:
             partitions[name].append(partition.name)
-    return [msgspec.structs.replace(_host(node), partitions=tuple(partitions[node.name])) for node in found.nodes]
+    return [msgspec.structs.replace(_host(node), partitions=tuple(partitions[node.name])) for node in nodes]
 
 
 def _host(node: Node) -> SiteHost:

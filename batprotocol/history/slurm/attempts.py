@@ -5,13 +5,30 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
-from batprotocol.history.jobs import Attempt, LoggedJob
+from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.left_out import LeftOut
 
 __all__ = ["Held", "merged"]
+
+_ENDED: Final = frozenset(
+    (
+        JobState.COMPLETED,
+        JobState.FAILED,
+        JobState.CANCELLED,
+        JobState.TIMEOUT,
+        JobState.OUT_OF_MEMORY,
+        JobState.DEADLINE,
+    )
+)
+"""The states of jobs that ended by themselves, or as their users wanted."""
+_KNOWN_AFTER: Final = 3600.0
+"""Seconds after such an end in which a job can still be told to run again: twelve times Slurm's MinJobAge."""
+_AGAIN_AFTER: Final = 30 * 86400.0
+"""The same after another end. The log may have the end of a job long before it waits again, if a node was lost."""
 
 
 class Held:
@@ -45,34 +62,60 @@ class Held:
 
 
 def merged(jobs: Sequence[LoggedJob], left_out: LeftOut) -> list[LoggedJob]:
-    """The jobs of rows with one id: one with all attempts, or several, as Slurm begins to count again some day."""
+    """The jobs of rows with one id: one with all attempts, or several, as ids are used again some day."""
     found: list[LoggedJob] = []
     kinds: dict[tuple[str, str | None, str | None], list[LoggedJob]] = {}
     for job in jobs:
         kinds.setdefault((job.id, job.user, job.name), []).append(job)
     ids: dict[str, int] = {}
     for (id, _, _), rows in kinds.items():
-        ids[id] = ids.get(id, 0) + 1
-        job = _one(rows, left_out)
-        if ids[id] > 1:
-            left_out.value("another job has the same JobID: the id of this one was extended by its number", job.line)
-            job = replace(job, id=f"{id}~{ids[id]}")
-        found.append(job)
+        for attempts in _divided(rows):
+            ids[id] = ids.get(id, 0) + 1
+            job = _one(attempts, left_out)
+            if ids[id] > 1:
+                left_out.value(
+                    "another job has the same JobID: the id of this one was extended by its number", job.line
+                )
+                job = replace(job, id=f"{id}~{ids[id]}")
+            found.append(job)
     return found
+
+
+def _divided(rows: list[LoggedJob]) -> Iterator[list[LoggedJob]]:
+    """The rows of each job, of rows with one id, user and name."""
+    rows.sort(key=lambda job: _order(job.first))
+    begin = 0
+    for place in range(1, len(rows)):
+        if _is_another(rows[place - 1].last, rows[place].first):
+            yield rows[begin:place]
+            begin = place
+    yield rows[begin:]
+
+
+def _is_another(before: Attempt, attempt: Attempt) -> bool:
+    """Whether an attempt is that of another job than the one before it.
+
+    A job that runs again is submitted again at the moment when it stops: at once, or, if it had ended by itself, for as
+    long as the resource manager knows it, which is some minutes (MinJobAge of Slurm). LSF keeps its first submission.
+    """
+    if attempt.submitted == before.submitted:
+        return False
+    last = before.submitted if before.started is None else before.started
+    gap = attempt.submitted - (last if before.ended is None else before.ended)
+    return gap > (_KNOWN_AFTER if before.state in _ENDED else _AGAIN_AFTER)
 
 
 def _one(rows: list[LoggedJob], left_out: LeftOut) -> LoggedJob:
     if len(rows) == 1:
         return rows[0]
-    rows.sort(key=lambda job: _order(job.first))
     attempts: list[Attempt] = []
     for before, job in zip([None, *rows], rows, strict=False):
-        if before is not None and _is_same(before.first, job.first):
+        if before is not None and _is_same(before.last, job.first):
             left_out.row("the row says the same again, or less: the log has it twice", min(job.line, before.line))
             attempts.pop()
-        attempts.append(job.first)
+        attempts.extend(job.attempts)
     last = rows[-1]
-    ran = next((job for job in reversed(rows) if job.first.started is not None), last)
+    ran = next((job for job in reversed(rows) if job.last.started is not None), last)
     return replace(
         last,
         attempts=_submitted_again(attempts),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import AnyStr, Final, Literal, NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.left_out import LeftOut
@@ -65,7 +65,7 @@ class Layout(NamedTuple):
     Attributes:
         names: the names of the columns, in lower case.
         delimiter: the text between values; "" for columns of a fixed width.
-        spans: the first character of each column and the one behind its last, for columns of a fixed width.
+        spans: the first byte of each column and the one behind its last, for columns of a fixed width.
         header: the line with the names; "" if there is none.
         lines: the number of lines before the first row.
     """
@@ -85,6 +85,11 @@ class Layout(NamedTuple):
         """The columns whose values may hold the delimiter."""
         return _TEXTS.union(_LISTS) if self.delimiter == "," else _TEXTS
 
+    @property
+    def errors(self) -> Literal["replace", "surrogateescape"]:
+        """How to read lines: columns of a fixed width may cut a character, and each of its bytes counts."""
+        return "replace" if self.delimiter else "surrogateescape"
+
     def values(self, line: str) -> list[str] | None:
         """The values of a line; None if it cannot be divided into the columns."""
         if not self.delimiter:
@@ -93,12 +98,16 @@ class Layout(NamedTuple):
         return values if len(values) == len(self.names) else self._fitted(values)
 
     def _cut(self, line: str) -> list[str] | None:
-        end = 0
-        for first, last in self.spans:
-            if line[end:first].strip():
-                return None
-            end = last
-        return [line[first:last].strip() for first, last in self.spans] if not line[end:].strip() else None
+        """The values of columns of a fixed width: sacct counts bytes, and other programs count characters."""
+        if line.isascii():
+            return _pieces(line, self.spans)
+        by_bytes = _pieces(line.encode(errors="surrogateescape"), self.spans)
+        if by_bytes is not None:
+            return [piece.decode(errors="replace") for piece in by_bytes]
+        by_characters = _pieces(line, self.spans)
+        if by_characters is None:
+            return None
+        return [piece.encode(errors="surrogateescape").decode(errors="replace") for piece in by_characters]
 
     def _fitted(self, values: list[str]) -> list[str] | None:
         """The values of a line in which users' texts hold the delimiter: the one division that makes sense."""
@@ -116,6 +125,16 @@ class Layout(NamedTuple):
 
     def _facts(self, values: Sequence[str]) -> list[str]:
         return [value for name, value in zip(self.names, values, strict=True) if name not in _TEXTS]
+
+
+def _pieces(line: AnyStr, spans: Sequence[tuple[int, int]]) -> list[AnyStr] | None:
+    """What a line has in these columns; None if there is something between them."""
+    end = 0
+    for first, last in spans:
+        if line[end:first].strip():
+            return None
+        end = last
+    return [line[first:last].strip() for first, last in spans] if not line[end:].strip() else None
 
 
 class _Divisions:

@@ -73,7 +73,7 @@ def read_jobcomp(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str |
                 file=source.name,
                 line=1,
             )
-        rows = Rows(_NAMES, left_out, zone_of(zone), source.name)
+        rows = Rows(_NAMES, left_out, zone_of(zone), source.name, by_end=True)
         repeated = _repeated(source)
         held = Held(repeated, left_out)
         for number, line in source.lines(left_out):

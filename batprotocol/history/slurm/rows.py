@@ -5,6 +5,7 @@ A value that cannot be read is counted and passed over. A row without its id or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from operator import itemgetter
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from batprotocol.clocks import Clock
+from batprotocol.clocks import CLOCKS_DIFFER, Clock
 from batprotocol.errors import InputError
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 from batprotocol.history.slurm.amounts import (
@@ -39,7 +40,7 @@ from batprotocol.history.slurm.times import (
 )
 from batprotocol.left_out import LeftOut
 
-__all__ = ["Rows"]
+__all__ = ["TWICE", "Rows"]
 
 _TOLERANCE: Final = 1.0
 _EQUAL: Final = "--ntasks-per-node"  # the option with which a job has as many cores of each host
@@ -94,6 +95,7 @@ class Rows:
         left_out: where it counts what it leaves out.
         zone: the zone of times that have none.
         file: the file, for errors.
+        by_end: whether rows are in the order of the ends of jobs; otherwise, they may be in that of submissions.
 
     Attributes:
         id: the place of the column with the ids.
@@ -103,8 +105,12 @@ class Rows:
         InputError: columns are missing without which rows are no jobs.
     """
 
-    def __init__(self, names: Sequence[str], left_out: LeftOut, zone: tzinfo, file: str = "") -> None:
+    def __init__(
+        self, names: Sequence[str], left_out: LeftOut, zone: tzinfo, file: str = "", *, by_end: bool = False
+    ) -> None:
         self._left_out = left_out
+        self._notes: list[str] = []  # the values of this row that are left out
+        self._by_end, self._last_end = by_end, -math.inf
         self._clock = Clock(zone, NOTHING)
         self._host_names = HostNames()
         self._latest: float | None = 0.0  # submission so far; None: the log is not sorted
@@ -159,26 +165,33 @@ class Rows:
             line: the number of its line.
         """
         values.append("")
+        notes = self._notes
         try:
             try:
-                return self._made(values, line)
+                job = self._made(values, line)
             except ValueError:
-                self._mend(values, line)
-            return self._made(values, line)
+                notes.clear()  # what is wrong besides is found again
+                self._mend(values)
+                job = self._made(values, line)
+            for each in notes:
+                self._left_out.value(each, line)
+            return job
         except ValueError:
             self._left_out.row("a time cannot be read", line)
         except _Refused as refused:
             self._left_out.row(str(refused), line)
+        finally:
+            notes.clear()
         return None
 
-    def _mend(self, values: list[str], line: int) -> None:
+    def _mend(self, values: list[str]) -> None:
         """Take the values away that cannot be read, and count them."""
         for place, name, reader in self._readers:
             try:
                 if values[place] not in NOTHING and values[place] not in _SPECIAL.get(name, ()):
                     reader(values[place])
             except ValueError:
-                self._left_out.value(f"the value of {name} cannot be read", line)
+                self._notes.append(f"the value of {name} cannot be read")
                 values[place] = ""
 
     def _made(self, values: list[str], line: int) -> LoggedJob:
@@ -190,21 +203,19 @@ class Rows:
         is_plain = id.isdecimal() and len(id) <= MOST_DIGITS and id.isascii()
         if not is_plain and not is_id(id) and "_[" not in id:
             raise _Refused("the JobID is not one of Slurm's")
-        state = STATES.get(state_text) or self._state_of(state_text, line)
+        state = STATES.get(state_text) or self._state_of(state_text)
         if cluster and cluster != self._cluster:
             self._check_cluster(cluster)
         amounts = amounts_of(given, asked, node_count, asked_nodes, cores, asked_cores, asked_memory)
         walltime = walltime_of(limit, limit_minutes)
         if walltime is None and OF_PARTITION in (limit, limit_minutes):
-            self._left_out.value("the time limit is that of the partition, which the log does not have", line)
+            self._notes.append("the time limit is that of the partition, which the log does not have")
         code, signal = codes_of(exit_code)
-        attempt = self._attempt(
-            values, (submit, eligible, start, end), elapsed, suspended, nodes, state, code, signal, line
-        )
+        attempt = self._attempt(values, (submit, eligible, start, end), elapsed, suspended, nodes, state, code, signal)
         has_run = attempt.started is not None
         submission = submission_of(submit_line) if submit_line else _NO_SUBMISSION
         if submission.unread:
-            self._left_out.value("the dependency in SubmitLine cannot be read", line)
+            self._notes.append("the dependency in SubmitLine cannot be read")
         return LoggedJob(
             id=id,
             attempts=(attempt,),
@@ -237,13 +248,13 @@ class Rows:
             line=line,
         )
 
-    def _state_of(self, text: str, line: int) -> JobState:
+    def _state_of(self, text: str) -> JobState:
         """A state that is written in another way."""
         if text in LEFT_OUT:
             raise _Refused(LEFT_OUT[text])
         state = state_of(text)
         if state is None and text:
-            self._left_out.value("the value of state cannot be read", line)
+            self._notes.append("the value of state cannot be read")
         return state or JobState.UNKNOWN
 
     def _check_cluster(self, cluster: str) -> None:
@@ -261,7 +272,6 @@ class Rows:
         state: JobState,
         code: int | None,
         signal: int | None,
-        line: int,
     ) -> Attempt:
         at = self._clock.at
         submit, eligibility, start, end = texts
@@ -279,6 +289,8 @@ class Rows:
             raise _Refused("the row has no time of submission")
         if self._latest is not None:
             self._latest = submitted if submitted >= self._latest else None
+        if ended is not None and ended > self._last_end:
+            self._last_end = ended
         if state is JobState.UNKNOWN and end in _NOT_YET:
             state = JobState.PENDING if started is None else JobState.RUNNING
         if state in WENT_ON:
@@ -294,7 +306,7 @@ class Rows:
                 raise _Refused("the job has ended, but the row does not say when")
             ended = started + elapsed + suspended
         if started is not None and started < submitted:
-            self._left_out.value("the job starts before it is submitted; its start is taken for both", line)
+            self._notes.append("the job starts before it is submitted; its start is taken for both")
             submitted = started
         if ended is not None:
             if ended < (submitted if started is None else started):
@@ -302,7 +314,7 @@ class Rows:
             if started is not None and elapsed is not None:
                 missed = ended - started - suspended - elapsed
                 if not -_TOLERANCE <= missed <= _TOLERANCE:
-                    self._left_out.value("Elapsed is not the time from Start to End; give the zone of the log", line)
+                    self._notes.append("Elapsed is not the time from Start to End; give the zone of the log")
         return Attempt(
             submitted=submitted,
             eligible=eligible,
@@ -322,12 +334,19 @@ class Rows:
         choices = [self._clock.both(text) for text in texts]
         self._clock.doubtful = False
         waited = values[self._waited]
-        return settled(
+        moments, is_certain = settled(
             choices,
             None if elapsed is None else elapsed + suspended,
             None if waited in _NO_SPAN else seconds_of(waited),
-            self._latest,
+            None if self._by_end else self._latest,
+            self._last_end - CLOCKS_DIFFER if self._by_end else None,
         )
+        if not is_certain:
+            self._notes.append(TWICE)
+        return moments
+
+
+TWICE: Final = "clocks were set back, and the row does not tell which of two hours it means: one that agrees is taken"
 
 
 class _Refused(Exception):

@@ -48,7 +48,7 @@ def read_sacct(
         held = Held(repeated, left_out)
         between, width = layout.delimiter, len(layout.names)
         begins_with_id = bool(between) and not rows.id
-        for number, line in whole_rows(source.lines(left_out), layout, left_out):
+        for number, line in whole_rows(source.lines(left_out, errors=layout.errors), layout, left_out):
             if begins_with_id and "." in line[: line.find(between)]:
                 left_out.row(_STEP, number)
                 continue
@@ -79,7 +79,7 @@ def _repeated(source: Source, layout: Layout, column: int) -> dict[str, int]:
             if len(pieces) > most:
                 add(pieces[column])
     else:
-        for _, line in whole_rows(source.lines(), layout):
+        for _, line in whole_rows(source.lines(errors=layout.errors), layout):
             if (values := layout.values(line)) is not None:
                 add(values[column])
     return repeated.rows

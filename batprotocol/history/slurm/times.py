@@ -36,14 +36,21 @@ def settled(
     taken: float | None,
     waited: float | None,
     not_before: float | None,
-) -> tuple[float | None, ...]:
-    """The moments of a job among those that its texts can stand for: the first ones that agree best with the rest.
+    no_end_before: float | None = None,
+) -> tuple[tuple[float | None, ...], bool]:
+    """The moments of a job among those that its texts can stand for: the ones that agree best with the rest.
+
+    Of several that agree as well, it takes those with the fewest changes of clocks between them, and then the first.
 
     Args:
         choices: the moments of its submission, eligibility, start and end.
         taken: seconds from its start to its end; None: not known.
         waited: seconds from its eligibility to its start; None: not known.
         not_before: when the job before it in the log was submitted, if the log is sorted by submission.
+        no_end_before: when the job before it in the log ended, if the log is sorted by ends.
+
+    Returns:
+        the moments, and whether no others agree as well.
     """
 
     def faults(moments: tuple[float | None, ...]) -> int:
@@ -56,9 +63,18 @@ def settled(
             count += 2 * (abs(started - eligible - waited) > _TOLERANCE)
         if not_before is not None and submitted is not None:
             count += submitted < not_before
+        if no_end_before is not None and ended is not None:
+            count += 2 * (ended < no_end_before)
         return count
 
-    return min(itertools.product(*choices), key=faults)
+    def changes(moments: tuple[float | None, ...]) -> int:
+        later = [choice.index(moment) for choice, moment in zip(choices, moments, strict=True) if len(choice) > 1]
+        return sum(one != two for one, two in itertools.pairwise(later))
+
+    ranked = sorted(
+        (faults(moments), changes(moments), place, moments) for place, moments in enumerate(itertools.product(*choices))
+    )
+    return ranked[0][3], len(ranked) == 1 or ranked[0][0] < ranked[1][0]
 
 
 @lru_cache(8192)

@@ -205,7 +205,9 @@ class SiteRunning(RunningJob):
         self.end = started + entry.expected
 
 
-def allocated_by(running: RunningJob, job: SiteJob, amount: Amount, partition: str) -> Allocated:
+def allocated_by(
+    running: RunningJob, job: SiteJob, amount: Amount, partition: str, capacity: Mapping[int, Amount]
+) -> Allocated:
     """The amounts that a started job takes of its hosts.
 
     Args:
@@ -213,17 +215,20 @@ def allocated_by(running: RunningJob, job: SiteJob, amount: Amount, partition: s
         job: the same job before its start.
         amount: what it takes of each host.
         partition: the partition that it runs in; "" without partitions.
+        capacity: what there is on each host.
     """
     _, cores, memory, *_ = amount
     whole = cores == 0
+    hosts = running.hosts
     return Allocated(
         job_id=job.id,
         first_id=job.first_id,
         starting_time=running.started,
         partition=partition,
-        hosts=running.hosts.text,
+        hosts=hosts.text,
         cores=cores,
         memory=memory,
         gres=() if whole else needs_of(job.request, job.size).gres,
         whole=whole,
+        held=len(hosts) if whole else math.fsum(cores / capacity[host][1] for host in hosts),
     )

@@ -5,6 +5,8 @@ Nodes may give a job different amounts; the report has the largest ones. This mo
 
 from __future__ import annotations
 
+import math
+
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
 from batprotocol.requests import Allocated
@@ -29,6 +31,7 @@ def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: C
     assert placement is not None
     assert partition is not None
     whole = cluster.select.is_linear or job.is_exclusive or partition.is_exclusive
+    cpus = placement.cpus
     gres: dict[tuple[str, str], int] = {}
     for node, counts in placement.gres.items():
         for (name, type, _), count in zip(cluster.nodes[node].gres, counts, strict=False):
@@ -39,8 +42,9 @@ def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: C
         starting_time=time,
         partition=partition.name,
         hosts=hosts,
-        cores=0 if whole else max(placement.cpus.values(), default=1),
+        cores=0 if whole else max(cpus.values(), default=1),
         memory=0 if whole else max(placement.memory.values(), default=0) * _MEBIBYTE,
         gres=() if whole else tuple(Gres(name, type or None, count) for (name, type), count in gres.items() if count),
         whole=whole,
+        held=len(cpus) if whole else math.fsum(n / cluster.nodes[node].cpus for node, n in cpus.items()),
     )

@@ -11,12 +11,15 @@ The fields have these uses (-1 stands for unknown everywhere):
 - 8, requested number of processors, or, if unknown, 5, the allocated number: the resources that the job requests, one
   host each. Jobs with neither number, or with 0, are skipped.
 - 9, requested time: the walltime; the job has no walltime if it is unknown or 0.
+- 11, status: 2, 3 and 4 are those of partial executions of a job that was swapped out or checkpointed. Their lines
+  follow one another, behind a line for the whole job with the status 0 or 1: then this line counts, and the others do
+  not. Without such a line, they are one job: its run time is their sum, and all else is that of the first.
 - 12, user, and 13, group: the extra data `{"user":12,"group":3}`, if known.
 - 16, partition: with the option `partitions`, the extra data `{"partition":"16"}`, if it is known.
 - 17, preceding job, and 18, think time: not followed, but jobs with one of them are counted (`Workload.dependent`).
 
 The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. The header comments
-(`;`) have the size of the machine: `MaxProcs`, or without it `MaxNodes`.
+(`;`) have the size of the machine: `MaxProcs`, or without it `MaxNodes`. It may have separators of thousands.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BufferedReader
 from typing import NamedTuple
 
@@ -40,11 +43,15 @@ __all__ = ["read_swf"]
 
 _FIELDS = 18
 _USED = 9  # fields at least: a line may end after the requested time
-_WAIT, _USER, _GROUP, _PARTITION = 3, 12, 13, 16
+_WAIT, _RUN, _STATUS, _USER, _GROUP, _PARTITION = 3, 4, 11, 12, 13, 16
+_PARTIAL = frozenset("234")  # it will be continued; the last one, and the job completed; the last one, and it failed
 _PRECEDING, _THINK_TIME = 17, 18
+_MOST_PARTS = 100_000
 _LONGEST_LINE = 1 << 16
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,15})?")
-_HEADER = re.compile(r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b")
+_HEADER = re.compile(
+    r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,3}(?:([,.'_\xa0])[0-9]{3})(?:\3[0-9]{3})?|[0-9]{1,9})(?![0-9]|[,.'_\xa0][0-9])"
+)
 _UNKNOWN = -1.0
 
 
@@ -81,15 +88,7 @@ def read_swf(
     header: dict[str, int] = {}
     lines = dependent = 0
     try:
-        for number, place, line in _lines(filename):
-            if line.startswith(";"):
-                found = _HEADER.match(line)
-                if found:
-                    header[found[1]] = int(found[2])
-                continue
-            words = line.split()
-            if not words:
-                continue
+        for number, place, words in _whole(_lines(filename), header):
             lines += 1
             try:
                 job = _job(words, reading)
@@ -139,8 +138,8 @@ class _Rows(Rows):
 
 def _numbered_jobs(filename: str, reading: _Reading, place: int = 0) -> Iterator[tuple[int, JobRecord]]:
     """The jobs of the lines from a place on, with the numbers of these lines."""
-    for number, _, line in _lines(filename, place):
-        job = None if line.startswith(";") or not line.strip() else _job(line.split(), reading)
+    for number, _, words in _whole(_lines(filename, place), {}):
+        job = _job(words, reading)
         if job is not None:
             yield number, job
 
@@ -149,6 +148,54 @@ def _lines_of(filename: str, reading: _Reading, *rows: int) -> list[int]:
     """The line numbers of some jobs, which are counted from 0 and in ascending order."""
     jobs = enumerate(_numbered_jobs(filename, reading))
     return [next(line for row, (line, _) in jobs if row == wanted) for wanted in rows]
+
+
+def _whole(lines: Iterable[tuple[int, int, str]], header: dict[str, int]) -> Iterator[tuple[int, int, list[str]]]:
+    """The words of each job, with the number and the place of its first line: lines of partial executions are joined.
+
+    Args:
+        lines: lines with their numbers and places.
+        header: gets the numbers of the header.
+    """
+    first, parts = (0, 0), list[list[str]]()
+    for number, place, line in lines:
+        if line.startswith(";"):
+            found = _HEADER.match(line)
+            if found:
+                header[found[1]] = int("".join(filter(str.isdigit, found[2])))
+            continue
+        words = line.split()
+        if not words:
+            continue
+        if parts and words[0] == parts[0][0] and (_is_partial(words) or _is_partial(parts[0])):
+            parts.append(words)
+            if len(parts) > _MOST_PARTS:
+                raise InputError(f"a job has more than {_MOST_PARTS:,} lines", "field 1 (job number)")
+            continue
+        if parts:
+            yield (*first, _joined(parts))
+        first, parts = (number, place), [words]
+    if parts:
+        yield (*first, _joined(parts))
+
+
+def _is_partial(words: list[str]) -> bool:
+    return len(words) >= _STATUS and words[_STATUS - 1] in _PARTIAL
+
+
+def _joined(parts: list[list[str]]) -> list[str]:
+    """The words of a job: those of the line of the whole job, or of the first line with the sum of the run times."""
+    if len(parts) == 1:
+        return parts[0]
+    summary = next((words for words in parts if not _is_partial(words)), None)
+    if summary is not None and summary[_RUN - 1] != "-1":
+        return summary
+    whole = list(summary or parts[0])
+    known = [words[_RUN - 1] for words in parts if _is_partial(words) and words[_RUN - 1] != "-1"]
+    if known and all(map(_NUMBER.fullmatch, known)):
+        total = round(math.fsum(map(float, known)), 6)
+        whole[_RUN - 1] = str(int(total)) if total.is_integer() else str(total)
+    return whole
 
 
 def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:

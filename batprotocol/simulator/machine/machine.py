@@ -45,6 +45,7 @@ class Machine:
         demands: the stored demands of messages and tasks.
         meters: the probes that measure over time; each has a method `advance(machine, now)`.
         energy: joules since time 0 of each host, at its last reading.
+        shares_hosts: whether a host had several jobs at the same time, or at one moment.
     """
 
     __slots__ = (
@@ -64,6 +65,7 @@ class Machine:
         "meters",
         "platform",
         "pstates",
+        "shares_hosts",
         "states",
     )
 
@@ -85,6 +87,7 @@ class Machine:
         self._spent = [[(0.0, 0.0)] * len(hosts) for _ in HostState]
         self._read_at = [0.0] * len(hosts)
         self._running = [0] * len(hosts)
+        self.shares_hosts = False
         self.meters: list[Any] = []
         self._links: dict[str, int] = {}
         self.demands = Demands()
@@ -205,6 +208,8 @@ class Machine:
         for host in hosts:
             step()
             self._running[host] += 1
+            if self._running[host] > 1:
+                self.shares_hosts = True
             self._become(host, _COMPUTING, now)
 
     def end_job(self, hosts: Iterable[int], now: float) -> None:

@@ -20,10 +20,13 @@ __all__ = ["allocations_text", "parse_allocations", "read_allocations", "write_a
 
 _COLUMNS: Final = (
     *("job_id", "first_id", "starting_time", "partition"),
-    *("hosts", "cores", "memory", "gres", "whole"),
+    *("hosts", "cores", "memory", "gres", "whole", "held"),
 )
+_NEWER: Final = 1
+"""The number of columns at the end that older files do not have."""
 _HOSTS: Final = re.compile(r"[0-9]{1,10}(?:-[0-9]{1,10})?(?: [0-9]{1,10}(?:-[0-9]{1,10})?)*", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,30}", re.ASCII)
+_AMOUNT: Final = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:e-?[0-9]{1,2})?", re.ASCII)
 _GRES: Final = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?:([0-9]{1,30})", re.ASCII)
 
 
@@ -44,9 +47,10 @@ def write_allocations(path: str | os.PathLike[str], allocations: Iterable[Alloca
 def allocations_text(allocations: Iterable[Allocated]) -> str:
     """The text of an allocations.csv.
 
-    >>> print(allocations_text([Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.5, hosts="0-1", cores=4)]))
-    job_id,first_id,starting_time,partition,hosts,cores,memory,gres,whole
-    w0!1,w0!1,0.500000,,0-1,4,0,,0
+    >>> taken = [Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.5, hosts="0-1", cores=4, held=0.25)]
+    >>> print(allocations_text(taken))
+    job_id,first_id,starting_time,partition,hosts,cores,memory,gres,whole,held
+    w0!1,w0!1,0.500000,,0-1,4,0,,0,0.25
     <BLANKLINE>
     """
     return "".join([",".join(_COLUMNS) + "\n", *map(_line, allocations)])
@@ -55,9 +59,10 @@ def allocations_text(allocations: Iterable[Allocated]) -> str:
 def _line(each: Allocated) -> str:
     names = ",".join(map(quoted, (each.job_id, each.first_id)))
     gres = quoted(",".join(map(str, each.gres)))
+    held = "" if each.held is None else f"{each.held:.12g}"
     return (
         f"{names},{each.starting_time:f},{quoted(each.partition)},"
-        f"{each.hosts},{each.cores},{each.memory},{gres},{each.whole:d}\n"
+        f"{each.hosts},{each.cores},{each.memory},{gres},{each.whole:d},{held}\n"
     )
 
 
@@ -82,7 +87,7 @@ def parse_allocations(lines: Iterable[str], name: str) -> list[Allocated]:
     Raises:
         InputError: it is not an allocations.csv.
     """
-    return parse_reports(lines, name, "allocations.csv", _COLUMNS, _allocated)
+    return parse_reports(lines, name, "allocations.csv", _COLUMNS, _allocated, newer=_NEWER)
 
 
 def _allocated(row: Mapping[str, str]) -> Allocated:
@@ -99,6 +104,7 @@ def _allocated(row: Mapping[str, str]) -> Allocated:
         ("cores", number, _is_number(row["cores"], is_whole)),
         ("memory", number, _is_number(row["memory"], is_whole)),
         ("gres", kinds, all(gres) and not (is_whole and gres)),
+        ("held", "a number of hosts >= 0, or nothing", _is_amount(row.get("held", ""))),
     )
     expect_values(row, checks)
     return Allocated(
@@ -111,11 +117,16 @@ def _allocated(row: Mapping[str, str]) -> Allocated:
         memory=int(row["memory"]),
         gres=tuple(Gres(each[1], each[2], int(each[3])) for each in gres if each is not None),
         whole=is_whole,
+        held=float(row["held"]) if row.get("held") else None,
     )
 
 
 def _is_number(text: str, is_whole: bool) -> bool:
     return text == "0" if is_whole else _NUMBER.fullmatch(text) is not None
+
+
+def _is_amount(text: str) -> bool:
+    return not text or _AMOUNT.fullmatch(text) is not None
 
 
 def _is_host_set(text: str) -> bool:

@@ -54,7 +54,7 @@ class PowerFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KnownPower(msgspec.Struct, frozen=True):
-    """The values of the files of a run for the metrics of electricity.
+    """The values of the files of a run for the metrics of electricity, and for those of shared hosts.
 
     Args:
         energy: the joules of all hosts since time 0, over time; None if energy was not measured.
@@ -129,8 +129,9 @@ def power_beside(prefix: str) -> KnownPower:
         OSError: a file cannot be read.
     """
     energy, about, taken = (f"{prefix}{name}" for name in (ENERGY, POWER, ALLOCATIONS))
+    allocations = tuple(read_allocations(taken)) if os.path.isfile(taken) else ()
     if not os.path.isfile(energy):
-        return KnownPower()
+        return KnownPower(allocations=allocations)
     power: PowerFile | None = None
     if os.path.isfile(about):
         with open(about, "rb") as file:
@@ -144,5 +145,5 @@ def power_beside(prefix: str) -> KnownPower:
         tuple(read_energy(energy)),
         None if power is None else power.cores,
         "" if power is None else power.watts,
-        tuple(read_allocations(taken)) if os.path.isfile(taken) else (),
+        allocations,
     )

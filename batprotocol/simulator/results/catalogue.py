@@ -128,13 +128,13 @@ _STATISTICS: Final = (
 )
 """Name, label and meaning."""
 _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
-    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * measured time)", ""),
+    ("utilisation", "utilisation", "", "more", "host-seconds that jobs used / (hosts * measured time)", ""),
     (
         "loss_of_capacity",
         "loss of capacity",
         "",
         "less",
-        "idle host-seconds while jobs were waiting / (hosts * measured time)",
+        "unused host-seconds while jobs were waiting / (hosts * measured time)",
         "Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, IPDPS 2000",
     ),
     ("makespan", "makespan", "s", "less", "last end of a job - first submission, of the whole run", ""),

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.power import JOULES_PER_KWH, Trace, consumption_of
 from batprotocol.requests import Allocated
+from batprotocol.requests.usage import ROUNDED, share_hosts
 from batprotocol.simulator.results.times import JobTimes, overlap
+from batprotocol.simulator.results.usage import stays_of
 
 __all__ = [
     "CoreTimes",
@@ -25,11 +26,7 @@ __all__ = [
     "TraceTooShort",
     "power_of_jobs",
     "power_of_machine",
-    "share_hosts",
 ]
-
-_ROUNDED: Final = 1e-5
-"""jobs.csv has six decimals: a job may seem to start so many seconds before another one ends."""
 
 
 class TraceTooShort(InputError):
@@ -172,7 +169,7 @@ def power_of_machine(
     """
     points = _from_zero(energy)
     begin = max(begin, 0.0)  # jobs may be submitted before the simulation begins
-    if not end > begin or not points or points[-1][0] < end - _ROUNDED:
+    if not end > begin or not points or points[-1][0] < end - ROUNDED:
         return None
     end = min(end, points[-1][0])
     carbon, price, cap = electricity.carbon, electricity.price, electricity.cap
@@ -220,7 +217,7 @@ def power_of_jobs(
         TraceTooShort: a trace does not reach over the whole time.
     """
     begin = max(begin, 0.0)
-    shared = bool(times.shared) or (share_hosts(running) if is_shared is None else is_shared)
+    shared = bool(times.shared) or (share_hosts(stays_of(running)) if is_shared is None else is_shared)
     if shared or any(job.joules is None for job in running):
         return PowerMetrics(currency=electricity.currency)
     amounts = [(each, job) for job in running if (each := _energy_inside(job, begin, end)) or _inside(job, begin, end)]
@@ -246,39 +243,6 @@ def power_of_jobs(
     )
 
 
-def share_hosts(running: Iterable[JobTimes]) -> bool:
-    """Whether two of these jobs ran on one host at the same time, for longer than times are rounded."""
-    jobs = [job for job in running if job.finish > job.start + _ROUNDED]
-    bits = _bits({job.allocated for job in jobs})
-    events = [(job.start + _ROUNDED, 1, job.allocated) for job in jobs]
-    events += [(job.finish, 0, job.allocated) for job in jobs]
-    busy = 0
-    for _, is_start, allocated in sorted(events):
-        hosts = bits[allocated]
-        if is_start:
-            if busy & hosts:
-                return True
-            busy |= hosts
-        else:
-            busy &= ~hosts
-    return False
-
-
-def _bits(host_sets: Iterable[str]) -> dict[str, int]:
-    """Host sets as the bits of numbers: a bit for hosts that are always together, so that numbers are not long."""
-    parts: dict[str, list[tuple[int, int]]] = {}
-    for text in host_sets:
-        pairs = (part.partition("-") for part in text.split())
-        parts[text] = [(int(first), int(last or first) + 1) for first, _, last in pairs]
-    edges = sorted({edge for intervals in parts.values() for interval in intervals for edge in interval})
-    place = {edge: number for number, edge in enumerate(edges)}
-    found = dict.fromkeys(parts, 0)
-    for text, intervals in parts.items():
-        for first, after in intervals:
-            found[text] |= ((1 << (place[after] - place[first])) - 1) << place[first]
-    return found
-
-
 def _inside(job: JobTimes, begin: float, end: float) -> float:
     return overlap(job.start, job.finish, begin, end)
 
@@ -286,7 +250,7 @@ def _inside(job: JobTimes, begin: float, end: float) -> float:
 def _energy_inside(job: JobTimes, begin: float, end: float) -> float:
     """The energy of a job in a time; it grows evenly while the job runs."""
     joules = job.joules or 0.0
-    if begin <= job.start and job.finish <= end + _ROUNDED:
+    if begin <= job.start and job.finish <= end + ROUNDED:
         return joules
     time = job.finish - job.start
     return joules * _inside(job, begin, end) / time if time > 0 else 0.0

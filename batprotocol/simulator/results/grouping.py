@@ -1,7 +1,7 @@
 """The metrics of groups of jobs: by partition, QOS, account, user, workflow and size class.
 
-Each group is measured on the whole machine and in the same time, so utilisations add up. This module must not know how
-a metric is computed.
+Each group is measured on the whole machine and in the same time, so utilisations add up, unless groups share hosts
+and the cores of their jobs are not known. This module must not know how a metric is computed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from batprotocol.requests import Allocated, Attempt, Request, read_request
 from batprotocol.requests.fitting import needs_of
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results.catalogue import TAU
-from batprotocol.simulator.results.electricity import CoreTimes, Electricity, power_of_jobs, share_hosts
+from batprotocol.simulator.results.electricity import CoreTimes, Electricity, power_of_jobs
 from batprotocol.simulator.results.failures import followed
 from batprotocol.simulator.results.metrics import (
     MeasuredRun,
@@ -30,6 +30,7 @@ from batprotocol.simulator.results.metrics import (
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
 from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs, WholeJob
+from batprotocol.simulator.results.usage import Usage
 
 __all__ = ["GROUPINGS", "JobGroups", "grouped", "job_groups", "size_class", "with_allocations"]
 
@@ -163,9 +164,10 @@ def grouped(
     """The metrics of each group of jobs, by the names of the groups. Those of failures are only for the whole machine.
 
     All groups have the measured time of the whole run. The utilisation of a group is that of all hosts by its jobs. Its
-    loss of capacity counts the hosts that no job of any group used while its jobs were waiting. Its makespan is from
-    its own first submission to its own last end. Its energy, carbon and cost are those of the hosts of its jobs while
-    they ran, if energy was measured.
+    loss of capacity counts the hosts that no job of any group used while its jobs were waiting. What is counted is the
+    same for all groups: see `Metrics.counted`. Its makespan is from its own first
+    submission to its own last end. Its energy, carbon and cost are those of the hosts of its jobs while they ran, if
+    energy was measured.
 
     Args:
         rows: the rows of all jobs.
@@ -204,17 +206,19 @@ def grouped(
     counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
     time = MeasuredTime(begin, end, counting.is_window)
-    idle = _Idle(seen.jobs, hosts, begin, end)
-    taken = CoreTimes.of(cores, hosts, allocations)
+    taken_hosts = list(allocations)
+    usage = Usage.of(seen.jobs, taken_hosts)
+    idle = _Idle(usage.changes([job.within(begin, end) for job in seen.jobs]), hosts, begin, end)
+    taken = CoreTimes.of(cores, hosts, taken_hosts)
     has_energy = any(job.joules is not None for job in seen.jobs)
-    is_shared = has_energy and share_hosts(seen.jobs)
+    is_shared = has_energy and usage.counted != "hosts"
     parts = _parts(every, whole, {job.name: job for job in jobs}, by, labels)
     found: dict[str, Metrics] = {}
     for label in sorted(parts, key=_natural):
         part = parts[label]
         counted = [job for job in part.jobs if counting.has(job.submission)]
         metrics = replace(
-            metrics_of(counted, part.running, time, hosts, tau, users, part.jobs),
+            metrics_of(counted, part.running, time, hosts, tau, users, usage, part.jobs),
             nb_rejected=sum(map(counting.has, part.rejected)),
             loss_of_capacity=idle.while_waiting(part.running) / (hosts * (end - begin)) if end > begin else 0.0,
         )
@@ -279,28 +283,26 @@ class _Idle:
     """The host-seconds that no job used, over time.
 
     Args:
-        jobs: all jobs.
+        used: times, and by how much the hosts in use change there, inside the measured time.
         hosts: the number of hosts.
         begin: the beginning of the measured time.
         end: its end.
     """
 
-    def __init__(self, jobs: Iterable[JobTimes], hosts: int, begin: float, end: float) -> None:
+    def __init__(self, used: Iterable[tuple[float, float]], hosts: int, begin: float, end: float) -> None:
         self._begin, self._end = begin, end
-        changes: dict[float, int] = {begin: 0, end: 0}
-        for job in jobs:
-            _, start, finish = job.within(begin, end)[:3]
-            changes[start] = changes.get(start, 0) + job.hosts
-            changes[finish] = changes.get(finish, 0) - job.hosts
+        changes: dict[float, float] = {begin: 0.0, end: 0.0}
+        for time, change in used:
+            changes[time] = changes.get(time, 0.0) + change
         self._times = sorted(changes)
-        self._idle: list[int] = []  # from each time on
+        self._idle: list[float] = []  # from each time on
         self._sums: list[float] = []  # host-seconds before each time
-        busy, total, last = 0, 0.0, begin
+        busy, total, last = 0.0, 0.0, begin
         for time in self._times:
-            total += max(hosts - busy, 0) * (time - last)
+            total += max(hosts - busy, 0.0) * (time - last)
             self._sums.append(total)
             busy += changes[time]
-            self._idle.append(max(hosts - busy, 0))
+            self._idle.append(max(hosts - busy, 0.0))
             last = time
 
     def _until(self, time: float) -> float:

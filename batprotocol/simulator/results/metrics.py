@@ -24,6 +24,7 @@ from batprotocol.simulator.results.failures import FailureMetrics, followed
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
 from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs
+from batprotocol.simulator.results.usage import Counted, Usage
 
 __all__ = [
     "TAU",
@@ -55,15 +56,18 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         per_processor_bounded_slowdown: `max(1, turnaround / (hosts * max(run time, tau)))`: a job that runs on many
             hosts has done more work in its time (Zotkin and Keleher, HPDC 1999).
         tau: the bound of both, in seconds.
-        utilisation: host-seconds of all jobs / (hosts * measured time); above 1 where jobs share hosts.
-        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * measured time): the cost of fragmentation
-            and of a scheduler that waits (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
+        utilisation: host-seconds of all jobs / (hosts * measured time). A job that shares hosts has the share of their
+            cores that it takes. If that is not known, hosts with jobs count as a whole, each once. So it is at most 1,
+            unless jobs are given the same cores.
+        loss_of_capacity: unused host-seconds while jobs were waiting / (hosts * measured time): the cost of
+            fragmentation and of a scheduler that waits (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
         makespan: seconds from the first submission to the last end of the whole run, also with a warm-up.
         measured_time: the seconds of the measured time: the makespan, without a warm-up and a cool-down.
         throughput: jobs that ended per second of the measured time.
         offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission, or
-            the time from `begin` to `end` if both are given). It does not depend on the scheduler. NaN if all jobs were
-            submitted at once.
+            the time from `begin` to `end` if both are given). It does not depend on the scheduler. A job that shares
+            hosts has the share of their cores that it takes; if that is not known, it counts as if it had them for
+            itself. NaN if all jobs were submitted at once.
         waiting_at_end: the share of the measured jobs that waited at the last submission, or at `end`: submitted before
             it, and started after it. NaN without any job.
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has the
@@ -74,6 +78,8 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         power: the metrics of electricity; None where the energy over time is not known.
         own: your own metrics, by their names; NaN where they are not known.
         classes: the metrics of the jobs of each class, by its name; empty by default.
+        counted: what utilisation, offered load and loss of capacity count: `hosts`, `cores` where jobs share hosts and
+            their cores are known, or `shared hosts` where the cores are not known.
     """
 
     nb_jobs: int
@@ -97,6 +103,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     power: PowerMetrics | None = None
     own: Mapping[str, float] = {}
     classes: Mapping[str, Metrics] = {}
+    counted: Counted = "hosts"
 
     @property
     def stretch(self) -> Distribution:
@@ -242,6 +249,8 @@ def measured(
         jobs, rejected = joined.jobs, joined.rejected
     time = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
+    taken_hosts = list(allocations)
+    usage = Usage.of(running, taken_hosts)
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
         for name in CLASSES:
@@ -249,17 +258,17 @@ def measured(
             part = [job for job in jobs if _is(job, size, length, wide, long)]
             inside = part if joined is None else joined.attempts_of(part)
             chosen_jobs = [job for job in part if time.has(job.submission)]
-            classes[name] = metrics_of(chosen_jobs, inside, time, hosts, tau, users, part)
+            classes[name] = metrics_of(chosen_jobs, inside, time, hosts, tau, users, usage, part)
     points = None if energy is None else list(energy)
     joules = consumed_joules if time.is_whole else None if points is None else _consumed(points, *time.of(counted))
     failures = None if joined is None else joined.metrics(running, counted, *time.of(counted), hosts)
     power = None
     if points is not None:
         useful = 1.0 if joined is None else joined.useful_share(running, *time.of(counted))
-        taken = CoreTimes.of(cores, hosts, allocations)
+        taken = CoreTimes.of(cores, hosts, taken_hosts)
         power = power_of_machine(running, points, electricity, taken, useful, *time.of(counted))
     found = replace(
-        metrics_of(counted, running, time, hosts, tau, users, jobs),
+        metrics_of(counted, running, time, hosts, tau, users, usage, jobs),
         nb_rejected=sum(map(time.has, rejected)),
         consumed_joules=joules,
         failures=failures,
@@ -321,6 +330,7 @@ def metrics_of(
     hosts: int,
     tau: float,
     users: Mapping[str, object] | None,
+    usage: Usage,
     ending: Sequence[JobTimes] | None = None,
 ) -> Metrics:
     """The metrics of these jobs, on a machine where others ran, too.
@@ -332,6 +342,7 @@ def metrics_of(
         hosts: the number of hosts.
         tau: the bound of bounded slowdowns.
         users: the user of each job, by its full name.
+        usage: what is counted.
         ending: all jobs that ended; None: those in `running`.
     """
     ending = running if ending is None else ending
@@ -346,8 +357,8 @@ def metrics_of(
 
     inside = running if time.is_whole else [job.within(begin, end) for job in running]
     ended = len(ending) if time.is_whole else sum(begin < job.finish <= end for job in ending)
-    used = _area(inside)
-    asked = used if time.is_whole and ending is running else _area(jobs)
+    used = usage.area(inside)
+    asked = used if time.is_whole and ending is running and usage.counted == "hosts" else usage.work(jobs)
     opened, submitted = (choose((job.submission for job in jobs), default=math.nan) for choose in (min, max))
     if time.is_window:
         opened, submitted = begin, end
@@ -364,13 +375,14 @@ def metrics_of(
         ),
         tau=tau,
         utilisation=used / capacity if capacity else 0.0,
-        loss_of_capacity=_lost(inside, hosts) / capacity if capacity else 0.0,
+        loss_of_capacity=_lost(inside, usage.changes(inside), hosts) / capacity if capacity else 0.0,
         makespan=last - first,
         measured_time=duration,
         throughput=ended / duration if duration else 0.0,
         offered_load=asked / capacity_asked if capacity_asked > 0 else math.nan,
         waiting_at_end=sum(job.submission < submitted < job.start for job in jobs) / len(jobs) if jobs else math.nan,
         fairness=None if users is None else _fairness(jobs, bounded, users),
+        counted=usage.counted,
     )
 
 
@@ -391,27 +403,29 @@ def _consumed(energy: Iterable[tuple[float, float]], begin: float, end: float) -
     return until(end) - until(begin)
 
 
-def _area(jobs: Sequence[JobTimes]) -> float:
-    """The host-seconds of jobs."""
-    return math.fsum(job.hosts * job.runtime for job in jobs)
+def _lost(jobs: Iterable[JobTimes], used: Iterable[tuple[float, float]], hosts: int) -> float:
+    """The host-seconds that were unused while jobs were waiting.
 
-
-def _lost(jobs: Sequence[JobTimes], hosts: int) -> float:
-    """The host-seconds that were idle while jobs were waiting."""
-    changes: dict[float, tuple[int, int]] = {}
+    Args:
+        jobs: the jobs.
+        used: times, and by how much the hosts in use change there.
+        hosts: the number of hosts.
+    """
+    waits: dict[float, int] = {}
     for job in jobs:
-        for time, waiting, busy in ((job.submission, 1, 0), (job.start, -1, job.hosts), (job.finish, 0, -job.hosts)):
-            before = changes.get(time, (0, 0))
-            changes[time] = before[0] + waiting, before[1] + busy
+        waits[job.submission] = waits.get(job.submission, 0) + 1
+        waits[job.start] = waits.get(job.start, 0) - 1
+    changes: dict[float, float] = {}
+    for time, change in used:
+        changes[time] = changes.get(time, 0.0) + change
     lost: list[float] = []
-    waiting = busy = 0
-    last = 0.0
-    for time in sorted(changes):
+    waiting, busy, last = 0, 0.0, 0.0
+    for time in sorted(waits.keys() | changes.keys()):
         if waiting and busy < hosts:
             lost.append((hosts - busy) * (time - last))
         last = time
-        waiting += changes[time][0]
-        busy += changes[time][1]
+        waiting += waits.get(time, 0)
+        busy += changes.get(time, 0.0)
     return math.fsum(lost)
 
 

@@ -150,6 +150,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
         nb_grouped_switches: the number of requests to switch.
         time_sleeping: host-seconds asleep, and similarly for the other states.
         simulation_time: the last time of the simulation, in seconds.
+        shares_hosts: whether a host had several jobs at the same time, or at one moment.
         complete: whether the simulation reached its end. Otherwise (deadlock, error) there is no schedule.json.
     """
 
@@ -163,6 +164,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     time_idle: float = 0.0
     time_computing: float = 0.0
     simulation_time: float = 0.0
+    shares_hosts: bool = False
     complete: bool = True
 
 

@@ -26,6 +26,7 @@ def parse_reports(
     kind: str,
     columns: Sequence[str],
     read: Callable[[Mapping[str, str]], Report],
+    newer: int = 0,
 ) -> list[Report]:
     """Read a table.
 
@@ -35,6 +36,7 @@ def parse_reports(
         kind: the usual name of such a file.
         columns: its columns; `job_id` is one of them, and has no value twice.
         read: makes a report of the values of a row; it raises an InputError if they are wrong.
+        newer: so many of the last columns are missing in older tables.
 
     Raises:
         InputError: the table is not of this kind; the error names the line.
@@ -45,6 +47,8 @@ def parse_reports(
     try:
         for values in rows:
             if begin == 1:
+                if newer and values == list(columns[:-newer]):
+                    columns = columns[:-newer]
                 _expect_header(values, kind, columns)
             else:
                 if len(values) != len(columns):

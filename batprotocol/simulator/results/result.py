@@ -21,6 +21,7 @@ from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer,
 from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.steadiness import unsteady_sentence
+from batprotocol.simulator.results.usage import COUNTED, SharedUse
 from batprotocol.simulator.results.words import duration, percent, ratio
 
 if TYPE_CHECKING:
@@ -93,12 +94,15 @@ class Result:
         self._rows = rows
         self._points = points
         self._events = tuple(events)
+        self._known: tuple[Sequence[Allocated], SharedUse | None] | None = None
         self.attempts: Sequence[Attempt] = ()
         """The attempts of jobs as the scheduler reports them: set it to `Policy.attempts` before you ask for metrics.
 
         Without it, attempts are joined by the names of jobs, see `measured`."""
         self.allocations: Sequence[Allocated] = ()
-        """The amounts that jobs took of shared hosts: set it to `Policy.allocated` before you ask for core hours."""
+        """The amounts that jobs took of shared hosts: set it to `Policy.allocated` before you ask for utilisation.
+
+        Without it, a host that several jobs share is in use as a whole."""
         self.electricity = Electricity()
         """The carbon intensity and the price of the energy, and the cap: set it before you ask for metrics."""
         self.typical_watts = ""
@@ -300,21 +304,32 @@ class Result:
             attempts=self.attempts,
             electricity=self.electricity,
             cores=self.cores,
-            allocations=allocations,
+            allocations=allocations or self.allocations,
             own=own,
         )
 
     @property
     def utilisation(self) -> float:
-        """Host-seconds of all jobs / (hosts x makespan); above 1 where jobs shared hosts. 0 if nothing ran."""
-        capacity = self.host_count * self._statistics.last_finish
-        return self._statistics.computing.area / capacity if capacity > 0 else 0.0
+        """Host-seconds of all jobs / (hosts x the time from the first submission to the last end); 0 if nothing ran.
+
+        Where jobs share hosts, it is by cores, or by hosts with jobs, as `Metrics.utilisation`.
+        """
+        if not self.nb_jobs_finished:
+            return 0.0
+        capacity = self.host_count * (self._statistics.last_finish - self._statistics.first_submission)
+        shared = self._shared
+        return (self._statistics.work if shared is None else shared.area) / capacity if capacity > 0 else 0.0
 
     @property
     def offered_load(self) -> float | None:
-        """Host-seconds of all jobs / (hosts x the time from the first to the last submission); None if that is 0."""
+        """Host-seconds of all jobs / (hosts x the time from the first to the last submission); None if that is 0.
+
+        A job that shares hosts has the share of their cores that it takes; if that is not known, all of its hosts.
+        """
         span = self._statistics.last_submission - self._statistics.first_submission
-        return self._statistics.work / (self.host_count * span) if span > 0 and self.host_count else None
+        shared = self._shared
+        work = self._statistics.work if shared is None else shared.work
+        return work / (self.host_count * span) if span > 0 and self.host_count else None
 
     @property
     def waiting_at_end(self) -> int:
@@ -332,7 +347,9 @@ class Result:
 
     def utilisation_over_time(self, parts: int) -> list[float]:
         """The utilisation in each of `parts` equal parts of the time up to the last end of a job."""
-        means = self._statistics.computing.means(self._statistics.last_finish, parts)
+        shared = self._shared
+        computing = self._statistics.computing if shared is None else shared.series
+        means = computing.means(self._statistics.last_finish, parts)
         return [mean / self.host_count if self.host_count else 0.0 for mean in means]
 
     def queue_over_time(self, parts: int) -> list[float]:
@@ -399,12 +416,22 @@ class Result:
         if whole is not None and whole.nb_jobs:
             load, ran = whole.offered_load, whole.nb_jobs
             waiting = round(whole.waiting_at_end * ran)
+        if self._shared is not None and self._shared.usage.counted == "shared hosts":
+            load = 0.0  # it can be above 1 although nothing waits
         unsteady = unsteady_sentence(load, waiting, ran)
         if unsteady:
             found.append(("note", unsteady))
-        if max(load, self.utilisation) > 1 and any(not each.whole for each in self.allocations):
-            found.append(("note", "jobs share hosts: utilisation and offered load count each as if it had whole hosts"))
+        if self._shared is not None:
+            found.append(("note", COUNTED[self._shared.usage.counted]))
         return found
+
+    @property
+    def _shared(self) -> SharedUse | None:
+        """The use of the machine, if jobs shared hosts; None if each had its hosts for itself."""
+        if self._known is None or self._known[0] is not self.allocations:
+            is_shared = self.totals is None or self.totals.shares_hosts
+            self._known = self.allocations, SharedUse.of(self.jobs, self.allocations) if is_shared else None
+        return self._known[1]
 
     @property
     def _was_interrupted(self) -> bool:

@@ -82,7 +82,7 @@ class JobTimes(NamedTuple):
         if begin <= self.submission and self.finish <= end:
             return self
         submission, start, finish = (min(max(time, begin), end) for time in self[:3])
-        return JobTimes(submission, start, finish, self.hosts, self.name)
+        return JobTimes(submission, start, finish, self.hosts, self.name, allocated=self.allocated)
 
 
 class SeenJobs:

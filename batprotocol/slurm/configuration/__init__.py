@@ -4,7 +4,7 @@
 simulation, and which are not followed. `Configuration.not_followed` names the last ones that a file has.
 """
 
-from batprotocol.slurm.configuration.reading import configuration_of, read_configuration
+from batprotocol.slurm.configuration.reading import configuration_of, machine_of, read_configuration
 from batprotocol.slurm.configuration.topology import switches_of
 from batprotocol.slurm.configuration.values import (
     Configuration,
@@ -31,6 +31,7 @@ __all__ = [
     "Select",
     "Switch",
     "configuration_of",
+    "machine_of",
     "read_configuration",
     "switches_of",
 ]

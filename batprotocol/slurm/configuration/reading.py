@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from batprotocol.errors import InputError
@@ -17,13 +17,22 @@ from batprotocol.slurm.configuration.sites import Record, nodes_of, partitions_o
 from batprotocol.slurm.configuration.topology import switches_of
 from batprotocol.slurm.configuration.values import (
     Configuration,
+    Node,
     NotFollowed,
+    Partition,
 )
 from batprotocol.slurm.lines import Names, pairs_of
 
-__all__ = ["configuration_of", "read_configuration"]
+__all__ = ["configuration_of", "machine_of", "read_configuration"]
 
 _PARTS: Final = ("select", "priority", "scheduler", "preemption", "jobs")
+_NEEDED: Final = frozenset(
+    (
+        *("cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore", "realmemory"),
+        *("corespeccount", "memspeclimit", "gres", "feature", "features", "weight", "nodes"),
+    )
+)
+"""The keys that describe hardware, and the nodes of partitions and node sets, in lower case."""
 _MOST_RECORDS: Final = 200_000
 _TOPOLOGY: Final = "topology.conf"
 
@@ -58,14 +67,7 @@ def configuration_of(text: str, *, file: str = "slurm.conf", folder: str | None 
         InputError: a line has a value that it cannot have, or a misspelt parameter; with file and line.
     """
     reader = _Reader()
-    for line in Lines(folder).of(text, file):
-        try:
-            reader.line(line)
-        except InputError as error:
-            raise InputError(error.reason, error.path, file=line.file, line=line.number) from None
-    names = Names()
-    nodes = nodes_of(reader.records["nodename"], reader.records["downnodes"], names)
-    partitions, doubled = partitions_of(reader.records["partitionname"], reader.records["nodeset"], nodes, names)
+    nodes, partitions, doubled = _machine(reader, text, file, folder)
     for record in doubled:
         reader.misses(record.line, f"PartitionName={record.name}", "is a second line, which Slurm ignores")
     fields = reader.fields
@@ -91,8 +93,49 @@ def configuration_of(text: str, *, file: str = "slurm.conf", folder: str | None 
     )
 
 
+def machine_of(
+    text: str, *, file: str = "slurm.conf", folder: str | None = None
+) -> tuple[Sequence[Node], Sequence[Partition]]:
+    """Only the nodes and the partitions of a slurm.conf: their hardware, and which nodes a partition has.
+
+    All else may have any value, also misspelt parameters of the scheduler.
+
+    Args:
+        text: the text.
+        file: the name of the file, for errors.
+        folder: the folder of the file, where included files are; None: it may include none.
+
+    >>> nodes, partitions = machine_of("SchedulerParameters=bf_x=1\\nNodeName=n[0-3]\\nPartitionName=p Nodes=n[1-2]")
+    >>> len(nodes), partitions[0].nodes
+    (4, ('n1', 'n2'))
+
+    Raises:
+        InputError: a line of nodes or partitions has a value that it cannot have; with file and line.
+    """
+    return _machine(_Reader(_NEEDED), text, file, folder)[:2]
+
+
+def _machine(
+    reader: _Reader, text: str, file: str, folder: str | None
+) -> tuple[tuple[Node, ...], tuple[Partition, ...], Sequence[Record]]:
+    """The nodes, the partitions, and the lines of partitions that come twice."""
+    for line in Lines(folder).of(text, file):
+        try:
+            reader.line(line)
+        except InputError as error:
+            raise InputError(error.reason, error.path, file=line.file, line=line.number) from None
+    names = Names()
+    nodes = nodes_of(reader.records["nodename"], reader.records["downnodes"], names)
+    partitions, doubled = partitions_of(reader.records["partitionname"], reader.records["nodeset"], nodes, names)
+    return nodes, partitions, doubled
+
+
 class _Reader:
     """Reads lines one after the other.
+
+    Args:
+        needed: the keys of lines of nodes and partitions that matter; others may have any value, and all other lines
+            are passed over. None: all matters.
 
     Attributes:
         fields: the fields of the configuration, with those of its parts as dicts of their own.
@@ -101,7 +144,8 @@ class _Reader:
         select: the line of SelectTypeParameters, if there is one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, needed: frozenset[str] | None = None) -> None:
+        self._needed = needed
         self.fields: dict[str, Any] = {}
         self.records: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
         self.missed: dict[tuple[str, str], NotFollowed] = {}
@@ -125,6 +169,8 @@ class _Reader:
         if kind is not None:
             self._record(line, kind, pairs)
             return
+        if self._needed is not None:
+            return
         for name, text in pairs:
             if name.lower() == "schedulerparameters":
                 fields, missing = _within(name, text, options_of)
@@ -142,7 +188,7 @@ class _Reader:
         name = next(text for key, text in pairs if key.lower() == kind)
         fields: dict[str, Any] = {}
         for key, text in pairs:
-            if key.lower() != kind:
+            if key.lower() != kind and (self._needed is None or key.lower() in self._needed):
                 fields |= self._fields(line, RECORDS[kind], key, text, kind.removesuffix("name"))
         if kind == "frontendname":
             self.misses(line, "FrontendName")

@@ -75,7 +75,7 @@ def _of_jobs(plan: Plan) -> Iterator[str]:
     if plan.partial:
         yield (
             f"{_many(plan.partial, 'job')} {_asks(plan.partial)} for parts of hosts. Utilisation and offered load "
-            "count whole hosts, so they can be above 1 although the machine is not full."
+            "count the share of the cores of hosts that jobs take."
         )
     if ARRIVALS in plan.axes:
         yield (

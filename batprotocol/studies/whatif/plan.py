@@ -52,7 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         has_watts: whether energy is measured.
         platform: the file of the platform, or "".
         notes: advice on the log, as sentences.
-        partial: the number of jobs for parts of hosts, which loads count as whole hosts.
+        partial: the number of jobs for parts of hosts, which loads count by their cores.
     """
 
     question: Question

@@ -230,7 +230,7 @@ def _load(answer: Answer) -> str:
         "line is at 1. The figure has the first column of loads."
     )
     if answer.plan.partial:
-        note += " Jobs for parts of hosts count as whole hosts, so a load above 1 may not be too much."
+        note += " Jobs for parts of hosts count by their cores."
     return warning + _table(head, rows, f"<caption>{_text(note)}</caption>", "load")
 
 

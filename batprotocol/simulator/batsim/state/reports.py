@@ -108,6 +108,7 @@ class Reports:
                 time_idle=spent(HostState.IDLE),
                 time_computing=spent(HostState.COMPUTING),
                 simulation_time=self.queue.now,
+                shares_hosts=self.machine.shares_hosts,
                 complete=complete,
             )
         )
