@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from batprotocol.history.asking import Unit, asked, unit_for
+from batprotocol.history.asking import Unit, asked, held_before, unit_for
 from batprotocol.history.jobs import JobState, LoggedJob
 from batprotocol.history.runs import Attempts, Run, runs_of, seconds_between
 from batprotocol.history.sorting import Keyed, in_order
@@ -246,7 +246,7 @@ class _Conversion:
         )
         if not attempt.is_planned:
             data["recorded"] = self._recorded(run, origin)
-        held = 0.0 if attempt.is_planned or "dependency" in data else _held(run)
+        held = held_before(run, self.survey.awaited)
         if held:
             data["recorded"]["held"] = held
         text = msgspec.json.encode(data).decode()
@@ -262,11 +262,3 @@ class _Conversion:
             if run.job.packed and run.job.cores and self.unit == "shares" and not run.job.exclusive:
                 recorded["cores"] = run.job.cores
         return recorded
-
-
-def _held(run: Run) -> float:
-    """The seconds from the submission of a run until it was eligible, at most until its start."""
-    submitted, eligible = run.attempt.submitted, run.attempt.eligible
-    if eligible is None:
-        return 0.0
-    return max(seconds_between(submitted, min(eligible, run.started)), 0.0)

@@ -15,19 +15,19 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from batprotocol.distributions import percentile
 from batprotocol.errors import InputError
+from batprotocol.requests import Allocated, Attempt
 from batprotocol.requests.dependencies import Dependency, parse_dependency
-from batprotocol.simulator import METRICS, Metric, Workload, bounded_slowdown
+from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
 from batprotocol.simulator.results.times import JobTimes, SeenJobs, whole_jobs
 from batprotocol.simulator.results.usage import Usage
-from batprotocol.studies.store import Row
 
-__all__ = ["FROM_SUBMISSION", "Facts", "Parts", "RunOfLog", "facts_of", "metric_of"]
+__all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 
 FROM_SUBMISSION: Final = Metric(
     "mean_time_from_submission",
@@ -103,6 +103,30 @@ def _facts(text: str) -> Facts:
     return Facts(extra.recorded.held if extra.recorded else 0.0, begin, dependency)
 
 
+class LoggedRun(Protocol):
+    """A run of a log, as far as windows need it: see `Row`."""
+
+    @property
+    def hosts(self) -> int:
+        """The number of computation hosts."""
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Its metrics over the part of the log that counts."""
+
+    def jobs(self) -> Iterable[JobRow]:
+        """The rows of its jobs."""
+
+    def attempts(self) -> Sequence[Attempt]:
+        """The attempts of jobs that were interrupted."""
+
+    def allocations(self) -> Sequence[Allocated]:
+        """The amounts that jobs took of shared hosts."""
+
+    def energy_over_time(self) -> Sequence[tuple[float, float]] | None:
+        """The joules of all hosts until some times, or None."""
+
+
 class RunJob(NamedTuple):
     """A job of a run.
 
@@ -135,7 +159,7 @@ class RunOfLog:
         jobs: the jobs that ran, in the order in which they came.
     """
 
-    def __init__(self, row: Row, factor: float, facts: Mapping[str, Facts]) -> None:
+    def __init__(self, row: LoggedRun, factor: float, facts: Mapping[str, Facts]) -> None:
         seen = SeenJobs(row.jobs())
         attempts = row.attempts()
         jobs = seen.jobs
@@ -143,7 +167,7 @@ class RunOfLog:
             whole = whole_jobs(seen, {each.job_id: each.first_id for each in attempts})
             jobs = [each.times({}) for each in whole if each.attempts]
         usage = Usage.of(seen.jobs, row.allocations())
-        self._row, self._factor, self._hosts = row, factor, row.hosts
+        self._factor, self._hosts = factor, row.hosts
         self._busy = _areas(usage.changes(seen.jobs))
         self._energy = row.energy_over_time() or [] if _JOULES in row.metrics else []
         ends = {job.name: job for job in jobs} if any(each.dependency for each in facts.values()) else {}

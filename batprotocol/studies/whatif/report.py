@@ -142,7 +142,8 @@ def _arguments(answer: Answer) -> str:
         f'<tr><th scope="row">{_text(answer.titles[name])}</th>'
         f'<td class="word" data-name="metric">{_text(metric_of(metric).label)}</td>'
         f'<td class="word" data-name="over time">{strip(found.strip)}</td>'
-        f'<td class="word{" loses" if found.breaking else ""}" data-name="conclusion">{_text(answer.conclusion(name, metric))}</td></tr>'
+        f'<td class="word{" loses" if found.breaking else ""}" data-name="conclusion">'
+        f"{_text(answer.conclusion(name, metric))}</td></tr>"
         for name, each in answer.arguments.items()
         for metric, found in each.items()
     ]

@@ -95,7 +95,8 @@ def span_of_log(workload: Workload, warm_up: float | None, cool_down: float) -> 
 
 def _run_time(workload: Workload, job: JobRecord) -> float:
     """The seconds that a job runs; 0 if they depend on the machine."""
-    return float(getattr(workload.profiles[job.profile].profile, "delay", 0.0))
+    profile = workload.profiles.get(f"{workload.name}!{job.profile}") or workload.profiles.get(job.profile)
+    return float(getattr(getattr(profile, "profile", None), "delay", 0.0))
 
 
 def usual_length(span: Span) -> float:
