@@ -121,6 +121,7 @@ LONG = (
     "studies/test_with_batsim.py",
     "testing/test_strategies.py",
     "whatif/test_answers.py",
+    "whatif/test_backlogs.py",
     "whatif/test_page.py",
     "wire/test_bombs.py",
 )

@@ -98,7 +98,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         parts = [
             f"{head} {entry.text}" for head, entry in zip(grid.header[1:], grid.rows[1][1:], strict=True) if entry.text
         ]
-        return f"The model's own error ({today}, simulated, minus what really happened): {'; '.join(parts)}{named}."
+        said = f"The model's own error ({today}, simulated, minus what really happened): {'; '.join(parts)}{named}"
+        return said if said.endswith(".") else f"{said}."
 
     def arguments_grid(self) -> Grid:
         """The signs of each difference over time, and whether other windows lead to the same conclusion."""
