@@ -40,14 +40,68 @@ if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
 
 from typing import TYPE_CHECKING
 
-from batprotocol.builder import MessageBuilder as MessageBuilder
-from batprotocol.errors import *
+from batprotocol.deprecation import old_names as _old_names
+from batprotocol.errors import BuilderError as BuilderError
+from batprotocol.errors import DecodeError as DecodeError
+from batprotocol.errors import EncodeError as EncodeError
+from batprotocol.errors import HostsError as HostsError
+from batprotocol.errors import HostSetError as HostSetError
+from batprotocol.errors import PeerGone as PeerGone
+from batprotocol.errors import PeerSilent as PeerSilent
+from batprotocol.errors import ProtocolError as ProtocolError
+from batprotocol.errors import RuleViolation as RuleViolation
+from batprotocol.errors import SchedulerError as SchedulerError
 from batprotocol.hosts import FrozenHosts as FrozenHosts
 from batprotocol.hosts import Hosts as Hosts
 from batprotocol.model import *
 from batprotocol.wire import decode as decode
 
-if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
-    from batprotocol import errors, model
+if TYPE_CHECKING:
+    from batprotocol.builder import MessageBuilder as MessageBuilder
+else:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
+    from batprotocol import model as _model
 
-    __all__ = ["FrozenHosts", "Hosts", "MessageBuilder", "decode", *errors.__all__, *model.__all__]
+    __all__ = [
+        "BuilderError",
+        "DecodeError",
+        "EncodeError",
+        "FrozenHosts",
+        "HostSetError",
+        "Hosts",
+        "HostsError",
+        "MessageBuilder",
+        "PeerGone",
+        "PeerSilent",
+        "ProtocolError",
+        "RuleViolation",
+        "SchedulerError",
+        "decode",
+        *_model.__all__,
+    ]
+
+    # Errors that are not about messages stand with their packages, which version 0.2 did not have.
+    _old = _old_names(
+        __name__,
+        {
+            "CaptureError": "capture.CaptureError",
+            "ClusterError": "campaigns.ClusterError",
+            "InputError": "simulator.InputError",
+            "JdlError": "campaigns.JdlError",
+            "PackageMissing": "errors.PackageMissing",
+            "StoreAway": "campaigns.StoreAway",
+            "StoreError": "campaigns.StoreError",
+            "StudyError": "studies.StudyError",
+            "TaskFailed": "fast.TaskFailed",
+        },
+    )
+
+    def __getattr__(name):
+        if name != "MessageBuilder":
+            return _old(name)
+        from batprotocol.builder import MessageBuilder  # commands that read messages do not wait for it
+
+        globals()[name] = MessageBuilder
+        return MessageBuilder
+
+    def __dir__():
+        return sorted(__all__)

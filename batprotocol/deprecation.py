@@ -27,7 +27,7 @@ def old_names(module: str, names: dict[str, str]) -> Callable[[str], Any]:
 
     Args:
         module: the name of the module, `__name__`.
-        names: each old name with the new one, which the module has.
+        names: each old name with the new one, which the module has, or one of its submodules (`studies.StudyError`).
 
     >>> from batprotocol import policies
     >>> import warnings
@@ -42,7 +42,8 @@ def old_names(module: str, names: dict[str, str]) -> Callable[[str], Any]:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         _warn(f"{module}.{name}", f"{module}.{names[name]}")
-        return getattr(importlib.import_module(module), names[name])
+        inner, _, new = f"{module}.{names[name]}".rpartition(".")
+        return getattr(importlib.import_module(inner), new)
 
     return find
 

@@ -58,13 +58,16 @@ def shown(value: object) -> str:
 def hint(name: str, known: Iterable[str]) -> str:
     """A question for the end of a sentence, with the known name that is most like a misspelt one; "" if none is.
 
+    Upper and lower case do not matter.
+
     >>> hint("eazy", ["easy", "fcfs"]), hint("x", ["easy", "fcfs"])
     ("; did you mean 'easy'?", '')
     """
     from difflib import get_close_matches  # few programs need it
 
-    near = get_close_matches(name.lower(), list(known), 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    by_lower = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), list(by_lower), 1)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
 def printable(text: str) -> str:

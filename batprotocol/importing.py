@@ -24,6 +24,7 @@ DEPENDENCIES: Final = frozenset(
         "flatbuffers",
         "gymnasium",
         "intervaltree",
+        "landlockpy",
         "lz4",
         "matplotlib",
         "mcap",

@@ -1,16 +1,20 @@
 """Tables with a header and commas between the values, such as Batsim's result files, read line by line.
 
 Batsim writes names as they are, with their commas and quotation marks. Other programs put such names in quotation
-marks. This module reads both forms. It knows the columns of names, but must not know the meaning of others.
+marks. This module reads both forms: the number of the other columns and the name of the workload, which the full name
+of the profile repeats, show where a name ends. Names that could not be read back as Batsim writes them are written in
+quotation marks. This module knows the columns of names, but must not know the meaning of others.
 """
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["NAMES", "Rows", "quoted"]
+__all__ = ["NAMES", "Rows", "guarded", "names_text", "plain_names", "quoted"]
 
 NAMES: Final = ["job_id", "workload_name", "profile"]
 """The columns of names, if a table begins with them. A profile has its full name: `w0!nap` of workload `w0`."""
@@ -19,7 +23,8 @@ NAMES: Final = ["job_id", "workload_name", "profile"]
 class Rows:
     """The rows of a table, one after the other.
 
-    A short row has no values for the last columns. The additional values of a long row are dropped.
+    A short row has no values for the last columns. The additional values of a long row are dropped, but not in a table
+    with names: there, they are an error, because the row could be read in other ways.
 
     Args:
         lines: the lines of the table, with their ends.
@@ -65,7 +70,10 @@ class Rows:
             names = _names(parts[0])
             if names is not None:
                 return [*names, *parts[1:]]
-        return _parsed(chain([line], self._lines))
+        values = _parsed(chain([line], self._lines), strict=self._others > 0)
+        if self._others and len(values) > len(self.columns):
+            raise ValueError(f"expected {len(self.columns)} values, got {len(values)}: a name has a comma")
+        return values
 
 
 def _parsed(lines: Iterable[str], *, strict: bool = False) -> list[str]:
@@ -93,6 +101,63 @@ def _names(text: str) -> list[str] | None:
     return None
 
 
+def plain_names(job_id: str, workload_name: str, profile: str, others: int) -> str | None:
+    """The names at the beginning of a row as Batsim writes them; None if they could not be read back.
+
+    Args:
+        job_id: the job.
+        workload_name: its workload.
+        profile: the full name of its profile.
+        others: the number of the other columns.
+
+    >>> plain_names('my "first", job', "w0", "w0!nap", 14)
+    'my "first", job,w0,w0!nap'
+    >>> plain_names('"my, job"', "w0", "w0!nap", 14) is None
+    True
+    """
+    text = f"{job_id},{workload_name},{profile}"
+    if text.count(",") == len(NAMES) - 1 and not ('"' in text or "\n" in text or "\r" in text):
+        return text
+    return text if _is_read(text, [job_id, workload_name, profile], others) else None
+
+
+def names_text(job_id: str, workload_name: str, profile: str, others: int) -> str:
+    """The names at the beginning of a row: as Batsim writes them if they can be read back, else in quotation marks.
+
+    Args:
+        job_id: the job.
+        workload_name: its workload.
+        profile: the full name of its profile.
+        others: the number of the other columns.
+
+    Raises:
+        ValueError: neither of both can be read back.
+
+    >>> names_text("my, job", "w0", "w0!nap", 14)
+    'my, job,w0,w0!nap'
+    """
+    text = plain_names(job_id, workload_name, profile, others)
+    if text is not None:
+        return text
+    names = [job_id, workload_name, profile]
+    text = ",".join(map(quoted, names))
+    if not _is_read(text, names, others):
+        raise ValueError(
+            "the names of the job would be read as other names: use an id without line ends, commas and quotation marks"
+        )
+    return text
+
+
+def _is_read(text: str, names: list[str], others: int) -> bool:
+    """Whether a row that begins with this text is read as these names. Values of other columns have no commas."""
+    header = ",".join([*NAMES, *map(str, range(others))])
+    try:
+        found = list(Rows(io.StringIO(f"{header}\n{text}{',0' * others}\n", newline="")))
+    except ValueError:
+        return False
+    return [[row.get(name) for name in NAMES] for row in found] == [names]
+
+
 def quoted(text: str) -> str:
     """A text in quotation marks, if it contains commas, quotation marks or line ends.
 
@@ -102,3 +167,18 @@ def quoted(text: str) -> str:
     if any(each in text for each in ',"\n\r'):
         return '"' + text.replace('"', '""') + '"'
     return text
+
+
+_FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+_NUMBER: Final = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", re.ASCII)
+
+
+def guarded(value: Any) -> Any:
+    """A value for a spreadsheet: an apostrophe is before a text that a spreadsheet would compute as a formula.
+
+    >>> guarded("=HYPERLINK(1)"), guarded("nap"), guarded("-1.5"), guarded(-1.5)
+    ("'=HYPERLINK(1)", 'nap', '-1.5', -1.5)
+    """
+    if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"

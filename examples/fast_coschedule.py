@@ -16,8 +16,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from batprotocol import TaskFailed
-from batprotocol.fast import FastScheduler, run
+from batprotocol.fast import FastScheduler, TaskFailed, run
 from batprotocol.fast.values import VMConfiguration, VMToStop
 
 CORES = (tuple(range(8)), tuple(range(8, 16)))

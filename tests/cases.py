@@ -277,6 +277,10 @@ CASES = {
         on(USAGE, executed(hosts="0-1", placement=mapped(1, 1))),
         on(USAGE, executed(hosts="0-1", placement=mapped(1, 0))),
     ),
+    "job.later-part": Case(
+        dynamic("d!t", [TASK, DelayProfile(1.0), sequence("d!s", "d!p")], request=1),
+        dynamic("d!t", [TASK, DelayProfile(1.0), sequence("d!s", "d!p")], request=2),
+    ),
     # Jobs: what Batsim says
     "job.submitted-twice": Case(talk([], [submitted(), submitted()]), talk([], [submitted(), submitted("w0!2")])),
     "job.submitted-late": Case(talk([], [LAST, submitted()]), talk([], [submitted(), LAST])),
@@ -441,6 +445,7 @@ CASES = {
     "hosts.unknown": Case(talk([], submitted(), executed(hosts="5")), talk([], submitted(), executed(hosts="4"))),
     "hosts.pstate-unknown": Case(talk(change("0", 4)), talk(change("0", 3))),
     "hosts.pstate-sleep": Case(talk(change("0", 1)), talk(change("0", 0))),
+    "hosts.change-switching": Case(talk([turn("0", 1), change("0", 0)]), talk([turn("0", 1), change("1", 0)])),
     "hosts.turn-direction": Case(talk(turn("0", 0)), talk(turn("0", 1))),
     "hosts.turn-busy": Case(
         talk([], submitted(), executed(), [], message(turn("0", 1), 6.0)),

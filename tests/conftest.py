@@ -112,6 +112,7 @@ LONG = (
     "schemas/test_wireshark.py",
     "simulator/test_extremes.py",
     "slurm/test_equality.py",
+    "slurm/test_hostile_rest.py",
     "studies/test_measuring.py",
     "studies/test_notebooks.py",
     "studies/test_on_dask.py",

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from brokers import Mosquitto
 from fast_nodes import nodes, own_sockets, own_threads
 
-from batprotocol import PeerSilent, TaskFailed
+from batprotocol.errors import PeerSilent, TaskFailed
 from batprotocol.fast import Call, Cluster, Result
 from batprotocol.fast.messages import RESULTS
 from batprotocol.fast.runtime.cluster import Heard

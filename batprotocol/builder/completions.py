@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from batprotocol import model
 from batprotocol.builder import fields
 from batprotocol.errors import BuilderError, shown
+from batprotocol.model.hosts import frozen_hosts
 
 __all__ = ["asked", "completed"]
 
@@ -165,8 +166,27 @@ def _jobs_with_progress(event: model.JobsKilledEvent) -> None:
             raise BuilderError(f"expected one of job_ids, got {shown(progress.job_id)}", f"progresses[{index}].job_id")
 
 
+def _placements(event: model.ExecuteJobEvent) -> None:
+    _indices(event.allocation, "allocation.executor_placement")
+    for index, each in enumerate(event.profile_allocation_override or ()):
+        _indices(each, f"profile_allocation_override[{index}].executor_placement")
+
+
+def _indices(value: model.AllocationPlacement | model.ProfileAllocationPlacement, path: str) -> None:
+    """Check that the indices of a mapping are indices into its host set."""
+    placement = value.executor_placement
+    if isinstance(placement, model.CustomExecutorToHostMapping) and placement.mapping:
+        count, largest = len(frozen_hosts(value.host_allocation)), max(placement.mapping)
+        if largest >= count:
+            place = placement.mapping.index(largest)
+            raise BuilderError(
+                f"expected an index of {count} hosts, in [0, {count - 1}], got {largest}", f"{path}.mapping[{place}]"
+            )
+
+
 _ACROSS_FIELDS: dict[type, Callable[[Any], None]] = {
     model.CreateProbeEvent: _probe,
+    model.ExecuteJobEvent: _placements,
     model.JobsKilledEvent: _jobs_with_progress,
     model.RegisterJobEvent: _job_to_register,
 }

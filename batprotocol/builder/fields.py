@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
+from collections.abc import Collection
 from typing import Any, Final, SupportsIndex
 
 from msgspec.structs import force_setattr
@@ -129,6 +131,9 @@ def host_set(value: Any, path: str) -> str:
         text = hosts.text
     except ValueError as error:  # HostSetError, or Python refuses to write an int of thousands of digits
         raise BuilderError(str(error), path) from error
+    if type(value) is not str and isinstance(value, Collection) and len(value) != len(hosts):
+        twice = next(host for host, count in Counter(map(int, value)).items() if count > 1)
+        raise BuilderError(f"expected each host once, got {twice} twice", path)
     if hosts.intervals and hosts.intervals[-1][1] > _LAST_HOST:
         raise BuilderError(f"a host is an integer in [0, {_LAST_HOST}], got {shown(text)}", path)
     return value if type(value) is str and value == text else text  # the given string itself if it is canonical

@@ -54,10 +54,10 @@ class FromEDC(Collector):
 
         Args:
             job_id: the id of a submitted job, `workload!job`; not empty.
-            hosts: the host set; not empty.
+            hosts: the host set; not empty. A list, tuple or array names each host once.
             placement: the placement of the executors: a predefined strategy (`SpreadOverHostsFirst` by default), a
                 `CustomExecutorToHostMapping`, or its numbers only. The numbers are indices into the host set, one for
-                each executor; uint32.
+                each executor, in [0, number of hosts).
             profile_overrides: other hosts and placements for the profiles within a composition: values, or a mapping of
                 profile id to hosts or `AllocationPlacement`; None by default.
             storage_placement: the hosts of the storages that the profiles name: values, or a mapping of storage name to

@@ -12,3 +12,7 @@ followed by requests to the clusters. In each cycle, the data take this way:
 - `entities`: a module for each entity of the specification, and `cycle`, which calls them in their order.
 - `text`: the output of CiGri's commands, for values.
 """
+
+from batprotocol.errors import ClusterError, JdlError, StoreAway, StoreError
+
+__all__ = ["ClusterError", "JdlError", "StoreAway", "StoreError"]

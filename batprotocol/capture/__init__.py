@@ -25,35 +25,51 @@ It reads recordings of any program, and runs only what it is given. It must not 
 are run.
 """
 
-from batprotocol.capture.captures import Capture as Capture
-from batprotocol.capture.captures import KeptResult as KeptResult
-from batprotocol.capture.comparing import compare as compare
-from batprotocol.capture.comparing import job_differences as job_differences
-from batprotocol.capture.entries import Entry as Entry
-from batprotocol.capture.jobs import CapturedJob as CapturedJob
-from batprotocol.capture.jobs import jobs_of as jobs_of
-from batprotocol.capture.knowledge import Follower as Follower
-from batprotocol.capture.knowledge import Knowledge as Knowledge
-from batprotocol.capture.knowledge import knowledge_at as knowledge_at
-from batprotocol.capture.replaying import Together as Together
-from batprotocol.capture.replaying import replay as replay
-from batprotocol.capture.statistics import statistics_of as statistics_of
+from typing import TYPE_CHECKING
+
 from batprotocol.deprecation import old_names
+from batprotocol.errors import CaptureError as CaptureError
 
-__all__ = [
-    "Capture",
-    "CapturedJob",
-    "Entry",
-    "Follower",
-    "KeptResult",
-    "Knowledge",
-    "Together",
-    "compare",
-    "job_differences",
-    "jobs_of",
-    "knowledge_at",
-    "replay",
-    "statistics_of",
-]
+if TYPE_CHECKING:
+    from batprotocol.capture.captures import Capture as Capture
+    from batprotocol.capture.captures import KeptResult as KeptResult
+    from batprotocol.capture.comparing import compare as compare
+    from batprotocol.capture.comparing import job_differences as job_differences
+    from batprotocol.capture.entries import Entry as Entry
+    from batprotocol.capture.jobs import CapturedJob as CapturedJob
+    from batprotocol.capture.jobs import jobs_of as jobs_of
+    from batprotocol.capture.knowledge import Follower as Follower
+    from batprotocol.capture.knowledge import Knowledge as Knowledge
+    from batprotocol.capture.knowledge import knowledge_at as knowledge_at
+    from batprotocol.capture.replaying import Together as Together
+    from batprotocol.capture.replaying import replay as replay
+    from batprotocol.capture.statistics import statistics_of as statistics_of
+else:
+    _LATE = {
+        "Capture": "captures",
+        "CapturedJob": "jobs",
+        "Entry": "entries",
+        "Follower": "knowledge",
+        "KeptResult": "captures",
+        "Knowledge": "knowledge",
+        "Together": "replaying",
+        "compare": "comparing",
+        "job_differences": "comparing",
+        "jobs_of": "jobs",
+        "knowledge_at": "knowledge",
+        "replay": "replaying",
+        "statistics_of": "statistics",
+    }
+    """The names and their modules: `batproto dump` needs none of them, and does not wait for the rules."""
 
-__getattr__ = old_names(__name__, {"ToldJob": "CapturedJob"})
+    _old = old_names(__name__, {"ToldJob": "CapturedJob"})
+
+    def __getattr__(name):
+        if name not in _LATE:
+            return _old(name)
+        from importlib import import_module
+
+        globals()[name] = found = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+        return found
+
+    __all__ = ["CaptureError", *_LATE]

@@ -21,6 +21,7 @@ from batprotocol.capture.entries import Entry
 from batprotocol.capture.files import Files
 from batprotocol.capture.jobs import CapturedJob, jobs_of
 from batprotocol.capture.knowledge import Knowledge, knowledge_at, messages_in
+from batprotocol.errors import CaptureError
 from batprotocol.recording.moments import MOST, moment_of
 from batprotocol.recording.names import MCAP, MCAP_MAGIC
 from batprotocol.tables import Rows
@@ -165,12 +166,19 @@ class Capture:
 
     @cached_property
     def result(self) -> KeptResult | None:
-        """The result of the simulation, or None if the recording does not have it."""
+        """The result of the simulation, or None if the recording does not have it.
+
+        Raises:
+            CaptureError: its `jobs.csv` cannot be read.
+        """
         kept = {name: data for name, data in self.attachments() if name in _RESULTS}
         if "jobs.csv" not in kept:
             return None
         schedule = kept.get("schedule.json", kept.get("schedule.json.txt", b"{}"))
-        return KeptResult(_rows(kept["jobs.csv"]), _texts(schedule))
+        try:
+            return KeptResult(_rows(kept["jobs.csv"]), _texts(schedule))
+        except ValueError as error:
+            raise CaptureError(f"its jobs.csv cannot be read: {error}", self.path) from None
 
     def to_pandas(self, what: str = "events") -> pandas.DataFrame:
         """A data frame with a row for each event, or for each job with the columns of Batsim's `jobs.csv`.

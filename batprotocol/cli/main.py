@@ -1,6 +1,7 @@
-"""`batproto` itself: it combines the commands and sets the exit status.
+"""`batproto` itself: it finds the commands and sets the exit status.
 
-The parameters of a command are in the module `command` of its family's folder. The modules beside it do the work.
+The parameters of a command are in the module `command` of its family's folder, which is imported when the command is
+called. The modules beside it do the work.
 """
 
 from __future__ import annotations
@@ -9,32 +10,17 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
-from typing import BinaryIO, NoReturn, TextIO, cast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NoReturn, TextIO, cast
 
 import click
 from click.shell_completion import get_completion_class
 
-from batprotocol.cli.bridge.command import bridge
-from batprotocol.cli.captures.command import at, diff, export, replay, stats, tap, timeline
-from batprotocol.cli.compare.command import compare
 from batprotocol.cli.completing import use_bash_as_it_is
-from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
-from batprotocol.cli.fast.command import fast
-from batprotocol.cli.grid.command import grid
-from batprotocol.cli.importing.command import import_logs
-from batprotocol.cli.mcp.command import mcp
-from batprotocol.cli.messages.command import check, convert, dump, validate
-from batprotocol.cli.new.command import new
-from batprotocol.cli.reference.command import policies, rules, schema
-from batprotocol.cli.run.command import library, run
-from batprotocol.cli.simulate.command import simulate
-from batprotocol.cli.study.command import study
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
-from batprotocol.cli.whatif.command import whatif
-from batprotocol.cli.workload.command import workload
 from batprotocol.errors import ProtocolError
 from batprotocol.files import reason_of
 
@@ -100,9 +86,65 @@ _OVERVIEW = {
 }
 
 
+_PLACES = {
+    "new": "batprotocol.cli.new.command:new",
+    "policies": "batprotocol.cli.reference.command:policies",
+    "simulate": "batprotocol.cli.simulate.command:simulate",
+    "import": "batprotocol.cli.importing.command:import_logs",
+    "workload": "batprotocol.cli.workload.command:workload",
+    "compare": "batprotocol.cli.compare.command:compare",
+    "study": "batprotocol.cli.study.command:study",
+    "whatif": "batprotocol.cli.whatif.command:whatif",
+    "conformance": "batprotocol.cli.conformance.command:conformance",
+    "run": "batprotocol.cli.run.command:run",
+    "library": "batprotocol.cli.run.command:library",
+    "bridge": "batprotocol.cli.bridge.command:bridge",
+    "dump": "batprotocol.cli.messages.command:dump",
+    "at": "batprotocol.cli.captures.command:at",
+    "tap": "batprotocol.cli.captures.command:tap",
+    "export": "batprotocol.cli.captures.command:export",
+    "timeline": "batprotocol.cli.captures.command:timeline",
+    "stats": "batprotocol.cli.captures.command:stats",
+    "diff": "batprotocol.cli.captures.command:diff",
+    "replay": "batprotocol.cli.captures.command:replay",
+    "check": "batprotocol.cli.messages.command:check",
+    "validate": "batprotocol.cli.messages.command:validate",
+    "convert": "batprotocol.cli.messages.command:convert",
+    "rules": "batprotocol.cli.reference.command:rules",
+    "schema": "batprotocol.cli.reference.command:schema",
+    "grid": "batprotocol.cli.grid.command:grid",
+    "fast": "batprotocol.cli.fast.command:fast",
+    "mcp": "batprotocol.cli.mcp.command:mcp",
+}
+
+
+class _Program(Family):
+    """The whole of `batproto`. A command whose output nobody reads ends with 141; click would make it 1."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _quiet_when_closed():  # --help and --version print here
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _quiet_when_closed():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _quiet_when_closed() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        discard(sys.stdout)
+        raise click.exceptions.Exit(PIPE_CLOSED) from None
+
+
 @click.group(
-    cls=Family,
+    cls=_Program,
     overview=_OVERVIEW,
+    places=_PLACES,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
@@ -151,17 +193,6 @@ def batproto(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)
-
-
-for _command in (
-    *(dump, convert, validate, check),
-    *(at, stats, diff, replay, timeline, tap, export),
-    *(schema, rules, policies),
-    *(run, library, simulate, compare, study, whatif, conformance, bridge, new, workload),
-    import_logs,
-    *(fast, grid, mcp),
-):
-    batproto.add_command(_command)
 
 
 # batproto completion

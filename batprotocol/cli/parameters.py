@@ -25,6 +25,7 @@ __all__ = [
     "rule_set",
     "schema_option",
     "seconds",
+    "spreadsheet_option",
     "timeout_option",
     "unknown",
     "worker_options",
@@ -161,6 +162,15 @@ def file_with_ending(*endings: str) -> Callable[[click.Context, click.Parameter,
         return value
 
     return check
+
+
+def spreadsheet_option(command: _Command) -> _Command:
+    """The option of all commands that write CSV."""
+    return click.option(
+        "--spreadsheet",
+        is_flag=True,
+        help="In CSV: write an apostrophe before texts that a spreadsheet would compute as formulas.",
+    )(command)
 
 
 def seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:

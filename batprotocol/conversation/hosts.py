@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _SHOWN_JOBS: Final = 3
+_RESTING: Final = (HostPower.ON, HostPower.ASLEEP)
 _SLEEP_PSTATES: Final = "sleep_pstates"
 """The host property of Batsim's platforms: `sleep:off:on, ...`, a sleep state and the virtual states on its way."""
 _SLEEP_PSTATE = re.compile(r"\s*([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})\s*", re.ASCII)
@@ -55,14 +56,6 @@ def sleeps_of(host: model.Host) -> dict[int, tuple[int, int]]:
     return {}
 
 
-def _kind(host: model.Host, pstate: int) -> str:
-    """The kind of a power state of this host: "sleep", "virtual" (on the way to sleep or back) or "computation"."""
-    sleeps = sleeps_of(host)
-    if pstate in sleeps:
-        return "sleep"
-    return "virtual" if any(pstate in states for states in sleeps.values()) else "computation"
-
-
 # Changes at once
 
 
@@ -82,14 +75,21 @@ def change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
     records = _records(state, hosts)
     _check_pstate(state, records, event.pstate, "pstate")
     for record in records:
-        kind = _kind(record.host, event.pstate)
+        kind = record.kind(event.pstate)
         if kind != "computation":
             state.report("hosts.pstate-sleep", "pstate", f"{event.pstate} is a {kind} state of host {record.host.id}")
             break
+    switching = [record for record in records if record.at(event.timestamp).power not in _RESTING]
+    if switching:
+        text = f"host {switching[0].host.id} is {switching[0].power.meaning}"
+        state.report("hosts.change-switching", "host_ids", text)
     if not state.takes_effect():
         return
+    for record in switching:  # its flop is executed at another speed, and may be nearly done
+        record.ready_at = min(record.ready_at, max(event.timestamp, state.now))
     for record in records:
-        record.pstate = event.pstate
+        record.change(event.pstate)
+        record.changed, record.other = event.pstate, -1
     note_power(state, records)
     change = (hosts.mask, event.pstate)
     state.pstate_changes_due[change] = state.pstate_changes_due.get(change, 0) + 1
@@ -105,7 +105,7 @@ def note_power(state: State, records: Iterable[HostRecord]) -> None:
     asleep: list[tuple[int, int]] = []
     for record in records:
         step()
-        computes = record.power is HostPower.ON and _kind(record.host, record.pstate) == "computation"
+        computes = record.power is HostPower.ON and record.kind(record.pstate) == "computation"
         (awake if computes else asleep).append((record.host.id, record.host.id))
     if state.asleep:
         state.asleep &= ~mask_of(awake)
@@ -114,11 +114,10 @@ def note_power(state: State, records: Iterable[HostRecord]) -> None:
 
 def why_asleep(state: State, host: int, time: float) -> str | None:
     """The reason why a host cannot compute at this time, or None if it can or possibly can."""
-    record = state.hosts[host]
-    power = record.power_at(time)
-    if power is not HostPower.ON:
-        return power.meaning
-    kind = _kind(record.host, record.pstate)
+    record = state.hosts[host].at(time)
+    if record.power is not HostPower.ON:
+        return record.power.meaning
+    kind = record.kind(record.pstate)
     # Batsim looks at the power state of a host that is on only where it simulates energy.
     if kind == "computation" or state.has_energy is False:
         return None
@@ -142,9 +141,23 @@ def pstate_changed(state: State, event: model.HostsPStateChangedEvent) -> None:
         state.pstate_changes_due[change] = due - 1
     elif due:
         del state.pstate_changes_due[change]
+    if due and hosts is not None:
+        _take_over(state, hosts, event.pstate)
     elif hosts is not None:
         text = f"power state {event.pstate} was not requested for {shown(event.host_ids)}"
         state.report("hosts.changed-unasked", "host_ids", text)
+
+
+def _take_over(state: State, hosts: HostSetText, pstate: int) -> None:
+    """Take the power state that Batsim reports, for the hosts that no later change is due for."""
+    later = 0
+    for mask, _ in state.pstate_changes_due:
+        later |= mask
+    records = [record for record in _records(state, hosts) if not later >> record.host.id & 1]
+    for record in records:
+        record.change(pstate)
+        record.other = -1
+    note_power(state, records)
 
 
 # On and off
@@ -173,11 +186,9 @@ def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
         return
     state.switches_due.setdefault(event.state, HostCounts()).add(hosts.mask)
     for record in records:
-        # Not the automaton's step: a change of power states can put a host to sleep that was never turned off.
-        goes_to_sleep = event.state in sleeps_of(record.host)
-        record.power = HostPower.SWITCHING_OFF if goes_to_sleep else HostPower.SWITCHING_ON
-        record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, event.state)
-        record.pstate = event.state
+        virtual = record.begin(event.state)
+        record.changed, record.other = -1, -1
+        record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, virtual)
     note_power(state, records)
 
 
@@ -190,26 +201,21 @@ def some_holders(state: State, hosts: HostSetText) -> str:
 
 def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent) -> bool:
     """Whether the host can be turned to this power state now; reported if not."""
-    host, power = record.host, record.power_at(event.timestamp)
-    if model.TurnOnOffHostsEvent not in power.steps:
-        state.report("hosts.turn-switching", "host_ids", f"host {host.id} is {power.meaning}")
-        return False
-    now, then = _kind(host, record.pstate), _kind(host, event.state)
-    if {now, then} == {"computation", "sleep"}:
-        return True
-    status = {"computation": "on", "sleep": "off", "virtual": "neither on nor off"}[now]
-    text = f"host {host.id} is {status} (power state {record.pstate}), and {event.state} is a {then} state"
-    state.report("hosts.turn-direction", "state", text)
-    return False
+    power = record.at(event.timestamp)
+    found = power.obstacle(event.state)
+    if found is not None and record.other >= 0 and power.kind(record.other) != power.kind(power.pstate):
+        return True  # it may be in another state, from which it can be turned
+    if found is not None:
+        rule, reason = found
+        path = "state" if rule == "hosts.turn-direction" else "host_ids"
+        state.report(rule, path, f"host {record.host.id} is {reason}")
+    return found is None
 
 
-def _duration(record: HostRecord, pstate: int) -> float:
+def _duration(record: HostRecord, virtual: int) -> float:
     """How long the switch takes: one flop in the virtual state on the way. Infinite if the speed is unknown."""
-    sleeps, speeds = sleeps_of(record.host), record.host.computation_speed
-    virtual = sleeps[pstate][0] if pstate in sleeps else sleeps.get(record.pstate, (-1, -1))[1]
-    if 0 <= virtual < len(speeds) and speeds[virtual] > 0:
-        return 1.0 / speeds[virtual]
-    return float("inf")
+    speeds = record.host.computation_speed
+    return 1.0 / speeds[virtual] if 0 <= virtual < len(speeds) and speeds[virtual] > 0 else float("inf")
 
 
 def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
@@ -223,14 +229,20 @@ def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
     due.remove(hosts.mask)
     if not due.some:
         del state.switches_due[event.state]
-    turned = [record for record in _records(state, hosts) if record.pstate == event.state]
-    for record in turned:
-        record.power = record.power.steps.get(model.HostsTurnedOnOffEvent, record.power)
-    note_power(state, turned)
+    for record in _records(state, hosts):
+        record.end(event.state)
+        if any(mask >> record.host.id & 1 for mask, _ in state.pstate_changes_due):
+            record.change(record.changed)  # it was asked for, and is not reported yet
+        elif hosts.size > 1 and record.changed >= 0:
+            # The event reports the last host of a request: this one may have been changed after its own switch.
+            record.other = record.changed
+    note_power(state, _records(state, hosts))
 
 
 def host_records(computing: tuple[model.Host, ...], storing: tuple[model.Host, ...]) -> dict[int, HostRecord]:
     """The hosts of a platform by id."""
-    records = {host.id: HostRecord(host, False, host.pstate) for host in computing}
-    records.update((host.id, HostRecord(host, True, host.pstate)) for host in storing)
-    return records
+    return {
+        host.id: HostRecord(host=host, is_storage=stores, pstate=host.pstate, sleeps=sleeps_of(host))
+        for hosts, stores in ((computing, False), (storing, True))
+        for host in hosts
+    }

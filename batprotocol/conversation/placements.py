@@ -5,11 +5,13 @@ Only known profiles can be checked: those that were forwarded or registered. Thi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from batprotocol import model
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
-from batprotocol.conversation.profiles import leaves
+from batprotocol.conversation.profiles import in_order, leaves
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
 from batprotocol.steps.counting import step
@@ -40,14 +42,16 @@ def check_placement(
     overridden = {override.profile_id for override in event.profile_allocation_override or ()}
     if profile_id in overridden:
         return
+    first = _first(state, profile_id)
     for part_id, part in leaves(state, profile_id):
         if part_id not in overridden:
-            _check_mapping(state, placement.mapping, path, executors, part_id, part, hosts)
+            with _as_part(state, first, part_id):
+                _check_mapping(state, placement.mapping, path, executors, part_id, part, hosts)
 
 
 def check_overrides(state: State, event: model.ExecuteJobEvent, profile_id: str) -> None:
     """Report overrides that do not fit the profile that they name."""
-    parts = dict(leaves(state, profile_id))
+    parts, first = dict(leaves(state, profile_id)), _first(state, profile_id)
     everything_known = all(part is not None for part in parts.values())
     record = state.jobs[event.job_id]
     executors = record.job.resource_request if record.job is not None else 0
@@ -59,7 +63,23 @@ def check_overrides(state: State, event: model.ExecuteJobEvent, profile_id: str)
                 text = f"job {shown(event.job_id)} does not use profile {shown(override.profile_id)}"
                 state.report("job.override-unused", f"{path}.profile_id", text)
             continue
-        _check_override(state, override, path, executors, parts[override.profile_id])
+        with _as_part(state, first, override.profile_id):
+            _check_override(state, override, path, executors, parts[override.profile_id])
+
+
+@contextmanager
+def _as_part(state: State, first: str, part_id: str) -> Iterator[None]:
+    """Report what is found as a doubt, unless it is about the part that the job begins with."""
+    state.instead = "job.later-part" if part_id != first else ""
+    try:
+        yield
+    finally:
+        state.instead = ""
+
+
+def _first(state: State, profile_id: str) -> str:
+    """The atomic profile that a job with this profile begins with."""
+    return next((name for name, _, _ in in_order(state, profile_id)), profile_id)
 
 
 def _check_override(

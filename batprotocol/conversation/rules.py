@@ -220,6 +220,9 @@ _TABLE: Final = (
     _rule("job.trace-hosts", "off", "error", "A usage trace does not get a host for each executor",
           "Batsim 5.0.0-rc2 needs a separate host for each executor of a trace of fractional computation. Allocate "
           "resource_request hosts, and do not name a host twice in a custom mapping."),
+    _rule("job.later-part", "warning", "warning", "A later part of a sequence cannot be simulated",
+          "Batsim aborts when it begins this part. It does not get there if the job is killed, reaches its walltime, "
+          "or an earlier part returns another code than 0. Correct the sequence, or the placement of this part."),
     # Jobs: messages of Batsim
     _rule("job.submitted-twice", "error", "error", "A job is submitted twice",
           "Batsim submits each job once, and acknowledges a registered job once, if that was requested."),
@@ -358,6 +361,10 @@ _TABLE: Final = (
           "Batsim changes the state at once, but the host cannot compute until you turn it on, from a sleep state, or "
           "change it to a computation state. Use TurnOnOffHostsEvent for sleep states: it takes the time that the "
           "platform defines."),
+    _rule("hosts.change-switching", "warning", "warning", "ChangeHostsPStateEvent for a host that is switching",
+          "The switch goes on at the speed of the new power state, and ends in the power state that it was asked for. "
+          "Batsim 5.0.0-rc2 aborts if the power state changes between the end of the switch and its report. Wait for "
+          "the HostsTurnedOnOffEvent."),
     _rule("hosts.turn-direction", "error", "error", "The hosts cannot be turned to this power state",
           "TurnOnOffHostsEvent goes from a computation to a sleep state (off) or from a sleep to a computation state "
           "(on), and not from or to a virtual one. The host's property sleep_pstates lists its sleep states. Turn off "

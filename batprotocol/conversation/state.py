@@ -13,10 +13,11 @@ import msgspec
 from mypy_extensions import mypyc_attr
 
 from batprotocol import model
-from batprotocol.conversation.automaton import Expected, HostPower, Phase, Registration
+from batprotocol.conversation.automaton import Expected, Phase, Registration
 from batprotocol.conversation.holding import Holding
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, read_hosts
 from batprotocol.conversation.known_jobs import JobRecord, Jobs
+from batprotocol.conversation.power import PowerRecord
 from batprotocol.conversation.rules import Violation
 from batprotocol.errors import shown
 from batprotocol.rules import Severity
@@ -52,30 +53,30 @@ class ProbeRecord(msgspec.Struct):
     emitted: int = 0
 
 
-class HostRecord(msgspec.Struct):
+class HostRecord(PowerRecord, kw_only=True):
     """The record of a host.
 
     Attributes:
         host: its description in SimulationBeginsEvent.
         is_storage: whether it is a storage host.
-        pstate: its power state, or the one it is switching to.
+        pstate: its power state, as Batsim reported last or was asked to change it last.
+        sleeps: its sleep states, each with the virtual states for switching off and on.
         power: whether it is on, off or switching.
+        target: the power state that its last switch leads to; -1: there was none.
         ready_at: the earliest end of its last switch, in simulated seconds.
+        changed: the power state that it was changed to during its last switch; -1: it was not.
+        other: another power state that it may be in; -1: there is none.
     """
 
     host: model.Host
     is_storage: bool
-    pstate: int
-    power: HostPower = HostPower.ON
     ready_at: float = 0.0
+    changed: int = -1
+    other: int = -1
 
-    def power_at(self, time: float) -> HostPower:
-        """The state of a switching host at that time: a reply can take longer than the switch."""
-        if self.power is HostPower.SWITCHING_OFF and time >= self.ready_at:
-            return HostPower.ASLEEP
-        if self.power is HostPower.SWITCHING_ON and time >= self.ready_at:
-            return HostPower.ON
-        return self.power
+    def at(self, time: float) -> PowerRecord:
+        """The power at that time: a reply can take longer than a switch."""
+        return self.ended() if time >= self.ready_at else self
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -98,6 +99,7 @@ class State:
         self.first_timestamp: float | None = None
         self.last_timestamp = 0.0
         self.blind = False
+        self.instead = ""
         # The conversation
         self.expected = Expected.INIT
         self.format = "binary"
@@ -154,6 +156,7 @@ class State:
 
     def report_at(self, rule: str, path: str, text: str) -> None:
         """Report a violation at a path of the current message."""
+        rule = self.instead or rule
         severity = self.severities.get(rule)
         if severity is not None and not (self.said and rule in self.left_to_others):
             self.refused = self.refused or severity != "warning"

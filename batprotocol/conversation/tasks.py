@@ -33,10 +33,15 @@ def check_tasks(state: State, event: model.ExecuteJobEvent, profile_id: str, job
     if not isinstance(profile, COMPOSITIONS):
         _check(state, event, job.resource_request, limit, profile_id, profile, endless)
         return
-    for name, part, after in in_order(state, profile_id):
-        if after > 0 and after >= limit:
-            break
-        _check(state, event, job.resource_request, limit, name, part, endless)
+    try:
+        for name, part, after in in_order(state, profile_id):
+            if after > 0 and after >= limit:
+                break
+            _check(state, event, job.resource_request, limit, name, part, endless)
+            if isinstance(profile, model.SequentialCompositionProfile):
+                state.instead = "job.later-part"
+    finally:
+        state.instead = ""
 
 
 def _check(

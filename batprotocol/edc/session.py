@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import Final
+from typing import Final, cast
 
 from mypy_extensions import mypyc_attr
 
@@ -23,6 +23,7 @@ from batprotocol.edc.verdicts import Verdicts, logger
 from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.model import (
     Direction,
+    EventFromBatsim,
     ExecuteJobEvent,
     KillJobsEvent,
     Message,
@@ -54,6 +55,11 @@ class Turn:
         self._verdicts = verdicts
         self._reply: Reply | None = None
         self._is_answered = False
+
+    @property
+    def events(self) -> tuple[EventFromBatsim, ...]:
+        """The events of the message. With their type, a type checker names an event that a `match` forgets."""
+        return cast("tuple[EventFromBatsim, ...]", self.message.events)
 
     @property
     def reply(self) -> Reply:

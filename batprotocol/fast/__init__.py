@@ -13,6 +13,7 @@ check of messages), `runtime` (a connection to a broker, tasks that give their r
 
 from typing import TYPE_CHECKING
 
+from batprotocol.errors import TaskFailed as TaskFailed
 from batprotocol.fast.messages import ROUTES as ROUTES
 from batprotocol.fast.messages import Participant as Participant
 from batprotocol.fast.messages import Route as Route
@@ -59,4 +60,15 @@ else:
 
         return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
 
-    __all__ = ["ROUTES", "Channel", "Participant", "Route", "Topic", *_LATE, "route_of", "topic_for", *values.__all__]
+    __all__ = [
+        "ROUTES",
+        "Channel",
+        "Participant",
+        "Route",
+        "TaskFailed",
+        "Topic",
+        *_LATE,
+        "route_of",
+        "topic_for",
+        *values.__all__,
+    ]

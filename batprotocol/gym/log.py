@@ -236,7 +236,7 @@ def _in_order(times: npt.NDArray[np.float64], names: list[str]) -> npt.NDArray[n
 def parts_of(within: Sequence[tuple[int, int]] | None, jobs: int, count: int) -> list[range]:
     """The numbers of the jobs that an episode may begin with."""
     if type(jobs) is not int or jobs < 1:
-        raise InputError(f"expected jobs, a whole number >= 1 of an episode, got {shown(jobs)}")
+        raise InputError(f"expected jobs, the number of jobs of an episode, a whole number >= 1, got {shown(jobs)}")
     parts = []
     for part in ((0, count),) if within is None else within if isinstance(within, Sequence) else (within,):
         try:

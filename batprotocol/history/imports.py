@@ -115,12 +115,15 @@ class Import:
         numbers = {host.name: host.id for host in self.platform.computation_hosts}
         return events_of(self.windows(), numbers, self.left_out)
 
-    def write(self, file: BinaryIO, kind: str) -> int:
+    def write(self, file: BinaryIO, kind: str, *, guard: bool = False) -> int:
         """Write the jobs.
 
         Args:
             file: the file.
-            kind: a value of `OUTPUTS`. Only a workload leaves out jobs that did not run.
+            kind: a value of `OUTPUTS`. A workload leaves out jobs that did not run, and a table those that could not be
+                read back. `left_out` counts them.
+            guard: for `csv`: whether an apostrophe is written before texts that a spreadsheet would compute as
+                formulas.
 
         Returns:
             the number of jobs.
@@ -130,7 +133,7 @@ class Import:
             OSError: the file cannot be written.
         """
         if kind != "workload":
-            return write_table(file, self._jobs, kind)
+            return write_table(file, self._jobs, kind, left_out=self.left_out, guard=guard)
         return write_logged_workload(
             file,
             self._jobs,

@@ -1,38 +1,24 @@
-"""The program of a confined process: it uses the files of one folder, and neither the network nor other programs.
+"""A process that uses the files of one folder, and neither the network nor other programs.
 
-An audit hook of Python sees each file that Python code opens, before it is opened. So the limits hold for all commands,
-and for all files that other files name. They are not made for hostile Python code: so the process runs none that lies
-in the folder, unless that is allowed.
+Where Linux has Landlock, the kernel keeps this for the process and for all that it starts. It holds for code in C, too,
+and for links that change while they are followed. An audit hook of Python asks first, on all systems: it knows Python
+files by their names, and refuses with a sentence. The hook alone is not made for hostile code.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import runpy
 import sys
-import sysconfig
-import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["PROGRAM", "confine", "main"]
+from batprotocol.mcp.places import Places, is_in
 
-PROGRAM: Final = """
-import sys
-
-sys.path[:] = [each for each in sys.path if each]
-from batprotocol.mcp.confining import main
-
-main(*sys.argv[1:])
-"""
-"""The program, whose arguments are those of `main`. No file of the current folder can take the place of a module."""
+__all__ = ["confine", "kernel_version"]
 
 _WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 _CODE: Final = (".py", ".pyc", ".pyd", ".so", ".pth", ".zip", ".egg", ".dll", ".dylib")
-_DEVICES: Final = (os.devnull, "/dev/urandom", "/dev/zero", "/dev/shm")
-_READABLE: Final = ("/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/etc/localtime", "/proc/self", "/proc/cpuinfo")
 _READING: Final = ("os.listdir", "os.scandir", "os.chdir", "os.listxattr", "os.getxattr")
 _WRITING: Final = (
     *("os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.chown", "os.truncate", "os.utime", "os.chflags"),
@@ -47,63 +33,71 @@ _REFUSED: Final = (
 )
 
 
-def main(folder: str, memory: str, schedulers: str, *words: str) -> None:
-    """Confine this process, and run a command of `batproto`.
+def kernel_version() -> int:
+    """The version of Landlock that confines processes here, as the kernel numbers it; 0: there is none."""
+    if sys.platform != "linux":
+        return 0
+    import landlockpy
+
+    return landlockpy.abi_version()
+
+
+def confine(places: Places, *, runs_code: bool = False) -> None:
+    """From now on, this process uses these files only, and nothing else. This cannot be taken back.
+
+    All else raises `PermissionError`. Files that are open already stay usable. The process must have one thread.
 
     Args:
-        folder: the folder.
-        memory: the limit of the address space, in bytes; 0: no limit.
-        schedulers: `yes` if Python files of the folder may run.
-        words: the words of the command.
-    """
-    os.chdir(folder)
-    _limit(int(memory))
-    confine(folder, runs_code=schedulers == "yes")
-    sys.argv[:] = ["batproto", *words]
-    runpy.run_module("batprotocol", run_name="__main__", alter_sys=False)
-
-
-def _limit(memory: int) -> None:
-    with suppress(ImportError):  # on systems without it, there is no such limit
-        import resource
-
-        most = resource.getrlimit(resource.RLIMIT_AS)[1]
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory if most < 0 else min(memory, most), most))
-
-
-def confine(folder: str, *, runs_code: bool = False) -> None:
-    """From now on, this process uses the files of a folder only, besides those of Python and its packages.
-
-    All else raises `PermissionError`. This cannot be taken back.
-
-    Args:
-        folder: the folder.
+        places: the files. The current folder must be that of `places`.
         runs_code: whether it may read Python files and libraries of the folder.
     """
-    own = os.path.realpath(folder)
-    scratch = os.path.realpath(tempfile.gettempdir())
-    packages = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-    python = (*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, packages, *sys.path)
-    readable = [os.path.realpath(each) for each in (*python, *_READABLE, *_DEVICES)]
-    readable = [each for each in readable if not _is_in(each, (own,)) and len(each) > 1]
+    if kernel_version():
+        _confine_by_kernel(places)
+    sys.addaudithook(_hook(places, runs_code))
 
+
+def _confine_by_kernel(places: Places) -> None:
+    from landlockpy import AccessFS, Ruleset, Scope
+
+    read_file = AccessFS.READ_FILE | AccessFS.EXECUTE
+    read = read_file | AccessFS.READ_DIR
+    write = AccessFS.READ_FILE | AccessFS.READ_DIR | AccessFS.WRITE_FILE | AccessFS.TRUNCATE | AccessFS.REFER
+    write |= AccessFS.MAKE_REG | AccessFS.MAKE_DIR | AccessFS.REMOVE_FILE | AccessFS.REMOVE_DIR
+    with Ruleset(scoped=Scope.ABSTRACT_UNIX_SOCKET | Scope.SIGNAL) as rules:
+        rules.allow_path(os.curdir, write)  # the folder itself, whatever its path leads to by now
+        rules.allow_path(places.scratch, write)
+        rules.allow_path(os.devnull, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+        for each in (*places.python, *places.system, *places.libraries):
+            rules.allow_path(each, read if os.path.isdir(each) else read_file)
+        rules.restrict()
+
+
+def _hook(places: Places, runs_code: bool) -> Callable[[str, tuple[Any, ...]], None]:
     def check(path: Any, *, writes: bool) -> None:
         if isinstance(path, int) or path is None:  # it is open already
             return
         text = os.fsdecode(path)
-        real = os.path.realpath(text)
-        if _is_in(real, (own,)):
+        try:
+            real = os.path.realpath(text)
+        except OSError:  # a link that cannot be read
+            real = ""
+        if is_in(real, places.python):
+            if writes:
+                raise PermissionError(errno.EACCES, "files of Python and its packages cannot be written here", text)
+        elif is_in(real, (places.folder,)):
             if not runs_code and real.lower().endswith(_CODE) and not writes:
                 raise PermissionError(errno.EACCES, "Python files and libraries of the folder do not run here", text)
-            return
-        if not _is_in(real, (scratch, *_DEVICES)) and (writes or not _is_in(real, readable)):
+        elif not is_in(real, (places.scratch, os.devnull)) and (writes or not is_in(real, places.system)):
             raise PermissionError(errno.EACCES, "it is outside of the folder that can be used here", text)
 
     def opened(arguments: tuple[Any, ...]) -> None:
         path, mode, flags = arguments
         writes = bool(flags & _WRITES) if isinstance(flags, int) else False
         check(path, writes=writes or (isinstance(mode, str) and any(letter in mode for letter in "wax+")))
+
+    def both(arguments: tuple[Any, ...]) -> None:
+        check(arguments[0], writes=True)
+        check(arguments[1], writes=True)
 
     def started(arguments: tuple[Any, ...]) -> None:
         words = arguments[1]
@@ -118,7 +112,7 @@ def confine(folder: str, *, runs_code: bool = False) -> None:
         "subprocess.Popen": started,
         **dict.fromkeys(_READING, lambda arguments: check(arguments[0], writes=False)),
         **dict.fromkeys(_WRITING, lambda arguments: check(arguments[0], writes=True)),
-        **dict.fromkeys(_BETWEEN, lambda arguments: _both(arguments, check)),
+        **dict.fromkeys(_BETWEEN, both),
         **dict.fromkeys(_REFUSED, refused),
     }
 
@@ -127,13 +121,4 @@ def confine(folder: str, *, runs_code: bool = False) -> None:
         if found is not None:
             found(arguments)
 
-    sys.addaudithook(hook)
-
-
-def _both(arguments: tuple[Any, ...], check: Callable[..., None]) -> None:
-    check(arguments[0], writes=True)
-    check(arguments[1], writes=True)
-
-
-def _is_in(path: str, folders: Iterable[str]) -> bool:
-    return any(path == folder or path.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
+    return hook

@@ -6,13 +6,19 @@ import hashlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
+from msgspec import structs
+
+from batprotocol.engines.processes import cores
 from batprotocol.errors import PackageMissing
 from batprotocol.extras import installing
+from batprotocol.files import reason_of
 from batprotocol.mcp.limits import Limits
-from batprotocol.writing import whole
+from batprotocol.mcp.places import Folder
+from batprotocol.mcp.vocabulary import without_values
 
 try:
     import anyio
@@ -21,7 +27,8 @@ try:
     from mcp.types import ToolAnnotations
     from pydantic import Field
 
-    from batprotocol.mcp.process import Answer, end_all, run
+    from batprotocol.mcp.process import Answer, run
+    from batprotocol.mcp.requests import serve_requests
 except ImportError as error:
     raise PackageMissing(f"a server of MCP needs mcp: {installing('mcp')}", name=error.name) from None
 
@@ -32,6 +39,8 @@ _AT_ONCE: Final = 2
 _LONGEST_TEXT: Final = 1_000
 _LONGEST_STUDY: Final = 20_000
 _MOST: Final = 32
+_ENOUGH: Final = 1 << 30
+"""A study starts another process if each has this memory."""
 
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT, pattern=r"^[^\x00]*$")]
 File = Annotated[
@@ -66,14 +75,15 @@ def server_of(limits: Limits) -> MCPServer[Any]:
     """
     from importlib.metadata import version
 
+    folder = Folder(limits.folder)
     server: MCPServer[Any] = MCPServer(
         "batprotocol",
         title="batprotocol",
-        instructions=_ABOUT.format(folder=os.path.realpath(limits.folder)),
+        instructions=_ABOUT.format(folder=folder.path),
         version=version("batprotocol"),
         log_level="WARNING",
     )
-    tools = _Tools(limits)
+    tools = _Tools(limits, folder)
     looks = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for tool, hints in (
@@ -98,29 +108,31 @@ def serve(limits: Limits) -> None:
         limits: as for `server_of`.
     """
 
+    server = server_of(limits)
+
     async def served() -> None:
         async with anyio.create_task_group() as group:
             if sys.platform != "win32":  # asyncio handles no signals there
                 group.start_soon(_watch)
-            await server_of(limits).run_stdio_async()
+            await serve_requests(server)
             group.cancel_scope.cancel()
 
     anyio.run(served)
 
 
 async def _watch() -> None:
-    """End the process at a signal. A thread reads the input, and cannot be cancelled."""
+    """End the process, and so its commands, at a signal. A thread reads the input, and cannot be cancelled."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for number in signals:
-            end_all()
             os._exit(128 + number)
 
 
 class _Tools:
     """The tools. The docstrings of its methods are what the assistant reads."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, folder: Folder) -> None:
         self._limits = limits
+        self._folder = folder
         self._slots = anyio.Semaphore(_AT_ONCE)
 
     async def policies(self) -> str:
@@ -241,15 +253,25 @@ class _Tools:
             raise ToolError("give file or toml, and not both")
         if file is None:
             file = self._keep(toml or "")
+        processes, memory = _shares(self._limits.memory)
         chosen = [f"--only={each}" for each in only]
-        ran = await self._run("study", "run", f"--at-most={self._limits.runs}", *chosen, names=[file])
-        if ran.status is None:
-            raise ToolError(f"{_late(self._limits)}; the runs that have ended are kept: call it again to go on")
-        options = [f"--rows={rows}"] + [f"--columns={each}" for each in _given(columns)]
-        options += [f"--metric={each}" for each in metrics] + [f"--baseline={each}" for each in _given(baseline)]
-        table = await self._run("study", "table", *options, *chosen, names=[file])
+        bounds = [f"--at-most={self._limits.runs}", f"--processes={processes}"]
+        async with self._slots:
+            until = time.monotonic() + self._limits.seconds
+            ran = await self._run(
+                "study", "run", *bounds, *chosen, names=[file], until=until, memory=memory, text=toml or ""
+            )
+            if ran.status is None:
+                raise ToolError(f"{_late(self._limits)}; the runs that have ended are kept: call it again to go on")
+            if ran.status and not ran.output:  # it is refused
+                _require(ran)
+            options = [f"--rows={rows}"] + [f"--columns={each}" for each in _given(columns)]
+            options += [f"--metric={each}" for each in metrics] + [f"--baseline={each}" for each in _given(baseline)]
+            table = await self._run("study", "table", *options, *chosen, names=[file], until=until, text=toml or "")
         if ran.status:
             raise ToolError("\n".join(filter(None, (ran.errors, ran.output, table.output))))
+        if table.status is None:
+            raise ToolError(f"{_late(self._limits)}; all runs have ended: call it again for the table")
         _require(table)
         return "\n".join(filter(None, (f"{file}:", table.output, table.errors)))
 
@@ -260,13 +282,22 @@ class _Tools:
         except UnicodeEncodeError:
             raise ToolError("toml is not valid Unicode") from None
         name = f"study-{hashlib.sha256(data).hexdigest()[:12]}.toml"
-        path = os.path.join(self._limits.folder, name)
-        if not os.path.exists(path):
-            with whole(path) as file:
-                file.write(data)
+        try:
+            self._folder.keep(name, data)
+        except OSError as error:
+            raise ToolError(f"{name}: {reason_of(error)}") from None
         return name
 
-    async def _run(self, *words: str, names: Sequence[str] = ()) -> Answer:
+    async def _run(
+        self,
+        *words: str,
+        names: Sequence[str] = (),
+        until: float,
+        memory: int | None = None,
+        text: str = "",
+        good: Sequence[int] = (0,),
+    ) -> Answer:
+        """Run a command. Its errors have no values of files, nor has what it printed before it failed."""
         command = [*words, *(["--", *names] if names else [])]
         for word in command:
             try:
@@ -275,15 +306,33 @@ class _Tools:
                 raise ToolError("an argument is not valid Unicode") from None
             if "\0" in word:
                 raise ToolError("an argument has a character NUL")
-        async with self._slots:
-            return await run(command, self._limits)
+        memory = self._limits.memory if memory is None else memory
+        seconds = max(until - time.monotonic(), 0.0)
+        try:
+            answer = await run(command, self._limits, self._folder, seconds=seconds, memory=memory)
+        except OSError as error:  # such as too many processes
+            raise ToolError(f"no process can be started: {reason_of(error)}") from None
+        if self._limits.runs_code:  # which can print what it wants
+            return answer
+        known = [*command, text]
+        errors = without_values(answer.errors, known)
+        output = answer.output if answer.status in good else without_values(answer.output, known)
+        return structs.replace(answer, output=output, errors=errors)
 
     async def _print(self, *words: str, names: Sequence[str] = (), good: Sequence[int] = (0,)) -> str:
-        answer = await self._run(*words, names=names)
+        async with self._slots:
+            until = time.monotonic() + self._limits.seconds
+            answer = await self._run(*words, names=names, until=until, good=good)
         if answer.status is None:
             raise ToolError(_late(self._limits))
         _require(answer, good)
         return "\n".join(filter(None, (answer.output, answer.errors))) or "nothing"
+
+
+def _shares(memory: int) -> tuple[int, int]:
+    """How many processes simulate for a study, and the limit of the memory of each, and of the one that starts them."""
+    processes = max(1, min(cores(), memory // _ENOUGH - 1)) if memory else cores()
+    return processes, memory // (processes + 1)
 
 
 def _given(*values: str | None) -> list[str]:

@@ -5,15 +5,19 @@ A value is a frozen `msgspec.Struct`. This module must not depend on the wire fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from batprotocol.errors import hint
 from batprotocol.model.doubles import Doubles
 from batprotocol.model.hosts import format_hosts
 
-__all__ = ["REPR_CHARACTERS", "Value", "hosts_into", "tuples_into", "vectors_into"]
+__all__ = ["REPR_CHARACTERS", "Value", "fast", "hosts_into", "tuples_into", "vectors_into"]
+
+_Made = TypeVar("_Made")
 
 REPR_CHARACTERS = 10_000
 """The approximate maximum length of the `repr` of a value, in characters. The `repr` is one line. Unless it is cut,
@@ -23,7 +27,43 @@ Python can evaluate it.
 _set = msgspec.structs.force_setattr
 
 
-class Value(msgspec.Struct, frozen=True, gc=False, tag=True):
+_construct: Any = msgspec.StructMeta.__call__
+
+
+class _Named(msgspec.StructMeta):
+    """The type of all classes of values: an error of a constructor names the class and its fields."""
+
+    if not TYPE_CHECKING:  # type checkers would take its arguments for those of the constructors
+
+        def __call__(cls, *arguments, **keywords):  # noqa: N805
+            try:
+                return _construct(cls, *arguments, **keywords)
+            except TypeError as error:
+                raise TypeError(_fault(cls, arguments, keywords) or f"{cls.__name__}: {error}") from None
+
+
+def _fault(kind: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+    """The fault in the arguments of a constructor, or "" if only the constructor knows it."""
+    by_position, fields = kind.__match_args__, kind.__struct_fields__
+    if len(arguments) > len(by_position):
+        if not fields:
+            return f"{kind.__name__} has no fields, got {len(arguments)} by position"
+        how = "only by keyword" if not by_position else "by position or keyword"
+        return f"{kind.__name__} takes {', '.join(by_position or fields)} {how}, got {len(arguments)} by position"
+    given = {*by_position[: len(arguments)], *keywords}
+    unknown = [name for name in keywords if name not in fields]
+    if unknown:
+        return f"{kind.__name__} has no field {unknown[0]!r}{hint(unknown[0], fields)}"
+    missing = [each.name for each in msgspec.structs.fields(kind) if each.required and each.name not in given]
+    return f"{kind.__name__} needs {' and '.join(missing)}" if missing else ""
+
+
+def fast(kind: Callable[..., _Made]) -> Callable[..., _Made]:
+    """The constructor of a class of values, without the names in its errors: for code that makes many values."""
+    return functools.partial(_construct, kind)
+
+
+class Value(msgspec.Struct, frozen=True, gc=False, tag=True, metaclass=_Named):
     """A value of the protocol: immutable, hashable, comparable. The constructor does not check its arguments.
 
     Values compare as in Python: two values that hold a scalar NaN are not equal. A `repr` longer than `REPR_CHARACTERS`

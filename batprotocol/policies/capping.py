@@ -112,8 +112,7 @@ class Cap:
             each: StandBy(*(bases[each][place] - least[each] for place in range(4)))
             for each in (sleepy if self.off else ())
         }
-        seconds = max((off for off, _ in sleepy.values()), default=0.0)
-        idling = Idling(budget, stand_by, seconds) if self.off else None
+        idling = Idling(budget, stand_by, sleepy) if self.off else None
         return Power(budget, pacing if pacing.count > 1 else None, idling)
 
     def _least(self) -> tuple[float, int]:

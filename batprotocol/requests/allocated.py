@@ -42,3 +42,13 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     gres: tuple[Gres, ...] = ()
     whole: bool = False
     held: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The share of its hosts that it has, in ]0, 1[; None if it has whole hosts, or that is not known."""
+        count = sum(int(last or first) - int(first) + 1 for first, _, last in map(_ends, self.hosts.split()))
+        return self.held / count if not self.whole and self.held is not None and 0 < self.held < count else None
+
+
+def _ends(interval: str) -> tuple[str, str, str]:
+    return interval.partition("-")

@@ -14,6 +14,7 @@ simulation, and `simulating` runs a simulation from its inputs to its results.
 from typing import TYPE_CHECKING, Any
 
 from batprotocol.deprecation import old_names
+from batprotocol.errors import InputError
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs import *
 from batprotocol.simulator.inputs import __all__ as _inputs
@@ -30,6 +31,7 @@ _old = old_names(__name__, {"scaled_load": "scaled_arrivals"})
 
 __all__ = [
     "DecisionComponent",
+    "InputError",
     "Player",
     "Recorder",
     "Simulator",

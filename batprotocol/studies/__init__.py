@@ -23,6 +23,7 @@ take this way:
 It must not know of campaigns.
 """
 
+from batprotocol.errors import StudyError
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.loads import WorkloadLoad, loads_of
 from batprotocol.studies.measuring import with_groups, with_metrics
@@ -38,6 +39,7 @@ __all__ = [
     "Run",
     "Store",
     "Study",
+    "StudyError",
     "WorkloadLoad",
     "loads_of",
     "read_rows",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from batprotocol.conversation import RULE_SETS
@@ -18,7 +18,7 @@ from batprotocol.simulator.inputs.names import FILE_WORDS
 from batprotocol.simulator.inputs.outages import parse_law
 from batprotocol.simulator.inputs.watts import parse_watts
 
-__all__ = ["ESTIMATES", "KEYS", "NEVER", "OLD_KEYS", "Key", "values_of", "with_new_names"]
+__all__ = ["ESTIMATES", "KEYS", "MOST_RUNS", "NEVER", "OLD_KEYS", "Key", "values_of", "with_new_names"]
 
 
 class Key(NamedTuple):
@@ -255,6 +255,9 @@ KEYS: Final[Mapping[str, Key]] = {
 }
 """All keys, in the order in which runs are listed: the last one changes first."""
 
+MOST_RUNS: Final = 10_000_000
+"""The maximum number of runs of a study: a list of runs takes about a kilobyte a run."""
+
 OLD_KEYS: Final = {"badness": ("estimate_factor", "estimate_factor"), "load": ("arrival_factor", "offered_load")}
 """The old names of keys, each with the new one for files, and the one for models. They work for one version more."""
 
@@ -285,8 +288,8 @@ def with_new_names(keys: Mapping[str, Any], of_models: Iterable[bool]) -> tuple[
     return found, tuple(notes)
 
 
-def values_of(key: str, given: Any) -> list[Any]:
-    """The list of the values of a key, which is given as one value or several.
+def values_of(key: str, given: Any) -> Sequence[Any]:
+    """The values of a key, which is given as one value or several. Those of an interval are a `range`.
 
     Raises:
         StudyError: there is no value, or an interval of seeds is not valid.
@@ -295,7 +298,10 @@ def values_of(key: str, given: Any) -> list[Any]:
         found = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", given)
         if found is None or int(found[1]) > int(found[2]):
             raise StudyError(f'expected integers, or an interval such as "0-9", got {shown(given)}', key)
-        return list(range(int(found[1]), int(found[2]) + 1))
+        seeds = range(int(found[1]), int(found[2]) + 1)
+        if len(seeds) > MOST_RUNS:
+            raise StudyError(f"{len(seeds):,} seeds are too many: a study has {MOST_RUNS:,} runs at most", key)
+        return seeds
     if hasattr(given, "tolist"):  # of numpy
         given = given.tolist()
     values = list(given) if isinstance(given, list | tuple | range | set | frozenset) else [given]

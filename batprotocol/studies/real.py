@@ -14,6 +14,7 @@ from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, PeerGone
 from batprotocol.simulator.inputs import Platform, Workload, platform_xml, workload_json
+from batprotocol.simulator.results.files import expect_plain_names
 from batprotocol.studies.outcomes import FAILED, RECORDING, Outcome
 from batprotocol.studies.runs import Task
 
@@ -117,6 +118,8 @@ def simulate_with(
             "wattage_per_state to the hosts",
             file=platform.filename,
         )
+    for job in workload:
+        expect_plain_names(job.id, job.job.profile_id)
     output = os.path.join(scratch, "out", "")
     words = list(task.batsim)
     if not any(word.startswith(each) or each in word for word in words for each in WORDS):

@@ -38,7 +38,7 @@ from batprotocol.studies.electric import (
 )
 from batprotocol.studies.failing import laws_of
 from batprotocol.studies.files import Files
-from batprotocol.studies.keys import KEYS, OLD_KEYS, values_of, with_new_names
+from batprotocol.studies.keys import KEYS, MOST_RUNS, OLD_KEYS, values_of, with_new_names
 from batprotocol.studies.limits import limits_of
 from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
 from batprotocol.studies.runs import Measure, Run, Task
@@ -55,8 +55,6 @@ _EXCLUSIVE: Final = (
     *(("window", other) for other in ("jobs", "time", "shift", "weeks", "offered_load", "warm_up", "cool_down")),
 )
 """A study has at most one key of each of these groups."""
-_MOST_RUNS: Final = 10_000_000
-"""The maximum number of runs of a study: a list of runs takes about a kilobyte a run."""
 _FILES: Final = ("workload", "platform", "events", "failures")
 _INPUTS: Final = (*_FILES, *ELECTRICITY)
 """The keys with files. Those of electricity have values only if they are given."""
@@ -129,9 +127,9 @@ class Description:
         if not isinstance(name, str) or not name or os.path.basename(name) != name:
             raise StudyError(f"expected a text that can be the name of a file, got {shown(name)}", "name")
 
-    def _checked(self, key: str, given: Any) -> list[Any]:
+    def _checked(self, key: str, given: Any) -> Sequence[Any]:
         values = values_of(key, given)
-        if key == "scheduler":
+        if key == "scheduler" or isinstance(values, range):
             return values
         for number, value in enumerate(values):
             inner = value.get(key) if key in _NAMED and isinstance(value, Mapping) else value
@@ -152,7 +150,7 @@ class Description:
             given = [_EXAMPLE] if key == "workload" or example else [None]
         return [self._input(key, each, _place(key, number, given)) for number, each in enumerate(given)]
 
-    def _workloads(self) -> list[Any]:
+    def _workloads(self) -> Sequence[Any]:
         return self._values.get("workload", [_EXAMPLE])
 
     def _input(self, key: str, given: Any, place: str) -> GivenInput:
@@ -280,8 +278,11 @@ class Description:
         Raises:
             StudyError: there is no such axis, or no such value on it.
         """
+        only, schedulers = tuple(only), any(each.only for each in self._schedulers)
+        if not only and not schedulers:
+            return math.prod(map(len, self._all_values.values()))
         choices = self._choices(only)
-        if not any(each.only for each in self._schedulers):
+        if not schedulers:
             return math.prod(map(len, choices.values()))
         return sum(math.prod(map(len, each.values())) for each in self._boxes(choices))
 
@@ -303,17 +304,21 @@ class Description:
         files: dict[str, Files] = {}
         program = digest_of_program(batsim)
         count = self.count(only)
-        if count > _MOST_RUNS:
-            raise StudyError(f"it has {count:,} runs, and {_MOST_RUNS:,} is the maximum: use fewer values, or --only")
+        if count > MOST_RUNS:
+            raise StudyError(f"it has {count:,} runs, and {MOST_RUNS:,} is the maximum: use fewer values, or --only")
         found = list(self._all(only, files, tuple(batsim), program, in_process))
         if not found:
             raise StudyError(f"there is no run with {' '.join(only)}")
         return found, files
 
+    @property
+    def _all_values(self) -> dict[str, Sequence[Any]]:
+        return {**self._values, **self._inputs, "scheduler": self._schedulers}
+
     def _choices(self, only: Iterable[str]) -> dict[str, Sequence[tuple[Any, Any]]]:
         """The labels and values that can be chosen for each key."""
         wanted = _wanted(only, self.axes)
-        values: dict[str, Sequence[Any]] = {**self._values, **self._inputs, "scheduler": self._schedulers}
+        values = self._all_values
         found: dict[str, Sequence[tuple[Any, Any]]] = {}
         for key in KEYS:
             if key not in values:
@@ -430,6 +435,8 @@ def _place(key: str, number: int, given: Any) -> str:
 
 def _expect_once(key: str, labels: Iterable[Any]) -> None:
     """Check that the values of an axis have different names."""
+    if isinstance(labels, range):
+        return
     seen: set[str] = set()
     for label in labels:
         if str(label) in seen:

@@ -164,7 +164,10 @@ def workloads(
                 draw(_extra_data()),
             )
         )
-    return Workload(jobs, used, name=name)
+    needed = {job.profile for job in jobs}
+    for given in [given for given in needed if isinstance(composed_of := used[given].profile, _COMPOSITIONS)]:
+        needed.update(used[given].profile.profile_ids)
+    return Workload(jobs, {given: profile for given, profile in used.items() if given in needed}, name=name)
 
 
 def _return_codes() -> SearchStrategy[int]:

@@ -73,17 +73,26 @@ def detect(data: str | bytes | bytearray | memoryview) -> str:
 def decode(data: str | bytes | bytearray | memoryview, *, strict: bool = True) -> Message:
     """Read a message in any format, also the message in a hello frame.
 
+    A size-prefixed flatbuffer looks like the initialization data of the handshake. Use `frames.decode_size_prefixed`.
+
     Args:
         data: the bytes of one message. Text (`str`) is read as `Message.from_json` does.
         strict: refuse fields of JSON that the schema does not have, as Batsim does.
 
     Raises:
         DecodeError: this is not a message.
+
+    >>> decode(b'{"now": 1.5, "events": []}')
+    Message(now=1.5, events=())
     """
     kind = detect(data)
     if kind == "json" or isinstance(data, str):
         return json.decode(data, strict=strict)
     if kind == "init":
+        if frames.is_size_prefixed(data):
+            raise DecodeError(
+                "a size-prefixed message: use frames.decode_size_prefixed, or leave out its first 4 bytes"
+            )
         raise DecodeError("these are the initialization data of the handshake, not a message: use frames.decode_init")
     if kind == "hello":
         return frames.decode_hello(data, strict=strict).message
@@ -95,14 +104,15 @@ def decode_binary(data: bytes | bytearray | memoryview) -> Message:
     try:
         return binary.decode(data)
     except DecodeError:
-        text = _text_in(bytes(data[:64]))
+        text = text_in(data)
         if text is None:
             raise
     raise DecodeError(f"neither JSON nor binary: a message in JSON is an object in UTF-8, and this is {text}") from None
 
 
-def _text_in(head: bytes) -> str | None:
-    """A short description of the text in bytes that are not a message, or None if they are not text."""
+def text_in(data: bytes | bytearray | memoryview) -> str | None:
+    """A short description of the text in bytes that are not a message, or None if they do not begin as text does."""
+    head = bytes(data[:64])
     halves = head[: len(head) // 2 * 2]
     little, big = halves[1::2], halves[::2]
     for order, zeros, letters in (("le", little, big), ("be", big, little)):
@@ -110,8 +120,9 @@ def _text_in(head: bytes) -> str | None:
         if marked or (len(head) >= 4 and not any(zeros) and _is_text(letters.decode("latin-1"))):
             return f"text in UTF-16, {shown(halves.decode(f'utf-16-{order}', 'replace').lstrip(chr(0xFEFF))[:20])}"
     text = head.removeprefix(_BOM).decode(errors="ignore")
-    if len(head) >= 4 and _is_text(text) and len(text.encode()) >= len(head) - 6:
-        return f"other text, {shown(text[:20])}"
+    missing = len(head) - len(text.encode())
+    if text and _is_text(text) and missing <= (6 if len(head) >= 4 else 0):
+        return "an array" if text.lstrip(" \t\r\n").startswith("[") else f"other text, {shown(text[:20])}"
     return None
 
 

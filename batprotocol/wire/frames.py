@@ -19,13 +19,16 @@ __all__ = [
     "FLAGS",
     "Hello",
     "behind_flags",
+    "behind_size",
     "decode_hello",
     "decode_init",
+    "decode_size_prefixed",
     "encode_hello",
     "encode_init",
     "encode_refusal",
     "flagged",
     "format_of",
+    "is_size_prefixed",
 ]
 
 FLAGS = {"binary": 1, "json": 2}
@@ -75,6 +78,50 @@ def decode_init(frame: bytes | bytearray | memoryview) -> str:
     if size != len(data) - 4:
         raise DecodeError(f"the size says {size} bytes of initialization data, {len(data) - 4} are there", "", 0)
     return data[4:].decode("utf-8", "surrogateescape")
+
+
+def decode_size_prefixed(data: bytes | bytearray | memoryview) -> Message:
+    """The message in a size-prefixed flatbuffer: a uint32 size, then a binary message of that many bytes.
+
+    flatbuffers' `FinishSizePrefixed` writes such bytes. Batsim does not: on the wire, they would be the frame of
+    message 0.
+
+    Args:
+        data: the size and the message. Bytes after it are ignored.
+
+    Raises:
+        DecodeError: the data is too short, or the message is invalid; the offset counts from the start of the data.
+
+    >>> message = Message(now=1.5).to_binary()
+    >>> decode_size_prefixed(_U32.pack(len(message)) + message)
+    Message(now=1.5, events=())
+    """
+    body = behind_size(data)
+    try:
+        return binary.decode(body)
+    except DecodeError as error:
+        raise behind_flags(error) from None
+
+
+def behind_size(data: bytes | bytearray | memoryview) -> bytes:
+    """The bytes of a size-prefixed message behind their size. `DecodeError` if fewer are there."""
+    given = bytes(data)
+    if len(given) < _U32.size:
+        raise DecodeError(f"expected a size of 4 bytes, found {len(given)} bytes", "", len(given))
+    (size,) = _U32.unpack_from(given)
+    if size > len(given) - _U32.size:
+        raise DecodeError(f"the size says {size} bytes of a message, {len(given) - _U32.size} are there", "", 0)
+    return given[_U32.size : _U32.size + size]
+
+
+def is_size_prefixed(data: bytes | bytearray | memoryview) -> bool:
+    """Whether the bytes are a size and a valid binary message of that many bytes, without bytes after it."""
+    try:
+        decode_size_prefixed(data)
+    except DecodeError:
+        return False
+    size: int = _U32.unpack_from(data)[0]
+    return len(data) == size + _U32.size
 
 
 def format_of(frame: bytes | bytearray | memoryview) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from batprotocol import model
+from batprotocol.model.value import fast
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES
 from batprotocol.wire.layout import (
     PAD4,
@@ -54,6 +55,7 @@ _TraceType_0 = _Members(model.TraceType, 0)
 
 
 _AllStaticExternalEventsHaveBeenInjectedEvent = model.AllStaticExternalEventsHaveBeenInjectedEvent
+_NEW_AllStaticExternalEventsHaveBeenInjectedEvent = fast(_AllStaticExternalEventsHaveBeenInjectedEvent)
 _PLANS_AllStaticExternalEventsHaveBeenInjectedEvent = {}
 _PACK_AllStaticExternalEventsHaveBeenInjectedEvent = Struct('<i').pack
 _SLOTS_AllStaticExternalEventsHaveBeenInjectedEvent = ()
@@ -66,7 +68,7 @@ def _read_AllStaticExternalEventsHaveBeenInjectedEvent(data, position, seen, tim
     plan = _PLANS_AllStaticExternalEventsHaveBeenInjectedEvent.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_AllStaticExternalEventsHaveBeenInjectedEvent, _SLOTS_AllStaticExternalEventsHaveBeenInjectedEvent, data, vtable)
-    return _AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=timestamp)
+    return _NEW_AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=timestamp)
 
 
 def _write_AllStaticExternalEventsHaveBeenInjectedEvent(value, append, size, vtables):
@@ -83,6 +85,7 @@ def _write_AllStaticExternalEventsHaveBeenInjectedEvent(value, append, size, vta
 
 
 _AllStaticJobsHaveBeenSubmittedEvent = model.AllStaticJobsHaveBeenSubmittedEvent
+_NEW_AllStaticJobsHaveBeenSubmittedEvent = fast(_AllStaticJobsHaveBeenSubmittedEvent)
 _PLANS_AllStaticJobsHaveBeenSubmittedEvent = {}
 _PACK_AllStaticJobsHaveBeenSubmittedEvent = Struct('<i').pack
 _SLOTS_AllStaticJobsHaveBeenSubmittedEvent = ()
@@ -95,7 +98,7 @@ def _read_AllStaticJobsHaveBeenSubmittedEvent(data, position, seen, timestamp):
     plan = _PLANS_AllStaticJobsHaveBeenSubmittedEvent.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_AllStaticJobsHaveBeenSubmittedEvent, _SLOTS_AllStaticJobsHaveBeenSubmittedEvent, data, vtable)
-    return _AllStaticJobsHaveBeenSubmittedEvent(timestamp=timestamp)
+    return _NEW_AllStaticJobsHaveBeenSubmittedEvent(timestamp=timestamp)
 
 
 def _write_AllStaticJobsHaveBeenSubmittedEvent(value, append, size, vtables):
@@ -112,6 +115,7 @@ def _write_AllStaticJobsHaveBeenSubmittedEvent(value, append, size, vtables):
 
 
 _OneShot = model.OneShot
+_NEW_OneShot = fast(_OneShot)
 _PLANS_OneShot = {}
 _PACK_OneShot = Struct('<ib3xQ').pack
 _SLOTS_OneShot = (
@@ -129,7 +133,7 @@ def _read_OneShot(data, position, seen):
         plan = learn(_PLANS_OneShot, _SLOTS_OneShot, data, vtable)
     read = plan[0]
     time_unit_, time_, = read(data, position)
-    return _OneShot(time=time_ or 0, time_unit=_TimeUnit_0[time_unit_])
+    return _NEW_OneShot(time=time_ or 0, time_unit=_TimeUnit_0[time_unit_])
 
 
 def _write_OneShot(value, append, size, vtables):
@@ -149,6 +153,7 @@ def _write_OneShot(value, append, size, vtables):
 
 
 _FinitePeriodNumber = model.FinitePeriodNumber
+_NEW_FinitePeriodNumber = fast(_FinitePeriodNumber)
 _PLANS_FinitePeriodNumber = {}
 _PACK_FinitePeriodNumber = Struct('<iI').pack
 _SLOTS_FinitePeriodNumber = (
@@ -165,7 +170,7 @@ def _read_FinitePeriodNumber(data, position, seen):
         plan = learn(_PLANS_FinitePeriodNumber, _SLOTS_FinitePeriodNumber, data, vtable)
     read = plan[0]
     nb_periods_, = read(data, position)
-    return _FinitePeriodNumber(nb_periods=nb_periods_ or 0)
+    return _NEW_FinitePeriodNumber(nb_periods=nb_periods_ or 0)
 
 
 def _write_FinitePeriodNumber(value, append, size, vtables):
@@ -182,6 +187,7 @@ def _write_FinitePeriodNumber(value, append, size, vtables):
 
 
 _Infinite = model.Infinite
+_NEW_Infinite = fast(_Infinite)
 _PLANS_Infinite = {}
 _PACK_Infinite = Struct('<i').pack
 _SLOTS_Infinite = ()
@@ -194,7 +200,7 @@ def _read_Infinite(data, position, seen):
     plan = _PLANS_Infinite.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_Infinite, _SLOTS_Infinite, data, vtable)
-    return _Infinite()
+    return _NEW_Infinite()
 
 
 def _write_Infinite(value, append, size, vtables):
@@ -211,6 +217,7 @@ def _write_Infinite(value, append, size, vtables):
 
 
 _Periodic = model.Periodic
+_NEW_Periodic = fast(_Periodic)
 _PLANS_Periodic = {}
 _PACK_Periodic = Struct('<ibB2xIQQ').pack
 _SLOTS_Periodic = (
@@ -231,7 +238,7 @@ def _read_Periodic(data, position, seen):
         plan = learn(_PLANS_Periodic, _SLOTS_Periodic, data, vtable)
     read, mode_at = plan
     time_unit_, mode_type_, mode_, period_, offset_, = read(data, position)
-    return _Periodic(period=period_ or 0, offset=offset_ or 0, time_unit=_TimeUnit_0[time_unit_], mode=_READ_PeriodicMode[mode_type_](data, position + mode_at + mode_, seen))
+    return _NEW_Periodic(period=period_ or 0, offset=offset_ or 0, time_unit=_TimeUnit_0[time_unit_], mode=_READ_PeriodicMode[mode_type_](data, position + mode_at + mode_, seen))
 
 
 def _write_Periodic(value, append, size, vtables):
@@ -255,6 +262,7 @@ def _write_Periodic(value, append, size, vtables):
 
 
 _CallMeLaterEvent = model.CallMeLaterEvent
+_NEW_CallMeLaterEvent = fast(_CallMeLaterEvent)
 _PLANS_CallMeLaterEvent = {}
 _PACK_CallMeLaterEvent = Struct('<iB3xII').pack
 _SLOTS_CallMeLaterEvent = (
@@ -287,7 +295,7 @@ def _read_CallMeLaterEvent(data, position, seen, timestamp):
         call_me_later_id_ = ""
     else:
         raise Doubt
-    return _CallMeLaterEvent(timestamp=timestamp, call_me_later_id=call_me_later_id_, when=_READ_TemporalTrigger[when_type_](data, position + when_at + when_, seen))
+    return _NEW_CallMeLaterEvent(timestamp=timestamp, call_me_later_id=call_me_later_id_, when=_READ_TemporalTrigger[when_type_](data, position + when_at + when_, seen))
 
 
 def _write_CallMeLaterEvent(value, append, size, vtables):
@@ -314,6 +322,7 @@ def _write_CallMeLaterEvent(value, append, size, vtables):
 
 
 _ChangeHostsPStateEvent = model.ChangeHostsPStateEvent
+_NEW_ChangeHostsPStateEvent = fast(_ChangeHostsPStateEvent)
 _PLANS_ChangeHostsPStateEvent = {}
 _PACK_ChangeHostsPStateEvent = Struct('<iII').pack
 _SLOTS_ChangeHostsPStateEvent = (
@@ -345,7 +354,7 @@ def _read_ChangeHostsPStateEvent(data, position, seen, timestamp):
         host_ids_ = ""
     else:
         raise Doubt
-    return _ChangeHostsPStateEvent(timestamp=timestamp, host_ids=host_ids_, pstate=pstate_ or 0)
+    return _NEW_ChangeHostsPStateEvent(timestamp=timestamp, host_ids=host_ids_, pstate=pstate_ or 0)
 
 
 def _write_ChangeHostsPStateEvent(value, append, size, vtables):
@@ -368,6 +377,7 @@ def _write_ChangeHostsPStateEvent(value, append, size, vtables):
 
 
 _ArithmeticMean = model.ArithmeticMean
+_NEW_ArithmeticMean = fast(_ArithmeticMean)
 _PLANS_ArithmeticMean = {}
 _PACK_ArithmeticMean = Struct('<i').pack
 _SLOTS_ArithmeticMean = ()
@@ -380,7 +390,7 @@ def _read_ArithmeticMean(data, position, seen):
     plan = _PLANS_ArithmeticMean.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_ArithmeticMean, _SLOTS_ArithmeticMean, data, vtable)
-    return _ArithmeticMean()
+    return _NEW_ArithmeticMean()
 
 
 def _write_ArithmeticMean(value, append, size, vtables):
@@ -397,6 +407,7 @@ def _write_ArithmeticMean(value, append, size, vtables):
 
 
 _ExponentialMovingAverage = model.ExponentialMovingAverage
+_NEW_ExponentialMovingAverage = fast(_ExponentialMovingAverage)
 _PLANS_ExponentialMovingAverage = {}
 _PACK_ExponentialMovingAverage = Struct('<i').pack
 _SLOTS_ExponentialMovingAverage = ()
@@ -409,7 +420,7 @@ def _read_ExponentialMovingAverage(data, position, seen):
     plan = _PLANS_ExponentialMovingAverage.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_ExponentialMovingAverage, _SLOTS_ExponentialMovingAverage, data, vtable)
-    return _ExponentialMovingAverage()
+    return _NEW_ExponentialMovingAverage()
 
 
 def _write_ExponentialMovingAverage(value, append, size, vtables):
@@ -426,6 +437,7 @@ def _write_ExponentialMovingAverage(value, append, size, vtables):
 
 
 _HostResources = model.HostResources
+_NEW_HostResources = fast(_HostResources)
 _PLANS_HostResources = {}
 _PACK_HostResources = Struct('<iI').pack
 _SLOTS_HostResources = (
@@ -456,7 +468,7 @@ def _read_HostResources(data, position, seen):
         host_ids_ = ""
     else:
         raise Doubt
-    return _HostResources(host_ids=host_ids_)
+    return _NEW_HostResources(host_ids=host_ids_)
 
 
 def _write_HostResources(value, append, size, vtables):
@@ -479,6 +491,7 @@ def _write_HostResources(value, append, size, vtables):
 
 
 _LinkResources = model.LinkResources
+_NEW_LinkResources = fast(_LinkResources)
 _PLANS_LinkResources = {}
 _PACK_LinkResources = Struct('<iI').pack
 _SLOTS_LinkResources = (
@@ -495,7 +508,7 @@ def _read_LinkResources(data, position, seen):
         plan = learn(_PLANS_LinkResources, _SLOTS_LinkResources, data, vtable)
     read, link_ids_at = plan
     link_ids_, = read(data, position)
-    return _LinkResources(link_ids=strings(data, position + link_ids_at + link_ids_, link_ids_, seen))
+    return _NEW_LinkResources(link_ids=strings(data, position + link_ids_at + link_ids_, link_ids_, seen))
 
 
 def _write_LinkResources(value, append, size, vtables):
@@ -515,6 +528,7 @@ def _write_LinkResources(value, append, size, vtables):
 
 
 _NoFiltering = model.NoFiltering
+_NEW_NoFiltering = fast(_NoFiltering)
 _PLANS_NoFiltering = {}
 _PACK_NoFiltering = Struct('<i').pack
 _SLOTS_NoFiltering = ()
@@ -527,7 +541,7 @@ def _read_NoFiltering(data, position, seen):
     plan = _PLANS_NoFiltering.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_NoFiltering, _SLOTS_NoFiltering, data, vtable)
-    return _NoFiltering()
+    return _NEW_NoFiltering()
 
 
 def _write_NoFiltering(value, append, size, vtables):
@@ -544,6 +558,7 @@ def _write_NoFiltering(value, append, size, vtables):
 
 
 _NoProbeDataAccumulation = model.NoProbeDataAccumulation
+_NEW_NoProbeDataAccumulation = fast(_NoProbeDataAccumulation)
 _PLANS_NoProbeDataAccumulation = {}
 _PACK_NoProbeDataAccumulation = Struct('<i').pack
 _SLOTS_NoProbeDataAccumulation = ()
@@ -556,7 +571,7 @@ def _read_NoProbeDataAccumulation(data, position, seen):
     plan = _PLANS_NoProbeDataAccumulation.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_NoProbeDataAccumulation, _SLOTS_NoProbeDataAccumulation, data, vtable)
-    return _NoProbeDataAccumulation()
+    return _NEW_NoProbeDataAccumulation()
 
 
 def _write_NoProbeDataAccumulation(value, append, size, vtables):
@@ -573,6 +588,7 @@ def _write_NoProbeDataAccumulation(value, append, size, vtables):
 
 
 _NoResourcesAggregation = model.NoResourcesAggregation
+_NEW_NoResourcesAggregation = fast(_NoResourcesAggregation)
 _PLANS_NoResourcesAggregation = {}
 _PACK_NoResourcesAggregation = Struct('<i').pack
 _SLOTS_NoResourcesAggregation = ()
@@ -585,7 +601,7 @@ def _read_NoResourcesAggregation(data, position, seen):
     plan = _PLANS_NoResourcesAggregation.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_NoResourcesAggregation, _SLOTS_NoResourcesAggregation, data, vtable)
-    return _NoResourcesAggregation()
+    return _NEW_NoResourcesAggregation()
 
 
 def _write_NoResourcesAggregation(value, append, size, vtables):
@@ -602,6 +618,7 @@ def _write_NoResourcesAggregation(value, append, size, vtables):
 
 
 _NoTemporalAggregation = model.NoTemporalAggregation
+_NEW_NoTemporalAggregation = fast(_NoTemporalAggregation)
 _PLANS_NoTemporalAggregation = {}
 _PACK_NoTemporalAggregation = Struct('<i').pack
 _SLOTS_NoTemporalAggregation = ()
@@ -614,7 +631,7 @@ def _read_NoTemporalAggregation(data, position, seen):
     plan = _PLANS_NoTemporalAggregation.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_NoTemporalAggregation, _SLOTS_NoTemporalAggregation, data, vtable)
-    return _NoTemporalAggregation()
+    return _NEW_NoTemporalAggregation()
 
 
 def _write_NoTemporalAggregation(value, append, size, vtables):
@@ -631,6 +648,7 @@ def _write_NoTemporalAggregation(value, append, size, vtables):
 
 
 _NoReset = model.NoReset
+_NEW_NoReset = fast(_NoReset)
 _PLANS_NoReset = {}
 _PACK_NoReset = Struct('<i').pack
 _SLOTS_NoReset = ()
@@ -643,7 +661,7 @@ def _read_NoReset(data, position, seen):
     plan = _PLANS_NoReset.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_NoReset, _SLOTS_NoReset, data, vtable)
-    return _NoReset()
+    return _NEW_NoReset()
 
 
 def _write_NoReset(value, append, size, vtables):
@@ -660,6 +678,7 @@ def _write_NoReset(value, append, size, vtables):
 
 
 _ProbeAccumulationReset = model.ProbeAccumulationReset
+_NEW_ProbeAccumulationReset = fast(_ProbeAccumulationReset)
 _PLANS_ProbeAccumulationReset = {}
 _PACK_ProbeAccumulationReset = Struct('<id').pack
 _SLOTS_ProbeAccumulationReset = (
@@ -676,7 +695,7 @@ def _read_ProbeAccumulationReset(data, position, seen):
         plan = learn(_PLANS_ProbeAccumulationReset, _SLOTS_ProbeAccumulationReset, data, vtable)
     read = plan[0]
     new_value_, = read(data, position)
-    return _ProbeAccumulationReset(new_value=new_value_ if new_value_.__class__ is float else 0.0)
+    return _NEW_ProbeAccumulationReset(new_value=new_value_ if new_value_.__class__ is float else 0.0)
 
 
 def _write_ProbeAccumulationReset(value, append, size, vtables):
@@ -696,6 +715,7 @@ def _write_ProbeAccumulationReset(value, append, size, vtables):
 
 
 _ProbeDataAccumulation = model.ProbeDataAccumulation
+_NEW_ProbeDataAccumulation = fast(_ProbeDataAccumulation)
 _PLANS_ProbeDataAccumulation = {}
 _PACK_ProbeDataAccumulation = Struct('<iBbB1xI').pack
 _SLOTS_ProbeDataAccumulation = (
@@ -715,7 +735,7 @@ def _read_ProbeDataAccumulation(data, position, seen):
         plan = learn(_PLANS_ProbeDataAccumulation, _SLOTS_ProbeDataAccumulation, data, vtable)
     read, reset_mode_at = plan
     reset_mode_type_, cumulative_function_, temporal_normalization_, reset_mode_, = read(data, position)
-    return _ProbeDataAccumulation(reset_mode=_READ_ResetMode[reset_mode_type_](data, position + reset_mode_at + reset_mode_, seen), cumulative_function=_CumulativeFunction_0[cumulative_function_], temporal_normalization=True if temporal_normalization_ else False)
+    return _NEW_ProbeDataAccumulation(reset_mode=_READ_ResetMode[reset_mode_type_](data, position + reset_mode_at + reset_mode_, seen), cumulative_function=_CumulativeFunction_0[cumulative_function_], temporal_normalization=True if temporal_normalization_ else False)
 
 
 def _write_ProbeDataAccumulation(value, append, size, vtables):
@@ -736,6 +756,7 @@ def _write_ProbeDataAccumulation(value, append, size, vtables):
 
 
 _QuantileFunction = model.QuantileFunction
+_NEW_QuantileFunction = fast(_QuantileFunction)
 _PLANS_QuantileFunction = {}
 _PACK_QuantileFunction = Struct('<id').pack
 _SLOTS_QuantileFunction = (
@@ -752,7 +773,7 @@ def _read_QuantileFunction(data, position, seen):
         plan = learn(_PLANS_QuantileFunction, _SLOTS_QuantileFunction, data, vtable)
     read = plan[0]
     threshold_, = read(data, position)
-    return _QuantileFunction(threshold=threshold_ if threshold_.__class__ is float else 0.0)
+    return _NEW_QuantileFunction(threshold=threshold_ if threshold_.__class__ is float else 0.0)
 
 
 def _write_QuantileFunction(value, append, size, vtables):
@@ -772,6 +793,7 @@ def _write_QuantileFunction(value, append, size, vtables):
 
 
 _SlidingWindowOperation = model.SlidingWindowOperation
+_NEW_SlidingWindowOperation = fast(_SlidingWindowOperation)
 _PLANS_SlidingWindowOperation = {}
 _PACK_SlidingWindowOperation = Struct('<i').pack
 _SLOTS_SlidingWindowOperation = ()
@@ -784,7 +806,7 @@ def _read_SlidingWindowOperation(data, position, seen):
     plan = _PLANS_SlidingWindowOperation.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_SlidingWindowOperation, _SLOTS_SlidingWindowOperation, data, vtable)
-    return _SlidingWindowOperation()
+    return _NEW_SlidingWindowOperation()
 
 
 def _write_SlidingWindowOperation(value, append, size, vtables):
@@ -801,6 +823,7 @@ def _write_SlidingWindowOperation(value, append, size, vtables):
 
 
 _Sum = model.Sum
+_NEW_Sum = fast(_Sum)
 _PLANS_Sum = {}
 _PACK_Sum = Struct('<i').pack
 _SLOTS_Sum = ()
@@ -813,7 +836,7 @@ def _read_Sum(data, position, seen):
     plan = _PLANS_Sum.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_Sum, _SLOTS_Sum, data, vtable)
-    return _Sum()
+    return _NEW_Sum()
 
 
 def _write_Sum(value, append, size, vtables):
@@ -865,6 +888,7 @@ def _write_TemporalTriggerWrapper(value, append, size, vtables):
 
 
 _ThresholdFilteringFunction = model.ThresholdFilteringFunction
+_NEW_ThresholdFilteringFunction = fast(_ThresholdFilteringFunction)
 _PLANS_ThresholdFilteringFunction = {}
 _PACK_ThresholdFilteringFunction = Struct('<ib3xd').pack
 _SLOTS_ThresholdFilteringFunction = (
@@ -882,7 +906,7 @@ def _read_ThresholdFilteringFunction(data, position, seen):
         plan = learn(_PLANS_ThresholdFilteringFunction, _SLOTS_ThresholdFilteringFunction, data, vtable)
     read = plan[0]
     operator_, threshold_, = read(data, position)
-    return _ThresholdFilteringFunction(threshold=threshold_ if threshold_.__class__ is float else 0.0, operator=_BooleanComparisonOperator_0[operator_])
+    return _NEW_ThresholdFilteringFunction(threshold=threshold_ if threshold_.__class__ is float else 0.0, operator=_BooleanComparisonOperator_0[operator_])
 
 
 def _write_ThresholdFilteringFunction(value, append, size, vtables):
@@ -902,6 +926,7 @@ def _write_ThresholdFilteringFunction(value, append, size, vtables):
 
 
 _CreateProbeEvent = model.CreateProbeEvent
+_NEW_CreateProbeEvent = fast(_CreateProbeEvent)
 _PLANS_CreateProbeEvent = {}
 _PACK_CreateProbeEvent = Struct('<ibBBBBBB1xIIIIIII').pack
 _SLOTS_CreateProbeEvent = (
@@ -945,7 +970,7 @@ def _read_CreateProbeEvent(data, position, seen, timestamp):
         probe_id_ = ""
     else:
         raise Doubt
-    return _CreateProbeEvent(timestamp=timestamp, probe_id=probe_id_, metrics=_Metrics_0[metrics_], resources=_READ_Resources[resources_type_](data, position + resources_at + resources_, seen), data_accumulation_strategy=_READ_ProbeDataAccumulationStrategy[data_accumulation_strategy_type_](data, position + data_accumulation_strategy_at + data_accumulation_strategy_, seen), measurement_triggering_policy=_READ_ProbeMeasurementTriggeringPolicy[measurement_triggering_policy_type_](data, position + measurement_triggering_policy_at + measurement_triggering_policy_, seen), resources_aggregation_function=_READ_ResourcesAggregationFunction[resources_aggregation_function_type_](data, position + resources_aggregation_function_at + resources_aggregation_function_, seen), temporal_aggregation_function=_READ_TemporalAggregationFunction[temporal_aggregation_function_type_](data, position + temporal_aggregation_function_at + temporal_aggregation_function_, seen), emission_filtering_policy=_READ_ProbeEmissionFilteringPolicy[emission_filtering_policy_type_](data, position + emission_filtering_policy_at + emission_filtering_policy_, seen))
+    return _NEW_CreateProbeEvent(timestamp=timestamp, probe_id=probe_id_, metrics=_Metrics_0[metrics_], resources=_READ_Resources[resources_type_](data, position + resources_at + resources_, seen), data_accumulation_strategy=_READ_ProbeDataAccumulationStrategy[data_accumulation_strategy_type_](data, position + data_accumulation_strategy_at + data_accumulation_strategy_, seen), measurement_triggering_policy=_READ_ProbeMeasurementTriggeringPolicy[measurement_triggering_policy_type_](data, position + measurement_triggering_policy_at + measurement_triggering_policy_, seen), resources_aggregation_function=_READ_ResourcesAggregationFunction[resources_aggregation_function_type_](data, position + resources_aggregation_function_at + resources_aggregation_function_, seen), temporal_aggregation_function=_READ_TemporalAggregationFunction[temporal_aggregation_function_type_](data, position + temporal_aggregation_function_at + temporal_aggregation_function_, seen), emission_filtering_policy=_READ_ProbeEmissionFilteringPolicy[emission_filtering_policy_type_](data, position + emission_filtering_policy_at + emission_filtering_policy_, seen))
 
 
 def _write_CreateProbeEvent(value, append, size, vtables):
@@ -992,6 +1017,7 @@ def _write_CreateProbeEvent(value, append, size, vtables):
 
 
 _EDCRequestedSimulationFeatures = model.EDCRequestedSimulationFeatures
+_NEW_EDCRequestedSimulationFeatures = fast(_EDCRequestedSimulationFeatures)
 _PLANS_EDCRequestedSimulationFeatures = {}
 _PACK_EDCRequestedSimulationFeatures = Struct('<iBBBBBB2x').pack
 _SLOTS_EDCRequestedSimulationFeatures = (
@@ -1013,7 +1039,7 @@ def _read_EDCRequestedSimulationFeatures(data, position, seen):
         plan = learn(_PLANS_EDCRequestedSimulationFeatures, _SLOTS_EDCRequestedSimulationFeatures, data, vtable)
     read = plan[0]
     dynamic_registration_, profile_reuse_, acknowledge_dynamic_jobs_, forward_profiles_on_job_submission_, forward_profiles_on_jobs_killed_, forward_profiles_on_simulation_begins_, = read(data, position)
-    return _EDCRequestedSimulationFeatures(dynamic_registration=True if dynamic_registration_ else False, profile_reuse=True if profile_reuse_ else False, acknowledge_dynamic_jobs=True if acknowledge_dynamic_jobs_ else False, forward_profiles_on_job_submission=True if forward_profiles_on_job_submission_ else False, forward_profiles_on_jobs_killed=True if forward_profiles_on_jobs_killed_ else False, forward_profiles_on_simulation_begins=True if forward_profiles_on_simulation_begins_ else False)
+    return _NEW_EDCRequestedSimulationFeatures(dynamic_registration=True if dynamic_registration_ else False, profile_reuse=True if profile_reuse_ else False, acknowledge_dynamic_jobs=True if acknowledge_dynamic_jobs_ else False, forward_profiles_on_job_submission=True if forward_profiles_on_job_submission_ else False, forward_profiles_on_jobs_killed=True if forward_profiles_on_jobs_killed_ else False, forward_profiles_on_simulation_begins=True if forward_profiles_on_simulation_begins_ else False)
 
 
 def _write_EDCRequestedSimulationFeatures(value, append, size, vtables):
@@ -1030,6 +1056,7 @@ def _write_EDCRequestedSimulationFeatures(value, append, size, vtables):
 
 
 _EDCHelloEvent = model.EDCHelloEvent
+_NEW_EDCHelloEvent = fast(_EDCHelloEvent)
 _PLANS_EDCHelloEvent = {}
 _PACK_EDCHelloEvent = Struct('<iIIIIII').pack
 _SLOTS_EDCHelloEvent = (
@@ -1127,7 +1154,7 @@ def _read_EDCHelloEvent(data, position, seen, timestamp):
             decision_component_commit_ = ""
         else:
             raise Doubt
-    return _EDCHelloEvent(timestamp=timestamp, batprotocol_version=batprotocol_version_, batprotocol_commit=batprotocol_commit_, decision_component_name=decision_component_name_, decision_component_version=decision_component_version_, decision_component_commit=decision_component_commit_, requested_simulation_features=_read_EDCRequestedSimulationFeatures(data, position + requested_simulation_features_at + requested_simulation_features_, seen))
+    return _NEW_EDCHelloEvent(timestamp=timestamp, batprotocol_version=batprotocol_version_, batprotocol_commit=batprotocol_commit_, decision_component_name=decision_component_name_, decision_component_version=decision_component_version_, decision_component_commit=decision_component_commit_, requested_simulation_features=_read_EDCRequestedSimulationFeatures(data, position + requested_simulation_features_at + requested_simulation_features_, seen))
 
 
 def _write_EDCHelloEvent(value, append, size, vtables):
@@ -1182,6 +1209,7 @@ def _write_EDCHelloEvent(value, append, size, vtables):
 
 
 _CustomExecutorToHostMapping = model.CustomExecutorToHostMapping
+_NEW_CustomExecutorToHostMapping = fast(_CustomExecutorToHostMapping)
 _PLANS_CustomExecutorToHostMapping = {}
 _PACK_CustomExecutorToHostMapping = Struct('<iI').pack
 _SLOTS_CustomExecutorToHostMapping = (
@@ -1198,7 +1226,7 @@ def _read_CustomExecutorToHostMapping(data, position, seen):
         plan = learn(_PLANS_CustomExecutorToHostMapping, _SLOTS_CustomExecutorToHostMapping, data, vtable)
     read, mapping_at = plan
     mapping_, = read(data, position)
-    return _CustomExecutorToHostMapping(mapping=numbers(data, position + mapping_at + mapping_, mapping_, seen))
+    return _NEW_CustomExecutorToHostMapping(mapping=numbers(data, position + mapping_at + mapping_, mapping_, seen))
 
 
 def _write_CustomExecutorToHostMapping(value, append, size, vtables):
@@ -1248,6 +1276,7 @@ def _write_PredefinedExecutorPlacementStrategyWrapper(value, append, size, vtabl
 
 
 _AllocationPlacement = model.AllocationPlacement
+_NEW_AllocationPlacement = fast(_AllocationPlacement)
 _PLANS_AllocationPlacement = {}
 _PACK_AllocationPlacement = Struct('<iB3xII').pack
 _SLOTS_AllocationPlacement = (
@@ -1280,7 +1309,7 @@ def _read_AllocationPlacement(data, position, seen):
         host_allocation_ = ""
     else:
         raise Doubt
-    return _AllocationPlacement(host_allocation=host_allocation_, executor_placement=_READ_ExecutorPlacement[executor_placement_type_](data, position + executor_placement_at + executor_placement_, seen))
+    return _NEW_AllocationPlacement(host_allocation=host_allocation_, executor_placement=_READ_ExecutorPlacement[executor_placement_type_](data, position + executor_placement_at + executor_placement_, seen))
 
 
 def _write_AllocationPlacement(value, append, size, vtables):
@@ -1307,6 +1336,7 @@ def _write_AllocationPlacement(value, append, size, vtables):
 
 
 _ProfileAllocationPlacement = model.ProfileAllocationPlacement
+_NEW_ProfileAllocationPlacement = fast(_ProfileAllocationPlacement)
 _PLANS_ProfileAllocationPlacement = {}
 _PACK_ProfileAllocationPlacement = Struct('<iB3xIII').pack
 _SLOTS_ProfileAllocationPlacement = (
@@ -1358,7 +1388,7 @@ def _read_ProfileAllocationPlacement(data, position, seen):
         host_allocation_ = ""
     else:
         raise Doubt
-    return _ProfileAllocationPlacement(profile_id=profile_id_, host_allocation=host_allocation_, executor_placement=_READ_ExecutorPlacement[executor_placement_type_](data, position + executor_placement_at + executor_placement_, seen))
+    return _NEW_ProfileAllocationPlacement(profile_id=profile_id_, host_allocation=host_allocation_, executor_placement=_READ_ExecutorPlacement[executor_placement_type_](data, position + executor_placement_at + executor_placement_, seen))
 
 
 def _write_ProfileAllocationPlacement(value, append, size, vtables):
@@ -1391,6 +1421,7 @@ def _write_ProfileAllocationPlacement(value, append, size, vtables):
 
 
 _StorageHost = model.StorageHost
+_NEW_StorageHost = fast(_StorageHost)
 _PLANS_StorageHost = {}
 _PACK_StorageHost = Struct('<iII').pack
 _SLOTS_StorageHost = (
@@ -1426,7 +1457,7 @@ def _read_StorageHost(data, position, seen):
         storage_name_ = ""
     else:
         raise Doubt
-    return _StorageHost(storage_name=storage_name_, host_id=host_id_ or 0)
+    return _NEW_StorageHost(storage_name=storage_name_, host_id=host_id_ or 0)
 
 
 def _write_StorageHost(value, append, size, vtables):
@@ -1449,6 +1480,7 @@ def _write_StorageHost(value, append, size, vtables):
 
 
 _ExecuteJobEvent = model.ExecuteJobEvent
+_NEW_ExecuteJobEvent = fast(_ExecuteJobEvent)
 _PLANS_ExecuteJobEvent = {}
 _PACK_ExecuteJobEvent = Struct('<iIIII').pack
 _SLOTS_ExecuteJobEvent = (
@@ -1500,7 +1532,7 @@ def _read_ExecuteJobEvent(data, position, seen, timestamp):
             at += 4
             items.append(_read_StorageHost(data, at + step, seen))
         storage_placement_ = tuple(items)
-    return _ExecuteJobEvent(timestamp=timestamp, job_id=job_id_, allocation=_read_AllocationPlacement(data, position + allocation_at + allocation_, seen), profile_allocation_override=profile_allocation_override_, storage_placement=storage_placement_)
+    return _NEW_ExecuteJobEvent(timestamp=timestamp, job_id=job_id_, allocation=_read_AllocationPlacement(data, position + allocation_at + allocation_, seen), profile_allocation_override=profile_allocation_override_, storage_placement=storage_placement_)
 
 
 def _write_ExecuteJobEvent(value, append, size, vtables):
@@ -1549,6 +1581,7 @@ def _write_ExecuteJobEvent(value, append, size, vtables):
 
 
 _GenericExternalEvent = model.GenericExternalEvent
+_NEW_GenericExternalEvent = fast(_GenericExternalEvent)
 _PLANS_GenericExternalEvent = {}
 _PACK_GenericExternalEvent = Struct('<iI').pack
 _SLOTS_GenericExternalEvent = (
@@ -1579,7 +1612,7 @@ def _read_GenericExternalEvent(data, position, seen):
         data_ = ""
     else:
         raise Doubt
-    return _GenericExternalEvent(data=data_)
+    return _NEW_GenericExternalEvent(data=data_)
 
 
 def _write_GenericExternalEvent(value, append, size, vtables):
@@ -1602,6 +1635,7 @@ def _write_GenericExternalEvent(value, append, size, vtables):
 
 
 _ExternalEventOccurredEvent = model.ExternalEventOccurredEvent
+_NEW_ExternalEventOccurredEvent = fast(_ExternalEventOccurredEvent)
 _PLANS_ExternalEventOccurredEvent = {}
 _PACK_ExternalEventOccurredEvent = Struct('<iB3xII').pack
 _SLOTS_ExternalEventOccurredEvent = (
@@ -1634,7 +1668,7 @@ def _read_ExternalEventOccurredEvent(data, position, seen, timestamp):
         id_ = ""
     else:
         raise Doubt
-    return _ExternalEventOccurredEvent(timestamp=timestamp, id=id_, external_event=_READ_ExternalEvent[external_event_type_](data, position + external_event_at + external_event_, seen))
+    return _NEW_ExternalEventOccurredEvent(timestamp=timestamp, id=id_, external_event=_READ_ExternalEvent[external_event_type_](data, position + external_event_at + external_event_, seen))
 
 
 def _write_ExternalEventOccurredEvent(value, append, size, vtables):
@@ -1661,6 +1695,7 @@ def _write_ExternalEventOccurredEvent(value, append, size, vtables):
 
 
 _FinishRegistrationEvent = model.FinishRegistrationEvent
+_NEW_FinishRegistrationEvent = fast(_FinishRegistrationEvent)
 _PLANS_FinishRegistrationEvent = {}
 _PACK_FinishRegistrationEvent = Struct('<i').pack
 _SLOTS_FinishRegistrationEvent = ()
@@ -1673,7 +1708,7 @@ def _read_FinishRegistrationEvent(data, position, seen, timestamp):
     plan = _PLANS_FinishRegistrationEvent.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_FinishRegistrationEvent, _SLOTS_FinishRegistrationEvent, data, vtable)
-    return _FinishRegistrationEvent(timestamp=timestamp)
+    return _NEW_FinishRegistrationEvent(timestamp=timestamp)
 
 
 def _write_FinishRegistrationEvent(value, append, size, vtables):
@@ -1690,6 +1725,7 @@ def _write_FinishRegistrationEvent(value, append, size, vtables):
 
 
 _ForceSimulationStopEvent = model.ForceSimulationStopEvent
+_NEW_ForceSimulationStopEvent = fast(_ForceSimulationStopEvent)
 _PLANS_ForceSimulationStopEvent = {}
 _PACK_ForceSimulationStopEvent = Struct('<i').pack
 _SLOTS_ForceSimulationStopEvent = ()
@@ -1702,7 +1738,7 @@ def _read_ForceSimulationStopEvent(data, position, seen, timestamp):
     plan = _PLANS_ForceSimulationStopEvent.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_ForceSimulationStopEvent, _SLOTS_ForceSimulationStopEvent, data, vtable)
-    return _ForceSimulationStopEvent(timestamp=timestamp)
+    return _NEW_ForceSimulationStopEvent(timestamp=timestamp)
 
 
 def _write_ForceSimulationStopEvent(value, append, size, vtables):
@@ -1719,6 +1755,7 @@ def _write_ForceSimulationStopEvent(value, append, size, vtables):
 
 
 _HostsPStateChangedEvent = model.HostsPStateChangedEvent
+_NEW_HostsPStateChangedEvent = fast(_HostsPStateChangedEvent)
 _PLANS_HostsPStateChangedEvent = {}
 _PACK_HostsPStateChangedEvent = Struct('<iII').pack
 _SLOTS_HostsPStateChangedEvent = (
@@ -1750,7 +1787,7 @@ def _read_HostsPStateChangedEvent(data, position, seen, timestamp):
         host_ids_ = ""
     else:
         raise Doubt
-    return _HostsPStateChangedEvent(timestamp=timestamp, host_ids=host_ids_, pstate=pstate_ or 0)
+    return _NEW_HostsPStateChangedEvent(timestamp=timestamp, host_ids=host_ids_, pstate=pstate_ or 0)
 
 
 def _write_HostsPStateChangedEvent(value, append, size, vtables):
@@ -1773,6 +1810,7 @@ def _write_HostsPStateChangedEvent(value, append, size, vtables):
 
 
 _HostsTurnedOnOffEvent = model.HostsTurnedOnOffEvent
+_NEW_HostsTurnedOnOffEvent = fast(_HostsTurnedOnOffEvent)
 _PLANS_HostsTurnedOnOffEvent = {}
 _PACK_HostsTurnedOnOffEvent = Struct('<iII').pack
 _SLOTS_HostsTurnedOnOffEvent = (
@@ -1804,7 +1842,7 @@ def _read_HostsTurnedOnOffEvent(data, position, seen, timestamp):
         host_ids_ = ""
     else:
         raise Doubt
-    return _HostsTurnedOnOffEvent(timestamp=timestamp, host_ids=host_ids_, state=state_ or 0)
+    return _NEW_HostsTurnedOnOffEvent(timestamp=timestamp, host_ids=host_ids_, state=state_ or 0)
 
 
 def _write_HostsTurnedOnOffEvent(value, append, size, vtables):
@@ -1827,6 +1865,7 @@ def _write_HostsTurnedOnOffEvent(value, append, size, vtables):
 
 
 _JobCompletedEvent = model.JobCompletedEvent
+_NEW_JobCompletedEvent = fast(_JobCompletedEvent)
 _PLANS_JobCompletedEvent = {}
 _PACK_JobCompletedEvent = Struct('<ib3xIi').pack
 _SLOTS_JobCompletedEvent = (
@@ -1859,7 +1898,7 @@ def _read_JobCompletedEvent(data, position, seen, timestamp):
         job_id_ = ""
     else:
         raise Doubt
-    return _JobCompletedEvent(timestamp=timestamp, job_id=job_id_, state=_FinalJobState_0[state_], return_code=return_code_ or 0)
+    return _NEW_JobCompletedEvent(timestamp=timestamp, job_id=job_id_, state=_FinalJobState_0[state_], return_code=return_code_ or 0)
 
 
 def _write_JobCompletedEvent(value, append, size, vtables):
@@ -1882,6 +1921,7 @@ def _write_JobCompletedEvent(value, append, size, vtables):
 
 
 _Job = model.Job
+_NEW_Job = fast(_Job)
 _PLANS_Job = {}
 _PACK_Job = Struct('<iIIId').pack
 _SLOTS_Job = (
@@ -1932,7 +1972,7 @@ def _read_Job(data, position, seen):
         profile_id_ = ""
     else:
         raise Doubt
-    return _Job(resource_request=resource_request_ or 0, walltime=walltime_ if walltime_.__class__ is float else None, extra_data=extra_data_, profile_id=profile_id_)
+    return _NEW_Job(resource_request=resource_request_ or 0, walltime=walltime_ if walltime_.__class__ is float else None, extra_data=extra_data_, profile_id=profile_id_)
 
 
 def _write_Job(value, append, size, vtables):
@@ -1968,6 +2008,7 @@ def _write_Job(value, append, size, vtables):
 
 
 _DelayProfile = model.DelayProfile
+_NEW_DelayProfile = fast(_DelayProfile)
 _PLANS_DelayProfile = {}
 _PACK_DelayProfile = Struct('<id').pack
 _SLOTS_DelayProfile = (
@@ -1984,7 +2025,7 @@ def _read_DelayProfile(data, position, seen):
         plan = learn(_PLANS_DelayProfile, _SLOTS_DelayProfile, data, vtable)
     read = plan[0]
     delay_, = read(data, position)
-    return _DelayProfile(delay=delay_ if delay_.__class__ is float else 0.0)
+    return _NEW_DelayProfile(delay=delay_ if delay_.__class__ is float else 0.0)
 
 
 def _write_DelayProfile(value, append, size, vtables):
@@ -2004,6 +2045,7 @@ def _write_DelayProfile(value, append, size, vtables):
 
 
 _ForkJoinCompositionProfile = model.ForkJoinCompositionProfile
+_NEW_ForkJoinCompositionProfile = fast(_ForkJoinCompositionProfile)
 _PLANS_ForkJoinCompositionProfile = {}
 _PACK_ForkJoinCompositionProfile = Struct('<iI').pack
 _SLOTS_ForkJoinCompositionProfile = (
@@ -2020,7 +2062,7 @@ def _read_ForkJoinCompositionProfile(data, position, seen):
         plan = learn(_PLANS_ForkJoinCompositionProfile, _SLOTS_ForkJoinCompositionProfile, data, vtable)
     read, profile_ids_at = plan
     profile_ids_, = read(data, position)
-    return _ForkJoinCompositionProfile(profile_ids=strings(data, position + profile_ids_at + profile_ids_, profile_ids_, seen))
+    return _NEW_ForkJoinCompositionProfile(profile_ids=strings(data, position + profile_ids_at + profile_ids_, profile_ids_, seen))
 
 
 def _write_ForkJoinCompositionProfile(value, append, size, vtables):
@@ -2040,6 +2082,7 @@ def _write_ForkJoinCompositionProfile(value, append, size, vtables):
 
 
 _ParallelTaskDataStagingBetweenStoragesProfile = model.ParallelTaskDataStagingBetweenStoragesProfile
+_NEW_ParallelTaskDataStagingBetweenStoragesProfile = fast(_ParallelTaskDataStagingBetweenStoragesProfile)
 _PLANS_ParallelTaskDataStagingBetweenStoragesProfile = {}
 _PACK_ParallelTaskDataStagingBetweenStoragesProfile = Struct('<iIId').pack
 _SLOTS_ParallelTaskDataStagingBetweenStoragesProfile = (
@@ -2086,7 +2129,7 @@ def _read_ParallelTaskDataStagingBetweenStoragesProfile(data, position, seen):
         receiver_storage_name_ = ""
     else:
         raise Doubt
-    return _ParallelTaskDataStagingBetweenStoragesProfile(bytes_to_transfer=bytes_to_transfer_ if bytes_to_transfer_.__class__ is float else 0.0, emitter_storage_name=emitter_storage_name_, receiver_storage_name=receiver_storage_name_)
+    return _NEW_ParallelTaskDataStagingBetweenStoragesProfile(bytes_to_transfer=bytes_to_transfer_ if bytes_to_transfer_.__class__ is float else 0.0, emitter_storage_name=emitter_storage_name_, receiver_storage_name=receiver_storage_name_)
 
 
 def _write_ParallelTaskDataStagingBetweenStoragesProfile(value, append, size, vtables):
@@ -2118,6 +2161,7 @@ def _write_ParallelTaskDataStagingBetweenStoragesProfile(value, append, size, vt
 
 
 _ParallelTaskHomogeneousProfile = model.ParallelTaskHomogeneousProfile
+_NEW_ParallelTaskHomogeneousProfile = fast(_ParallelTaskHomogeneousProfile)
 _PLANS_ParallelTaskHomogeneousProfile = {}
 _PACK_ParallelTaskHomogeneousProfile = Struct('<ib3xdd').pack
 _SLOTS_ParallelTaskHomogeneousProfile = (
@@ -2136,7 +2180,7 @@ def _read_ParallelTaskHomogeneousProfile(data, position, seen):
         plan = learn(_PLANS_ParallelTaskHomogeneousProfile, _SLOTS_ParallelTaskHomogeneousProfile, data, vtable)
     read = plan[0]
     generation_strategy_, computation_amount_, communication_amount_, = read(data, position)
-    return _ParallelTaskHomogeneousProfile(computation_amount=computation_amount_ if computation_amount_.__class__ is float else 0.0, communication_amount=communication_amount_ if communication_amount_.__class__ is float else 0.0, generation_strategy=_HomogeneousParallelTaskGenerationStrategy_0[generation_strategy_])
+    return _NEW_ParallelTaskHomogeneousProfile(computation_amount=computation_amount_ if computation_amount_.__class__ is float else 0.0, communication_amount=communication_amount_ if communication_amount_.__class__ is float else 0.0, generation_strategy=_HomogeneousParallelTaskGenerationStrategy_0[generation_strategy_])
 
 
 def _write_ParallelTaskHomogeneousProfile(value, append, size, vtables):
@@ -2156,6 +2200,7 @@ def _write_ParallelTaskHomogeneousProfile(value, append, size, vtables):
 
 
 _ParallelTaskMergeCompositionProfile = model.ParallelTaskMergeCompositionProfile
+_NEW_ParallelTaskMergeCompositionProfile = fast(_ParallelTaskMergeCompositionProfile)
 _PLANS_ParallelTaskMergeCompositionProfile = {}
 _PACK_ParallelTaskMergeCompositionProfile = Struct('<iI').pack
 _SLOTS_ParallelTaskMergeCompositionProfile = (
@@ -2172,7 +2217,7 @@ def _read_ParallelTaskMergeCompositionProfile(data, position, seen):
         plan = learn(_PLANS_ParallelTaskMergeCompositionProfile, _SLOTS_ParallelTaskMergeCompositionProfile, data, vtable)
     read, profile_ids_at = plan
     profile_ids_, = read(data, position)
-    return _ParallelTaskMergeCompositionProfile(profile_ids=strings(data, position + profile_ids_at + profile_ids_, profile_ids_, seen))
+    return _NEW_ParallelTaskMergeCompositionProfile(profile_ids=strings(data, position + profile_ids_at + profile_ids_, profile_ids_, seen))
 
 
 def _write_ParallelTaskMergeCompositionProfile(value, append, size, vtables):
@@ -2192,6 +2237,7 @@ def _write_ParallelTaskMergeCompositionProfile(value, append, size, vtables):
 
 
 _ParallelTaskOnStorageHomogeneousProfile = model.ParallelTaskOnStorageHomogeneousProfile
+_NEW_ParallelTaskOnStorageHomogeneousProfile = fast(_ParallelTaskOnStorageHomogeneousProfile)
 _PLANS_ParallelTaskOnStorageHomogeneousProfile = {}
 _PACK_ParallelTaskOnStorageHomogeneousProfile = Struct('<ib3xIdd').pack
 _SLOTS_ParallelTaskOnStorageHomogeneousProfile = (
@@ -2225,7 +2271,7 @@ def _read_ParallelTaskOnStorageHomogeneousProfile(data, position, seen):
         storage_name_ = ""
     else:
         raise Doubt
-    return _ParallelTaskOnStorageHomogeneousProfile(storage_name=storage_name_, bytes_to_read=bytes_to_read_ if bytes_to_read_.__class__ is float else 0.0, bytes_to_write=bytes_to_write_ if bytes_to_write_.__class__ is float else 0.0, generation_strategy=_HomogeneousParallelTaskGenerationStrategy_0[generation_strategy_])
+    return _NEW_ParallelTaskOnStorageHomogeneousProfile(storage_name=storage_name_, bytes_to_read=bytes_to_read_ if bytes_to_read_.__class__ is float else 0.0, bytes_to_write=bytes_to_write_ if bytes_to_write_.__class__ is float else 0.0, generation_strategy=_HomogeneousParallelTaskGenerationStrategy_0[generation_strategy_])
 
 
 def _write_ParallelTaskOnStorageHomogeneousProfile(value, append, size, vtables):
@@ -2251,6 +2297,7 @@ def _write_ParallelTaskOnStorageHomogeneousProfile(value, append, size, vtables)
 
 
 _ParallelTaskProfile = model.ParallelTaskProfile
+_NEW_ParallelTaskProfile = fast(_ParallelTaskProfile)
 _PLANS_ParallelTaskProfile = {}
 _PACK_ParallelTaskProfile = Struct('<iII').pack
 _SLOTS_ParallelTaskProfile = (
@@ -2268,7 +2315,7 @@ def _read_ParallelTaskProfile(data, position, seen):
         plan = learn(_PLANS_ParallelTaskProfile, _SLOTS_ParallelTaskProfile, data, vtable)
     read, computation_vector_at, communication_matrix_at = plan
     computation_vector_, communication_matrix_, = read(data, position)
-    return _ParallelTaskProfile(computation_vector=None if computation_vector_at is None else doubles(data, position + computation_vector_at + computation_vector_, computation_vector_, seen), communication_matrix=None if communication_matrix_at is None else doubles(data, position + communication_matrix_at + communication_matrix_, communication_matrix_, seen))
+    return _NEW_ParallelTaskProfile(computation_vector=None if computation_vector_at is None else doubles(data, position + computation_vector_at + computation_vector_, computation_vector_, seen), communication_matrix=None if communication_matrix_at is None else doubles(data, position + communication_matrix_at + communication_matrix_, communication_matrix_, seen))
 
 
 def _write_ParallelTaskProfile(value, append, size, vtables):
@@ -2296,6 +2343,7 @@ def _write_ParallelTaskProfile(value, append, size, vtables):
 
 
 _SequentialCompositionProfile = model.SequentialCompositionProfile
+_NEW_SequentialCompositionProfile = fast(_SequentialCompositionProfile)
 _PLANS_SequentialCompositionProfile = {}
 _PACK_SequentialCompositionProfile = Struct('<iII').pack
 _SLOTS_SequentialCompositionProfile = (
@@ -2313,7 +2361,7 @@ def _read_SequentialCompositionProfile(data, position, seen):
         plan = learn(_PLANS_SequentialCompositionProfile, _SLOTS_SequentialCompositionProfile, data, vtable)
     read, profile_ids_at = plan
     repetition_count_, profile_ids_, = read(data, position)
-    return _SequentialCompositionProfile(repetition_count=repetition_count_ if repetition_count_.__class__ is int else 1, profile_ids=strings(data, position + profile_ids_at + profile_ids_, profile_ids_, seen))
+    return _NEW_SequentialCompositionProfile(repetition_count=repetition_count_ if repetition_count_.__class__ is int else 1, profile_ids=strings(data, position + profile_ids_at + profile_ids_, profile_ids_, seen))
 
 
 def _write_SequentialCompositionProfile(value, append, size, vtables):
@@ -2333,6 +2381,7 @@ def _write_SequentialCompositionProfile(value, append, size, vtables):
 
 
 _TraceReplayProfile = model.TraceReplayProfile
+_NEW_TraceReplayProfile = fast(_TraceReplayProfile)
 _PLANS_TraceReplayProfile = {}
 _PACK_TraceReplayProfile = Struct('<ib3xI').pack
 _SLOTS_TraceReplayProfile = (
@@ -2364,7 +2413,7 @@ def _read_TraceReplayProfile(data, position, seen):
         filename_ = ""
     else:
         raise Doubt
-    return _TraceReplayProfile(trace_type=_TraceType_0[trace_type_], filename=filename_)
+    return _NEW_TraceReplayProfile(trace_type=_TraceType_0[trace_type_], filename=filename_)
 
 
 def _write_TraceReplayProfile(value, append, size, vtables):
@@ -2387,6 +2436,7 @@ def _write_TraceReplayProfile(value, append, size, vtables):
 
 
 _ProfileAndId = model.ProfileAndId
+_NEW_ProfileAndId = fast(_ProfileAndId)
 _PLANS_ProfileAndId = {}
 _PACK_ProfileAndId = Struct('<iB3xIII').pack
 _SLOTS_ProfileAndId = (
@@ -2441,7 +2491,7 @@ def _read_ProfileAndId(data, position, seen):
             extra_data_ = ""
         else:
             raise Doubt
-    return _ProfileAndId(id=id_, profile=_READ_Profile[profile_type_](data, position + profile_at + profile_, seen), extra_data=extra_data_)
+    return _NEW_ProfileAndId(id=id_, profile=_READ_Profile[profile_type_](data, position + profile_at + profile_, seen), extra_data=extra_data_)
 
 
 def _write_ProfileAndId(value, append, size, vtables):
@@ -2477,6 +2527,7 @@ def _write_ProfileAndId(value, append, size, vtables):
 
 
 _JobSubmittedEvent = model.JobSubmittedEvent
+_NEW_JobSubmittedEvent = fast(_JobSubmittedEvent)
 _PLANS_JobSubmittedEvent = {}
 _PACK_JobSubmittedEvent = Struct('<iIIId').pack
 _SLOTS_JobSubmittedEvent = (
@@ -2510,7 +2561,7 @@ def _read_JobSubmittedEvent(data, position, seen, timestamp):
         job_id_ = ""
     else:
         raise Doubt
-    return _JobSubmittedEvent(timestamp=timestamp, job_id=job_id_, job=_read_Job(data, position + job_at + job_, seen), submission_time=submission_time_ if submission_time_.__class__ is float else 0.0, profile=None if profile_at is None else _read_ProfileAndId(data, position + profile_at + profile_, seen))
+    return _NEW_JobSubmittedEvent(timestamp=timestamp, job_id=job_id_, job=_read_Job(data, position + job_at + job_, seen), submission_time=submission_time_ if submission_time_.__class__ is float else 0.0, profile=None if profile_at is None else _read_ProfileAndId(data, position + profile_at + profile_, seen))
 
 
 def _write_JobSubmittedEvent(value, append, size, vtables):
@@ -2545,6 +2596,7 @@ def _write_JobSubmittedEvent(value, append, size, vtables):
 
 
 _KillProgressAtomicProfile = model.KillProgressAtomicProfile
+_NEW_KillProgressAtomicProfile = fast(_KillProgressAtomicProfile)
 _PLANS_KillProgressAtomicProfile = {}
 _PACK_KillProgressAtomicProfile = Struct('<iId').pack
 _SLOTS_KillProgressAtomicProfile = (
@@ -2583,7 +2635,7 @@ def _read_KillProgressAtomicProfile(data, position, seen, depth):
         profile_id_ = ""
     else:
         raise Doubt
-    return _KillProgressAtomicProfile(profile_id=profile_id_, progress=progress_ if progress_.__class__ is float else 0.0)
+    return _NEW_KillProgressAtomicProfile(profile_id=profile_id_, progress=progress_ if progress_.__class__ is float else 0.0)
 
 
 def _write_KillProgressAtomicProfile(value, append, size, vtables, depth):
@@ -2611,6 +2663,7 @@ def _write_KillProgressAtomicProfile(value, append, size, vtables, depth):
 
 
 _KillProgressForkJoinProfile = model.KillProgressForkJoinProfile
+_NEW_KillProgressForkJoinProfile = fast(_KillProgressForkJoinProfile)
 _PLANS_KillProgressForkJoinProfile = {}
 _PACK_KillProgressForkJoinProfile = Struct('<iII').pack
 _SLOTS_KillProgressForkJoinProfile = (
@@ -2655,7 +2708,7 @@ def _read_KillProgressForkJoinProfile(data, position, seen, depth):
         at += 4
         items.append(_read_KillProgressWrapper(data, at + step, seen, depth + 1))
     tasks_progress_ = tuple(items)
-    return _KillProgressForkJoinProfile(profile_id=profile_id_, tasks_progress=tasks_progress_)
+    return _NEW_KillProgressForkJoinProfile(profile_id=profile_id_, tasks_progress=tasks_progress_)
 
 
 def _write_KillProgressForkJoinProfile(value, append, size, vtables, depth):
@@ -2689,6 +2742,7 @@ def _write_KillProgressForkJoinProfile(value, append, size, vtables, depth):
 
 
 _KillProgressSequentialProfile = model.KillProgressSequentialProfile
+_NEW_KillProgressSequentialProfile = fast(_KillProgressSequentialProfile)
 _PLANS_KillProgressSequentialProfile = {}
 _PACK_KillProgressSequentialProfile = Struct('<iIIII').pack
 _SLOTS_KillProgressSequentialProfile = (
@@ -2729,7 +2783,7 @@ def _read_KillProgressSequentialProfile(data, position, seen, depth):
         profile_id_ = ""
     else:
         raise Doubt
-    return _KillProgressSequentialProfile(profile_id=profile_id_, current_repetition=current_repetition_ or 0, current_task_index=current_task_index_ or 0, current_task_progress=_read_KillProgressWrapper(data, position + current_task_progress_at + current_task_progress_, seen, depth + 1))
+    return _NEW_KillProgressSequentialProfile(profile_id=profile_id_, current_repetition=current_repetition_ or 0, current_task_index=current_task_index_ or 0, current_task_progress=_read_KillProgressWrapper(data, position + current_task_progress_at + current_task_progress_, seen, depth + 1))
 
 
 def _write_KillProgressSequentialProfile(value, append, size, vtables, depth):
@@ -2801,6 +2855,7 @@ def _write_KillProgressWrapper(value, append, size, vtables, depth):
 
 
 _JobAndProgress = model.JobAndProgress
+_NEW_JobAndProgress = fast(_JobAndProgress)
 _PLANS_JobAndProgress = {}
 _PACK_JobAndProgress = Struct('<iII').pack
 _SLOTS_JobAndProgress = (
@@ -2836,7 +2891,7 @@ def _read_JobAndProgress(data, position, seen):
         job_id_ = ""
     else:
         raise Doubt
-    return _JobAndProgress(job_id=job_id_, wrapper=_read_KillProgressWrapper(data, position + wrapper_at + wrapper_, seen, 5))
+    return _NEW_JobAndProgress(job_id=job_id_, wrapper=_read_KillProgressWrapper(data, position + wrapper_at + wrapper_, seen, 5))
 
 
 def _write_JobAndProgress(value, append, size, vtables):
@@ -2862,6 +2917,7 @@ def _write_JobAndProgress(value, append, size, vtables):
 
 
 _JobsKilledEvent = model.JobsKilledEvent
+_NEW_JobsKilledEvent = fast(_JobsKilledEvent)
 _PLANS_JobsKilledEvent = {}
 _PACK_JobsKilledEvent = Struct('<iIII').pack
 _SLOTS_JobsKilledEvent = (
@@ -2895,7 +2951,7 @@ def _read_JobsKilledEvent(data, position, seen, timestamp):
             at += 4
             items.append(_read_ProfileAndId(data, at + step, seen))
         profiles_ = tuple(items)
-    return _JobsKilledEvent(timestamp=timestamp, job_ids=strings(data, position + job_ids_at + job_ids_, job_ids_, seen), progresses=progresses_, profiles=profiles_)
+    return _NEW_JobsKilledEvent(timestamp=timestamp, job_ids=strings(data, position + job_ids_at + job_ids_, job_ids_, seen), progresses=progresses_, profiles=profiles_)
 
 
 def _write_JobsKilledEvent(value, append, size, vtables):
@@ -2936,6 +2992,7 @@ def _write_JobsKilledEvent(value, append, size, vtables):
 
 
 _KillJobsEvent = model.KillJobsEvent
+_NEW_KillJobsEvent = fast(_KillJobsEvent)
 _PLANS_KillJobsEvent = {}
 _PACK_KillJobsEvent = Struct('<iI').pack
 _SLOTS_KillJobsEvent = (
@@ -2952,7 +3009,7 @@ def _read_KillJobsEvent(data, position, seen, timestamp):
         plan = learn(_PLANS_KillJobsEvent, _SLOTS_KillJobsEvent, data, vtable)
     read, job_ids_at = plan
     job_ids_, = read(data, position)
-    return _KillJobsEvent(timestamp=timestamp, job_ids=strings(data, position + job_ids_at + job_ids_, job_ids_, seen))
+    return _NEW_KillJobsEvent(timestamp=timestamp, job_ids=strings(data, position + job_ids_at + job_ids_, job_ids_, seen))
 
 
 def _write_KillJobsEvent(value, append, size, vtables):
@@ -2972,6 +3029,7 @@ def _write_KillJobsEvent(value, append, size, vtables):
 
 
 _AggregatedProbeData = model.AggregatedProbeData
+_NEW_AggregatedProbeData = fast(_AggregatedProbeData)
 _PLANS_AggregatedProbeData = {}
 _PACK_AggregatedProbeData = Struct('<id').pack
 _SLOTS_AggregatedProbeData = (
@@ -2988,7 +3046,7 @@ def _read_AggregatedProbeData(data, position, seen):
         plan = learn(_PLANS_AggregatedProbeData, _SLOTS_AggregatedProbeData, data, vtable)
     read = plan[0]
     data_, = read(data, position)
-    return _AggregatedProbeData(data=data_ if data_.__class__ is float else 0.0)
+    return _NEW_AggregatedProbeData(data=data_ if data_.__class__ is float else 0.0)
 
 
 def _write_AggregatedProbeData(value, append, size, vtables):
@@ -3008,6 +3066,7 @@ def _write_AggregatedProbeData(value, append, size, vtables):
 
 
 _VectorialProbeData = model.VectorialProbeData
+_NEW_VectorialProbeData = fast(_VectorialProbeData)
 _PLANS_VectorialProbeData = {}
 _PACK_VectorialProbeData = Struct('<iI').pack
 _SLOTS_VectorialProbeData = (
@@ -3024,7 +3083,7 @@ def _read_VectorialProbeData(data, position, seen):
         plan = learn(_PLANS_VectorialProbeData, _SLOTS_VectorialProbeData, data, vtable)
     read, data_at = plan
     data_, = read(data, position)
-    return _VectorialProbeData(data=doubles(data, position + data_at + data_, data_, seen))
+    return _NEW_VectorialProbeData(data=doubles(data, position + data_at + data_, data_, seen))
 
 
 def _write_VectorialProbeData(value, append, size, vtables):
@@ -3044,6 +3103,7 @@ def _write_VectorialProbeData(value, append, size, vtables):
 
 
 _ProbeDataEmittedEvent = model.ProbeDataEmittedEvent
+_NEW_ProbeDataEmittedEvent = fast(_ProbeDataEmittedEvent)
 _PLANS_ProbeDataEmittedEvent = {}
 _PACK_ProbeDataEmittedEvent = Struct('<iBbBBIIIII').pack
 _SLOTS_ProbeDataEmittedEvent = (
@@ -3082,7 +3142,7 @@ def _read_ProbeDataEmittedEvent(data, position, seen, timestamp):
         probe_id_ = ""
     else:
         raise Doubt
-    return _ProbeDataEmittedEvent(timestamp=timestamp, probe_id=probe_id_, resources=_READ_Resources[resources_type_](data, position + resources_at + resources_, seen), metrics=_Metrics_0[metrics_], data=_READ_ProbeData[data_type_](data, position + data_at + data_, seen), manually_triggered=True if manually_triggered_ else False, nb_emitted=nb_emitted_ or 0, nb_triggered=nb_triggered_ or 0)
+    return _NEW_ProbeDataEmittedEvent(timestamp=timestamp, probe_id=probe_id_, resources=_READ_Resources[resources_type_](data, position + resources_at + resources_, seen), metrics=_Metrics_0[metrics_], data=_READ_ProbeData[data_type_](data, position + data_at + data_, seen), manually_triggered=True if manually_triggered_ else False, nb_emitted=nb_emitted_ or 0, nb_triggered=nb_triggered_ or 0)
 
 
 def _write_ProbeDataEmittedEvent(value, append, size, vtables):
@@ -3113,6 +3173,7 @@ def _write_ProbeDataEmittedEvent(value, append, size, vtables):
 
 
 _RegisterJobEvent = model.RegisterJobEvent
+_NEW_RegisterJobEvent = fast(_RegisterJobEvent)
 _PLANS_RegisterJobEvent = {}
 _PACK_RegisterJobEvent = Struct('<iII').pack
 _SLOTS_RegisterJobEvent = (
@@ -3144,7 +3205,7 @@ def _read_RegisterJobEvent(data, position, seen, timestamp):
         job_id_ = ""
     else:
         raise Doubt
-    return _RegisterJobEvent(timestamp=timestamp, job_id=job_id_, job=_read_Job(data, position + job_at + job_, seen))
+    return _NEW_RegisterJobEvent(timestamp=timestamp, job_id=job_id_, job=_read_Job(data, position + job_at + job_, seen))
 
 
 def _write_RegisterJobEvent(value, append, size, vtables):
@@ -3170,6 +3231,7 @@ def _write_RegisterJobEvent(value, append, size, vtables):
 
 
 _RegisterProfileEvent = model.RegisterProfileEvent
+_NEW_RegisterProfileEvent = fast(_RegisterProfileEvent)
 _PLANS_RegisterProfileEvent = {}
 _PACK_RegisterProfileEvent = Struct('<iI').pack
 _SLOTS_RegisterProfileEvent = (
@@ -3186,7 +3248,7 @@ def _read_RegisterProfileEvent(data, position, seen, timestamp):
         plan = learn(_PLANS_RegisterProfileEvent, _SLOTS_RegisterProfileEvent, data, vtable)
     read, profile_at = plan
     profile_, = read(data, position)
-    return _RegisterProfileEvent(timestamp=timestamp, profile=_read_ProfileAndId(data, position + profile_at + profile_, seen))
+    return _NEW_RegisterProfileEvent(timestamp=timestamp, profile=_read_ProfileAndId(data, position + profile_at + profile_, seen))
 
 
 def _write_RegisterProfileEvent(value, append, size, vtables):
@@ -3206,6 +3268,7 @@ def _write_RegisterProfileEvent(value, append, size, vtables):
 
 
 _RejectJobEvent = model.RejectJobEvent
+_NEW_RejectJobEvent = fast(_RejectJobEvent)
 _PLANS_RejectJobEvent = {}
 _PACK_RejectJobEvent = Struct('<iI').pack
 _SLOTS_RejectJobEvent = (
@@ -3236,7 +3299,7 @@ def _read_RejectJobEvent(data, position, seen, timestamp):
         job_id_ = ""
     else:
         raise Doubt
-    return _RejectJobEvent(timestamp=timestamp, job_id=job_id_)
+    return _NEW_RejectJobEvent(timestamp=timestamp, job_id=job_id_)
 
 
 def _write_RejectJobEvent(value, append, size, vtables):
@@ -3259,6 +3322,7 @@ def _write_RejectJobEvent(value, append, size, vtables):
 
 
 _RequestedCallEvent = model.RequestedCallEvent
+_NEW_RequestedCallEvent = fast(_RequestedCallEvent)
 _PLANS_RequestedCallEvent = {}
 _PACK_RequestedCallEvent = Struct('<iB3xI').pack
 _SLOTS_RequestedCallEvent = (
@@ -3290,7 +3354,7 @@ def _read_RequestedCallEvent(data, position, seen, timestamp):
         call_me_later_id_ = ""
     else:
         raise Doubt
-    return _RequestedCallEvent(timestamp=timestamp, call_me_later_id=call_me_later_id_, last_periodic_call=True if last_periodic_call_ else False)
+    return _NEW_RequestedCallEvent(timestamp=timestamp, call_me_later_id=call_me_later_id_, last_periodic_call=True if last_periodic_call_ else False)
 
 
 def _write_RequestedCallEvent(value, append, size, vtables):
@@ -3313,6 +3377,7 @@ def _write_RequestedCallEvent(value, append, size, vtables):
 
 
 _ResetProbeEvent = model.ResetProbeEvent
+_NEW_ResetProbeEvent = fast(_ResetProbeEvent)
 _PLANS_ResetProbeEvent = {}
 _PACK_ResetProbeEvent = Struct('<iId').pack
 _SLOTS_ResetProbeEvent = (
@@ -3344,7 +3409,7 @@ def _read_ResetProbeEvent(data, position, seen, timestamp):
         probe_id_ = ""
     else:
         raise Doubt
-    return _ResetProbeEvent(timestamp=timestamp, probe_id=probe_id_, new_value=new_value_ if new_value_.__class__ is float else 0.0)
+    return _NEW_ResetProbeEvent(timestamp=timestamp, probe_id=probe_id_, new_value=new_value_ if new_value_.__class__ is float else 0.0)
 
 
 def _write_ResetProbeEvent(value, append, size, vtables):
@@ -3370,6 +3435,7 @@ def _write_ResetProbeEvent(value, append, size, vtables):
 
 
 _ExternalEventListAndFilename = model.ExternalEventListAndFilename
+_NEW_ExternalEventListAndFilename = fast(_ExternalEventListAndFilename)
 _PLANS_ExternalEventListAndFilename = {}
 _PACK_ExternalEventListAndFilename = Struct('<iII').pack
 _SLOTS_ExternalEventListAndFilename = (
@@ -3419,7 +3485,7 @@ def _read_ExternalEventListAndFilename(data, position, seen):
         filename_ = ""
     else:
         raise Doubt
-    return _ExternalEventListAndFilename(name=name_, filename=filename_)
+    return _NEW_ExternalEventListAndFilename(name=name_, filename=filename_)
 
 
 def _write_ExternalEventListAndFilename(value, append, size, vtables):
@@ -3448,6 +3514,7 @@ def _write_ExternalEventListAndFilename(value, append, size, vtables):
 
 
 _HostProperty = model.HostProperty
+_NEW_HostProperty = fast(_HostProperty)
 _PLANS_HostProperty = {}
 _PACK_HostProperty = Struct('<iII').pack
 _SLOTS_HostProperty = (
@@ -3497,7 +3564,7 @@ def _read_HostProperty(data, position, seen):
         value_ = ""
     else:
         raise Doubt
-    return _HostProperty(key=key_, value=value_)
+    return _NEW_HostProperty(key=key_, value=value_)
 
 
 def _write_HostProperty(value, append, size, vtables):
@@ -3526,6 +3593,7 @@ def _write_HostProperty(value, append, size, vtables):
 
 
 _Host = model.Host
+_NEW_Host = fast(_Host)
 _PLANS_Host = {}
 _PACK_Host = Struct('<ib3xIIIIIIII').pack
 _SLOTS_Host = (
@@ -3586,7 +3654,7 @@ def _read_Host(data, position, seen):
             at += 4
             items.append(_read_HostProperty(data, at + step, seen))
         zone_properties_ = tuple(items)
-    return _Host(id=id_ or 0, name=name_, pstate=pstate_ or 0, pstate_count=pstate_count_ if pstate_count_.__class__ is int else 1, state=_HostState_0[state_], properties=properties_, zone_properties=zone_properties_, core_count=core_count_ if core_count_.__class__ is int else 1, computation_speed=doubles(data, position + computation_speed_at + computation_speed_, computation_speed_, seen))
+    return _NEW_Host(id=id_ or 0, name=name_, pstate=pstate_ or 0, pstate_count=pstate_count_ if pstate_count_.__class__ is int else 1, state=_HostState_0[state_], properties=properties_, zone_properties=zone_properties_, core_count=core_count_ if core_count_.__class__ is int else 1, computation_speed=doubles(data, position + computation_speed_at + computation_speed_, computation_speed_, seen))
 
 
 def _write_Host(value, append, size, vtables):
@@ -3635,6 +3703,7 @@ def _write_Host(value, append, size, vtables):
 
 
 _WorkloadAndFilename = model.WorkloadAndFilename
+_NEW_WorkloadAndFilename = fast(_WorkloadAndFilename)
 _PLANS_WorkloadAndFilename = {}
 _PACK_WorkloadAndFilename = Struct('<iII').pack
 _SLOTS_WorkloadAndFilename = (
@@ -3684,7 +3753,7 @@ def _read_WorkloadAndFilename(data, position, seen):
         filename_ = ""
     else:
         raise Doubt
-    return _WorkloadAndFilename(name=name_, filename=filename_)
+    return _NEW_WorkloadAndFilename(name=name_, filename=filename_)
 
 
 def _write_WorkloadAndFilename(value, append, size, vtables):
@@ -3713,6 +3782,7 @@ def _write_WorkloadAndFilename(value, append, size, vtables):
 
 
 _SimulationBeginsEvent = model.SimulationBeginsEvent
+_NEW_SimulationBeginsEvent = fast(_SimulationBeginsEvent)
 _PLANS_SimulationBeginsEvent = {}
 _PACK_SimulationBeginsEvent = Struct('<iIIIIIIIIIIIII').pack
 _SLOTS_SimulationBeginsEvent = (
@@ -3833,7 +3903,7 @@ def _read_SimulationBeginsEvent(data, position, seen, timestamp):
             at += 4
             items.append(_read_ProfileAndId(data, at + step, seen))
         profiles_ = tuple(items)
-    return _SimulationBeginsEvent(timestamp=timestamp, batprotocol_version=batprotocol_version_, batsim_version=batsim_version_, batsim_commit=batsim_commit_, host_number=host_number_ or 0, computation_host_number=computation_host_number_ or 0, computation_hosts=computation_hosts_, storage_host_number=storage_host_number_ or 0, storage_hosts=storage_hosts_, batsim_arguments=strings(data, position + batsim_arguments_at + batsim_arguments_, batsim_arguments_, seen), batsim_execution_context_json=batsim_execution_context_json_, workloads=workloads_, external_event_lists=external_event_lists_, profiles=profiles_)
+    return _NEW_SimulationBeginsEvent(timestamp=timestamp, batprotocol_version=batprotocol_version_, batsim_version=batsim_version_, batsim_commit=batsim_commit_, host_number=host_number_ or 0, computation_host_number=computation_host_number_ or 0, computation_hosts=computation_hosts_, storage_host_number=storage_host_number_ or 0, storage_hosts=storage_hosts_, batsim_arguments=strings(data, position + batsim_arguments_at + batsim_arguments_, batsim_arguments_, seen), batsim_execution_context_json=batsim_execution_context_json_, workloads=workloads_, external_event_lists=external_event_lists_, profiles=profiles_)
 
 
 def _write_SimulationBeginsEvent(value, append, size, vtables):
@@ -3927,6 +3997,7 @@ def _write_SimulationBeginsEvent(value, append, size, vtables):
 
 
 _SimulationEndsEvent = model.SimulationEndsEvent
+_NEW_SimulationEndsEvent = fast(_SimulationEndsEvent)
 _PLANS_SimulationEndsEvent = {}
 _PACK_SimulationEndsEvent = Struct('<i').pack
 _SLOTS_SimulationEndsEvent = ()
@@ -3939,7 +4010,7 @@ def _read_SimulationEndsEvent(data, position, seen, timestamp):
     plan = _PLANS_SimulationEndsEvent.get(data[vtable : vtable + data[vtable]])
     if plan is None:
         plan = learn(_PLANS_SimulationEndsEvent, _SLOTS_SimulationEndsEvent, data, vtable)
-    return _SimulationEndsEvent(timestamp=timestamp)
+    return _NEW_SimulationEndsEvent(timestamp=timestamp)
 
 
 def _write_SimulationEndsEvent(value, append, size, vtables):
@@ -3956,6 +4027,7 @@ def _write_SimulationEndsEvent(value, append, size, vtables):
 
 
 _SimulationErrorEvent = model.SimulationErrorEvent
+_NEW_SimulationErrorEvent = fast(_SimulationErrorEvent)
 _PLANS_SimulationErrorEvent = {}
 _PACK_SimulationErrorEvent = Struct('<iI').pack
 _SLOTS_SimulationErrorEvent = (
@@ -3986,7 +4058,7 @@ def _read_SimulationErrorEvent(data, position, seen, timestamp):
         error_ = ""
     else:
         raise Doubt
-    return _SimulationErrorEvent(timestamp=timestamp, error=error_)
+    return _NEW_SimulationErrorEvent(timestamp=timestamp, error=error_)
 
 
 def _write_SimulationErrorEvent(value, append, size, vtables):
@@ -4009,6 +4081,7 @@ def _write_SimulationErrorEvent(value, append, size, vtables):
 
 
 _StopCallMeLaterEvent = model.StopCallMeLaterEvent
+_NEW_StopCallMeLaterEvent = fast(_StopCallMeLaterEvent)
 _PLANS_StopCallMeLaterEvent = {}
 _PACK_StopCallMeLaterEvent = Struct('<iI').pack
 _SLOTS_StopCallMeLaterEvent = (
@@ -4039,7 +4112,7 @@ def _read_StopCallMeLaterEvent(data, position, seen, timestamp):
         call_me_later_id_ = ""
     else:
         raise Doubt
-    return _StopCallMeLaterEvent(timestamp=timestamp, call_me_later_id=call_me_later_id_)
+    return _NEW_StopCallMeLaterEvent(timestamp=timestamp, call_me_later_id=call_me_later_id_)
 
 
 def _write_StopCallMeLaterEvent(value, append, size, vtables):
@@ -4062,6 +4135,7 @@ def _write_StopCallMeLaterEvent(value, append, size, vtables):
 
 
 _StopProbeEvent = model.StopProbeEvent
+_NEW_StopProbeEvent = fast(_StopProbeEvent)
 _PLANS_StopProbeEvent = {}
 _PACK_StopProbeEvent = Struct('<iI').pack
 _SLOTS_StopProbeEvent = (
@@ -4092,7 +4166,7 @@ def _read_StopProbeEvent(data, position, seen, timestamp):
         probe_id_ = ""
     else:
         raise Doubt
-    return _StopProbeEvent(timestamp=timestamp, probe_id=probe_id_)
+    return _NEW_StopProbeEvent(timestamp=timestamp, probe_id=probe_id_)
 
 
 def _write_StopProbeEvent(value, append, size, vtables):
@@ -4115,6 +4189,7 @@ def _write_StopProbeEvent(value, append, size, vtables):
 
 
 _TriggerProbeEvent = model.TriggerProbeEvent
+_NEW_TriggerProbeEvent = fast(_TriggerProbeEvent)
 _PLANS_TriggerProbeEvent = {}
 _PACK_TriggerProbeEvent = Struct('<iB3xI').pack
 _SLOTS_TriggerProbeEvent = (
@@ -4146,7 +4221,7 @@ def _read_TriggerProbeEvent(data, position, seen, timestamp):
         probe_id_ = ""
     else:
         raise Doubt
-    return _TriggerProbeEvent(timestamp=timestamp, probe_id=probe_id_, force_data_emission=force_data_emission_ != 0)
+    return _NEW_TriggerProbeEvent(timestamp=timestamp, probe_id=probe_id_, force_data_emission=force_data_emission_ != 0)
 
 
 def _write_TriggerProbeEvent(value, append, size, vtables):
@@ -4169,6 +4244,7 @@ def _write_TriggerProbeEvent(value, append, size, vtables):
 
 
 _TurnOnOffHostsEvent = model.TurnOnOffHostsEvent
+_NEW_TurnOnOffHostsEvent = fast(_TurnOnOffHostsEvent)
 _PLANS_TurnOnOffHostsEvent = {}
 _PACK_TurnOnOffHostsEvent = Struct('<iII').pack
 _SLOTS_TurnOnOffHostsEvent = (
@@ -4200,7 +4276,7 @@ def _read_TurnOnOffHostsEvent(data, position, seen, timestamp):
         host_ids_ = ""
     else:
         raise Doubt
-    return _TurnOnOffHostsEvent(timestamp=timestamp, host_ids=host_ids_, state=state_ or 0)
+    return _NEW_TurnOnOffHostsEvent(timestamp=timestamp, host_ids=host_ids_, state=state_ or 0)
 
 
 def _write_TurnOnOffHostsEvent(value, append, size, vtables):
@@ -4442,6 +4518,7 @@ _SLOTS_EventAndTimestamp = (
 
 
 _Message = model.Message
+_NEW_Message = fast(_Message)
 _PLANS_Message = {}
 _PACK_Message = Struct('<iId').pack
 _SLOTS_Message = (
@@ -4487,7 +4564,7 @@ def decode(data):
                 timestamp_ if timestamp_.__class__ is float else 0.0,
             )
         )
-    return _Message(now, tuple(found))
+    return _NEW_Message(now, tuple(found))
 
 
 _VTABLES = (

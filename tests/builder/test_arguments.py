@@ -52,10 +52,10 @@ def test_placements(placement: Any, expected: Any) -> None:
     ("overrides", "storages"),
     [
         (
-            [ProfileAllocationPlacement("w0!a", "0,1"), ProfileAllocationPlacement("w0!b", "3", MAPPING)],
+            [ProfileAllocationPlacement("w0!a", "0,1"), ProfileAllocationPlacement("w0!b", "3-6", MAPPING)],
             [StorageHost("pfs", 19), StorageHost("bb", 20)],
         ),
-        ({"w0!a": [1, 0], "w0!b": AllocationPlacement("3", MAPPING)}, {"pfs": 19, "bb": numpy.uint8(20)}),
+        ({"w0!a": [1, 0], "w0!b": AllocationPlacement("3-6", MAPPING)}, {"pfs": 19, "bb": numpy.uint8(20)}),
     ],
 )
 def test_overrides_and_storages_as_values_or_as_mappings(overrides: Any, storages: Any) -> None:
@@ -63,7 +63,7 @@ def test_overrides_and_storages_as_values_or_as_mappings(overrides: Any, storage
         lambda b: b.add_execute_job("w0!1", "0-3", profile_overrides=overrides, storage_placement=storages)
     )
     assert isinstance(event, model.ExecuteJobEvent)
-    expected = (ProfileAllocationPlacement("w0!a", "0-1"), ProfileAllocationPlacement("w0!b", "3", MAPPING))
+    expected = (ProfileAllocationPlacement("w0!a", "0-1"), ProfileAllocationPlacement("w0!b", "3-6", MAPPING))
     assert event.profile_allocation_override == expected
     assert repr(event.storage_placement) == repr((StorageHost("pfs", 19), StorageHost("bb", 20)))
 

@@ -15,6 +15,7 @@ from procset import ProcSet
 
 from batprotocol import model
 from batprotocol.builder import MessageBuilder
+from batprotocol.errors import BuilderError
 from batprotocol.model import (
     AllocationPlacement,
     HostResources,
@@ -51,14 +52,19 @@ def field(call: Callable[[MessageBuilder], object], path: str) -> Any:
 @hosted
 @given(hosts=st.frozensets(st.integers(0, 300), min_size=1), random=st.randoms(use_true_random=False))
 def test_all_forms_of_a_host_set_become_the_canonical_string(path: str, hosts: frozenset[int], random: Any) -> None:
+    once = [*hosts]
     shuffled = [*hosts, *random.choices(sorted(hosts), k=3)]
+    random.shuffle(once)
     random.shuffle(shuffled)
+    for twice in shuffled, tuple(shuffled), numpy.array(shuffled):
+        with pytest.raises(BuilderError, match=r"expected each host once, got \d+ twice"):
+            field(HOSTED[path](twice), path)
     forms = [
-        shuffled,
+        once,
         hosts,
         iter(shuffled),
         ProcSet(*hosts),
-        numpy.array(shuffled),
+        numpy.array(once),
         ",".join(map(str, shuffled)),
         f"  {' '.join(map(str, shuffled))}",
         str(ProcSet(*hosts)),

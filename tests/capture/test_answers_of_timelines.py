@@ -296,7 +296,7 @@ def test_a_table(tmp_path: Path) -> None:
             job_id="w!1", submitted=0.0, started=1.0, finished=5.0, hosts=((0, 1), (3, 3)), state=DONE, requested=3,
             walltime=10.0, profile="p", user="u",
         ),
-        TimelineJob(job_id="v!2", submitted=1.5, started=2.0, finished=5.0, hosts=((4, 4),)),
+        TimelineJob(job_id="w!v!2", submitted=1.5, started=2.0, finished=5.0, hosts=((4, 4),)),
         TimelineJob(job_id="3", submitted=2.0, state=REJECTED, requested=4294967295, walltime=0.0),
         TimelineJob(job_id="w!4", started=2.0, hosts=((0, 0),)),
     ]  # fmt: skip

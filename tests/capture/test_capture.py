@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from recorded import all_runs
 from support import files_of, runs
 
-from batprotocol import CaptureError, Direction, EDCHelloEvent, Message, MessageBuilder, RejectJobEvent
-from batprotocol.capture import Capture, Entry
+from batprotocol import Direction, EDCHelloEvent, Message, MessageBuilder, RejectJobEvent
+from batprotocol.capture import Capture, CaptureError, Entry
 from batprotocol.capture.copying import copy
 from batprotocol.recording import Names, Recorder
 from batprotocol.recording.moments import moment_of

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import all_runs
 
-from batprotocol import Direction, FinalJobState, InputError
+from batprotocol import Direction, FinalJobState
 from batprotocol.capture import Capture, Entry
 from batprotocol.capture.timeline import (
     Messages,
@@ -33,6 +33,7 @@ from batprotocol.capture.timeline import (
 from batprotocol.capture.timeline.packing import packed
 from batprotocol.capture.timeline.switches import Power, Switches
 from batprotocol.capture.timeline.usage import free_hosts, waiting_jobs
+from batprotocol.errors import InputError
 
 WITHOUT_ENGINE = True
 

@@ -12,9 +12,10 @@ import pytest
 from commands import run_here
 from recorded import all_runs
 
-from batprotocol import FinalJobState, InputError
+from batprotocol import FinalJobState
 from batprotocol.capture import Capture
 from batprotocol.capture.timeline import Timeline, TimelineData, TimelineJob, timeline
+from batprotocol.errors import InputError
 
 WITHOUT_ENGINE = True
 

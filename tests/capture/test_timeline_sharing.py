@@ -13,19 +13,27 @@ import pytest
 from browser import Browser
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from recorded import all_runs
 from sites import shared_run
 from test_timeline import unpacked
 from test_timeline_page import faults, opened, text_of
 
+from batprotocol import DelayProfile
 from batprotocol.capture.timeline import Timeline, TimelineData, TimelineJob, timeline
 from batprotocol.capture.timeline.conversations import read_conversation
+from batprotocol.capture.timeline.figures import draw
 from batprotocol.capture.timeline.lanes import Lanes
 from batprotocol.capture.timeline.links import links_of
+from batprotocol.capture.timeline.overlaps import overlaps_of
 from batprotocol.capture.timeline.pages import _SCRIPTS
-from batprotocol.capture.timeline.sharing import Rows, rows_of, shared
+from batprotocol.capture.timeline.sharing import Rows, rectangles, rows_of, shared
+from batprotocol.errors import InputError
+from batprotocol.policies import named
 from batprotocol.requests import Offer, read_request
 from batprotocol.requests.lives import former_life, life_id
+from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
+from batprotocol.simulator.results import write_allocations
 
 WITHOUT_ENGINE = True
 
@@ -217,3 +225,82 @@ def test_a_shared_run_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     assert text_of(tab, ".linked").startswith("ran before as w0!")
     assert not faults(tab)
     tab.close()
+
+
+# Jobs that have a host together, of which only the hosts are known
+
+drawn = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 6), st.integers(0, 3), st.integers(0, 2)), max_size=14
+).map(
+    lambda given: [
+        TimelineJob(
+            job_id=f"w0!{number}",
+            submitted=float(start),
+            started=float(start),
+            finished=None if number == 3 else float(start + lasts),
+            hosts=((first, first + more),),
+        )
+        for number, (start, lasts, first, more) in enumerate(given)
+    ]
+)
+
+
+@given(drawn, st.sampled_from([None, 0.25, 0.4]))
+def test_no_job_hides_another(jobs: list[TimelineJob], share: float | None) -> None:
+    if share is not None:  # as many as fit at the same time
+        kept: list[TimelineJob] = []
+        for job in sorted(jobs, key=lambda job: job.started or 0.0):
+            (first, last), start = job.hosts[0], job.started or 0.0
+            here = [
+                sum(
+                    each.hosts[0][0] <= host <= each.hosts[0][1] and (each.finished is None or each.finished > start)
+                    for each in kept
+                )
+                for host in range(first, last + 1)
+            ]
+            if (max(here) + 1) * share <= 1:
+                kept.append(replace(job, share=share))
+        jobs = kept
+    data = TimelineData("run", jobs, hosts=6)
+    overlaps = overlaps_of(data.jobs)
+    found = list(rectangles(data, Rows((), None), overlaps))
+    for (one, spans), (other, others) in combinations(zip(data.jobs, found, strict=True), 2):
+        assert one.started is not None
+        assert other.started is not None
+        ends = [float("inf") if job.finished is None else job.finished for job in (one, other)]
+        if max(one.started, other.started) < min(ends):
+            assert not any(max(a, c) < min(b, d) - 1e-9 for a, b in spans for c, d in others)
+    for job, spans in zip(data.jobs, found, strict=True):
+        (first, last), tall = job.hosts[0], sum(bottom - top for top, bottom in spans)
+        assert all(first <= top < bottom <= last + 1 + 1e-9 for top, bottom in spans)
+        if share is not None:
+            assert tall == pytest.approx(share * (last - first + 1), abs=1e-3)
+    assert (shared(data) is None) == (share is None and not overlaps.jobs)
+
+
+def test_files_and_results_say_how_much_jobs_have(tmp_path: Path) -> None:
+    jobs = [
+        StaticJob(str(n), 0.0, 1, DelayProfile(50.0), walltime=60.0, extra_data=f'{{"cores": {n + 1}}}')
+        for n in range(3)
+    ]
+    policy = named("easy")()
+    result = simulate(described_platform("n0 cores=8"), Workload(jobs), policy, output=f"{tmp_path}/")
+    expected = [1 / 8, 2 / 8, 3 / 8]
+    unknown = timeline(tmp_path / "jobs.csv").runs[0]
+    assert [job.share for job in unknown.jobs] == [None] * 3
+    assert len(overlaps_of(unknown.jobs).jobs) == 3
+    result.allocations = policy.allocated
+    write_allocations(tmp_path / "allocations.csv", policy.allocated)
+    for source in (result, tmp_path / "jobs.csv"):
+        assert [job.share for job in timeline(source).runs[0].jobs] == expected
+    (tmp_path / "allocations.csv").write_text("job_id,hosts,whole,held\nw0!0,0,0,x\n")
+    with pytest.raises(InputError, match=r"allocations.csv:2: .*held"):
+        timeline(tmp_path / "jobs.csv")
+
+
+def test_a_figure_shows_each_job(tmp_path: Path) -> None:
+    jobs = [TimelineJob(job_id=f"w0!{n}", submitted=0.0, started=0.0, finished=9.0, hosts=((0, 1),)) for n in range(3)]
+    figure = draw([TimelineData("run", jobs, hosts=2)], "job")
+    paths = figure.axes[0].collections[0].get_paths()
+    boxes = {(path.vertices[:, 1].min(), path.vertices[:, 1].max()) for path in paths}
+    assert sorted(boxes) == pytest.approx([(place / 3, (place + 1) / 3) for place in range(6)])

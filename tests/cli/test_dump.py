@@ -351,3 +351,36 @@ def test_every_recorded_run_can_be_dumped(path: Path) -> None:
     assert (result.status, result.err) == (0, "")
     titles = [line for line in result.out.splitlines() if line[0] not in "├│└ "]
     assert len(titles) == len(read_run(path))
+
+
+# What is no message, and what is size-prefixed
+
+
+@pytest.mark.parametrize(("data", "found"), [(b"[]", "an array"), (b"hello world", "other text, 'hello world'")])
+def test_what_is_neither_json_nor_binary_is_said_once(tmp_path: Path, data: bytes, found: str) -> None:
+    file = write(tmp_path / "a.bin", data)
+    reason = f"neither JSON nor binary: a message in JSON is an object in UTF-8, and this is {found}"
+    assert run_here("dump", file) == Result(
+        1, f"{file}: no message, {len(data)} bytes\n", f"batproto: {file}: {reason}\n"
+    )
+
+
+def test_size_prefixed(tmp_path: Path) -> None:
+    body = Message(1.0, (RejectJobEvent(timestamp=1.0, job_id="w!1"),)).to_binary()
+    data = len(body).to_bytes(4, "little") + body
+    file = write(tmp_path / "a.bin", data)
+    assert run_here("dump", file).err.endswith("; use --size-prefixed if it is a size-prefixed message\n")
+    assert run_here("dump", "--size-prefixed", file) == Result(
+        0,
+        f'{file}: binary, now 1.0, 1 event, {len(data)} bytes\n└── [0] RejectJobEvent at 1.0\n    └── job_id: "w!1"\n',
+        "",
+    )
+    assert run_here("validate", "--size-prefixed", file).status == 0
+    for schema in (), ("--schema", "2024-10"):
+        assert json.loads(run_here("convert", "--size-prefixed", *schema, file, "-").out)["now"] == 1.0
+    write(file, data[:-5])
+    refused = run_here("dump", "--size-prefixed", file)
+    assert (refused.status, refused.err) == (
+        1,
+        f"batproto: {file}: byte 0: the size says {len(body)} bytes of a message, {len(body) - 5} are there\n",
+    )

@@ -149,7 +149,7 @@ class Overallocates(Plain):
 
 
 class CountsHosts(Plain):
-    """It trusts that the hosts are 0 to n - 1."""
+    """It trusts that the computation hosts are 0 to n - 1, as Batsim's own schedulers in C++ do: no mistake."""
 
     def on_SimulationBeginsEvent(self, event: Event) -> None:  # noqa: N802
         self.size = len(event["computation_hosts"])

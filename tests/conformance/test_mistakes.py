@@ -24,6 +24,9 @@ from batprotocol.wire import FORMATS, frames
 WITHOUT_ENGINE = True
 PLAIN = [sys.executable, str(Path(plain_edc.__file__)), "{endpoint}"]
 
+RIGHT = ("Plain", "Limits", "CountsHosts")
+"""What has no mistake. The last one trusts that computation hosts are 0 to n - 1, which Batsim 5 guarantees."""
+
 SAID = {
     "LosesJobs": "simulation.stuck-jobs",
     "OneEvent": "simulation.stuck-jobs",
@@ -39,7 +42,6 @@ SAID = {
     "JobsByNumber": "simulation.stuck-jobs",
     "NumericJobs": "edc.died",
     "Overallocates": "job.over-allocation",
-    "CountsHosts": "job.host-stores",
     "UsesStorages": "job.host-stores",
     "SleepsWithJobs": "job.host-asleep",
     "CommaSeparated": "hosts.syntax hosts.misread",
@@ -93,7 +95,7 @@ class Adapted:
 
 
 def test_no_mistake_is_forgotten() -> None:
-    assert set(ALL) == set(plain_edc.MISTAKES) - {"Plain", "Limits"}
+    assert set(ALL) == set(plain_edc.MISTAKES) - set(RIGHT)
     assert len(ALL) >= 20
 
 
@@ -121,7 +123,7 @@ def test_a_mistake_is_found(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Plain", "Limits"])
+@pytest.mark.parametrize("name", RIGHT)
 def test_no_mistake_no_finding(name: str) -> None:
     report = conformance.find(lambda: Adapted(name), examples=60)
     assert report.finding is None
@@ -171,7 +173,7 @@ def test_each_mistake_is_found_with_the_default_settings(name: str) -> None:
 
 
 @pytest.mark.minutes
-@pytest.mark.parametrize("name", ["Plain", "Limits"])
+@pytest.mark.parametrize("name", RIGHT)
 def test_a_program_without_a_mistake_passes_2000_simulations(name: str) -> None:
     with conformance.Command([*PLAIN, name]) as target:
         assert conformance.find(target, examples=2000).finding is None

@@ -443,8 +443,8 @@ def test_placements_follow_compositions() -> None:
         return rules_of(check(said))
 
     assert judge(storage_placement=placed) == []
-    assert judge() == ["job.storage-unknown"]
-    assert judge(storage_placement=(StorageHost("data", 9),)) == ["hosts.unknown"]
+    assert judge() == ["job.later-part"]
+    assert judge(storage_placement=(StorageHost("data", 9),)) == ["job.later-part"]
     assert judge(storage_placement=placed, placement=mapped(0)) == ["job.mapping-size"]
     other = ProfileAllocationPlacement("w0!task", "2-3", mapped(0, 1))
     assert judge(storage_placement=placed, placement=mapped(0), profile_allocation_override=(other,)) == []

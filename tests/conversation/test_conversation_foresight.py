@@ -148,6 +148,36 @@ def test_the_state_follows_what_is_read() -> None:
 # Power states
 
 
+def test_the_state_of_a_host_is_what_batsim_says_last() -> None:
+    """A switch ends in the state that it was asked for, also if a change came in between."""
+    changed = HostsPStateChangedEvent(host_ids="0", pstate=0)
+    start = [[turn("0", 1), change("0", 0)], [changed]]
+    assert fatal(talk(*start, turn("0", 1))) == ["hosts.turn-direction"]  # by then it sleeps
+    for both in ([[changed, turned("0", 1)]], [[changed], [], [turned("0", 1)]]):
+        done = [start[0], *both]
+        assert fatal(talk(*done, turn("0", 0))) == []
+        assert fatal(talk(*done, turn("0", 1))) == ["hosts.turn-direction"]
+        assert fatal(talk(*done, [], submitted(), executed())) == ["job.host-asleep"]
+    said = [each.rule for each in check(talk(*start))]
+    assert said == ["hosts.change-switching"]
+
+
+def test_a_host_of_several_may_have_been_changed_after_its_switch() -> None:
+    """One event reports all hosts of a request: Batsim took the second switch off of such a host in a recorded run."""
+    changed = HostsPStateChangedEvent(host_ids="0", pstate=0)
+    done = [turn("0-1", 1), [], change("0", 0), [changed], [], [turned("0-1", 1)]]
+    for state in (0, 1):
+        assert fatal(talk(*done, turn("0", state))) == []
+    assert fatal(talk(*done, turn("1", 1))) == ["hosts.turn-direction"]
+
+
+def test_a_change_that_is_not_reported_yet_is_not_undone() -> None:
+    changes = [HostsPStateChangedEvent(host_ids="0", pstate=pstate) for pstate in (2, 0)]
+    start = [[change("0", 2), change("0", 0)], changes[0]]
+    assert fatal(talk(*start, turn("0", 1))) == []
+    assert fatal(talk(*start, [], changes[1], turn("0", 1))) == []
+
+
 def test_a_change_to_a_sleep_state_takes_a_host_off() -> None:
     for pstate in (1, 2):
         assert fatal(talk([], submitted(), [change("0", pstate), executed()])) == ["job.host-asleep"]
@@ -229,8 +259,8 @@ EXECUTIONS: dict[str, tuple[list[AnyMessage], list[str]]] = {
     "size, never": (dynamic("d!s", [TASK, sequence("d!p", times=0)]), []),
     "size, nested": (dynamic("d!t", [TASK, sequence("d!p"), sequence("d!s")]), ["job.task-size"]),
     "size, after the walltime": (dynamic("d!t", [TASK, LATE, sequence("d!s", "d!p")], walltime=100.0), []),
-    "size, before it": (dynamic("d!t", [TASK, LATE, sequence("d!s", "d!p")], walltime=100.5), ["job.task-size"]),
-    "size, without one": (dynamic("d!t", [TASK, LATE, sequence("d!s", "d!p")]), ["job.task-size"]),
+    "size, before it": (dynamic("d!t", [TASK, LATE, sequence("d!s", "d!p")], walltime=100.5), []),
+    "size, without one": (dynamic("d!t", [TASK, LATE, sequence("d!s", "d!p")]), []),
     "size, of a matrix": (
         dynamic("d!s", [ParallelTaskProfile(None, [0.0] * 9), sequence("d!p")], request=2),
         ["job.task-size"],
@@ -307,6 +337,13 @@ EXECUTIONS: dict[str, tuple[list[AnyMessage], list[str]]] = {
 def test_executions(name: str) -> None:
     said, expected = EXECUTIONS[name]
     assert fatal(said) == expected
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(100.0, []), (100.5, ["job.later-part"]), (None, ["job.later-part"])])
+def test_a_later_part_is_only_in_doubt(limit: float | None, expected: list[str]) -> None:
+    """Batsim dies when it gets there, and a kill can come before; it never gets there after the walltime."""
+    said = dynamic("d!t", [TASK, LATE, sequence("d!s", "d!p")], walltime=limit)
+    assert [each.rule for each in check(said)] == expected
 
 
 def test_cores_are_filled_first() -> None:

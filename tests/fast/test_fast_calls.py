@@ -11,7 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from batprotocol import PeerGone, PeerSilent, ProtocolError, TaskFailed
+from batprotocol import PeerGone, PeerSilent, ProtocolError
+from batprotocol.errors import TaskFailed
 from batprotocol.fast.runtime import calls as room
 from batprotocol.fast.runtime.calls import Call, Ledger
 from batprotocol.fast.values import (

@@ -16,7 +16,8 @@ from brokers import PATIENCE, Mosquitto
 from fast_nodes import nodes, own_sockets, own_threads
 from processes import line_of, started
 
-from batprotocol import DecodeError, EncodeError, PeerGone, PeerSilent, SchedulerError, TaskFailed
+from batprotocol import DecodeError, EncodeError, PeerGone, PeerSilent, SchedulerError
+from batprotocol.errors import TaskFailed
 from batprotocol.fast import (
     ROUTES,
     Call,

@@ -110,6 +110,7 @@ INNER = {
     "left_out",
     "sockets",
     "steps",
+    "strangers",
     "stubs",
     "systems",
     "distributions",
@@ -118,6 +119,7 @@ INNER = {
     "methods",
     "signals",
     "tables",
+    "web",
     "writing",
 }
 """What is no room for users: how the library itself is made."""

@@ -32,6 +32,7 @@ EXTRAS = (
     "re2",
     "sqlalchemy",
     "psycopg",
+    "h11",
     "distributed",
     "cloudpickle",
     "matplotlib",
@@ -73,8 +74,8 @@ main()
         (["study", "plot", "nowhere", "-o", "plot.png"], 1, "pip install 'matplotlib>=3.7'"),
         (["compare", "nowhere", "nowhere"], 1, "no such file or directory"),
         (["study", "run", "examples/study.toml", "--dry-run"], 0, "scheduler=easy-sjf"),
-        (["grid", "stat"], 1, "pip install 'sqlalchemy>=2.0.30' 'psycopg[binary]>=3.1'"),
-        (["grid", "simulate"], 1, "pip install 'sqlalchemy>=2.0.30' 'psycopg[binary]>=3.1'"),
+        (["grid", "stat"], 1, "pip install 'sqlalchemy>=2.0.30' 'psycopg[binary]>=3.1' 'h11>=0.15'"),
+        (["grid", "simulate"], 1, "pip install 'sqlalchemy>=2.0.30' 'psycopg[binary]>=3.1' 'h11>=0.15'"),
     ],
 )
 def test_commands_without_extras(arguments: list[str], status: int, said: str) -> None:
@@ -83,6 +84,14 @@ def test_commands_without_extras(arguments: list[str], status: int, said: str) -
     assert done.returncode == status, done.stderr
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_slurmrestd_without_its_extra() -> None:
+    """The clients of clusters can be imported, and Slurm's commands need nothing."""
+    asked = "client.SlurmCommands(client.runner_of('ssh:x'))\nclient.SlurmRest('http://localhost')"
+    program = f"{PROGRAM.partition('from batprotocol')[0]}import batprotocol.slurm.client as client\n{asked}"
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert done.stderr.endswith(f"PackageMissing: HTTP needs h11: {installing('campaigns', 'h11')}\n")
 
 
 @pytest.mark.parametrize("command", [["dump"], ["simulate", "--record"]])

@@ -56,6 +56,8 @@ FLOORS = {
     "signals": 4.5,
     "writing": 4.5,
     "sockets": 4.5,
+    "strangers": 4.5,
+    "web": 4.5,  # it opens sockets, for clients of clusters
     "capture": 5,
     "history": 5.5,  # on the inputs of the simulator: its logs become workloads
     "edc": 5,

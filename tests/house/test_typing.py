@@ -23,11 +23,11 @@ WITHOUT_ENGINE = True
 
 USER = """\
 from procset import ProcSet
-from typing_extensions import assert_type
+from typing_extensions import assert_never, assert_type
 
 from batprotocol import *
 from batprotocol import Event
-from batprotocol.edc import Scheduler
+from batprotocol.edc import Scheduler, Turn
 
 host = Host(id=0, name="a", computation_speed=[1, 2.5], properties=[HostProperty("key", "value")])
 assert_type(host.computation_speed, Doubles)
@@ -78,7 +78,22 @@ class Mine(Scheduler):
 
 def wrong_in(scheduler: Scheduler) -> None:
     scheduler.reply.add_execute_job("w0!1", 1.5)  # wrong: arg-type
+
+
+def on_turn(turn: Turn) -> None:
+    assert_type(turn.events, tuple[EventFromBatsim, ...])
+
+
+def forgetful(event: EventFromEDC) -> None:
+    match event:
+@EVENTS@
+            pass
+        case _:
+            assert_never(event)  # wrong: arg-type
 """
+_OTHERS = " | ".join(f"{each.__name__}()" for each in model.EDC_TO_BATSIM if each is not model.RejectJobEvent)
+USER = USER.replace("@EVENTS@", f"        case {_OTHERS}:")
+"""What a user writes, right and wrong. The last function forgets one event."""
 
 
 def mypy(folder: Path, *files: Path) -> list[str]:
@@ -103,10 +118,12 @@ def test_type_checkers_pass_what_is_right_and_nothing_else(tmp_path: Path) -> No
     user = tmp_path / "user.py"
     user.write_text(USER)
     files = [user, tmp_path / "fresh.py", tmp_path / "test_fresh.py", *sorted((ROOT / "examples").glob("*.py"))]
-    found = [re.fullmatch(r"(.*\.py):(\d+): error: .* \[([\w-]+)\]", line) for line in mypy(tmp_path, *files)]
+    lines = mypy(tmp_path, *files)
+    assert any('to "assert_never" has incompatible type "RejectJobEvent"' in line for line in lines)
+    found = [re.fullmatch(r"(.*\.py):(\d+): error: .* \[([\w-]+)\]", line) for line in lines]
     wrong = re.compile(r"# wrong: ([\w-]+)")
     expected = [(number, match[1]) for number, line in enumerate(USER.splitlines(), 1) if (match := wrong.search(line))]
-    assert len(expected) == 9
+    assert len(expected) == 10
     own = str(ROOT / "batprotocol")  # what is wrong there, with these versions of others' types, no user is told
     assert [(each[1], int(each[2]), each[3]) for each in found if each and not each[1].startswith(own)] == [
         (user.name, number, code) for number, code in expected

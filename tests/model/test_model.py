@@ -105,7 +105,7 @@ def test_events_take_keywords_only(name: str) -> None:
         return
     with pytest.raises(TypeError):
         class_("w0!1")
-    with pytest.raises(TypeError, match=r"[Uu]nexpected keyword argument"):
+    with pytest.raises(TypeError, match="has no field"):
         class_(nothing=1)
 
 

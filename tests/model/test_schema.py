@@ -223,6 +223,24 @@ def test_all_of_the_model_is_exported() -> None:
     assert set(SCHEMA.unions) - {"ProbeMeasurementTriggeringPolicy"} <= set(model.__all__)
 
 
+def test_the_top_has_what_is_the_protocols() -> None:
+    """`dir` shows nothing else. Other errors stand with their packages, and warn at the top."""
+    assert dir(batprotocol) == sorted(batprotocol.__all__)
+    own = {name for name in batprotocol.errors.__all__ if name in batprotocol.__all__}
+    others = set(batprotocol.errors.__all__) - own
+    assert len(own) == 10
+    for name in others:
+        error = getattr(batprotocol.errors, name)
+        if name == "SystemLacks":
+            continue
+        with pytest.warns(
+            DeprecationWarning, match=rf"batprotocol\.{name} is deprecated: use batprotocol\.\w+\.{name}"
+        ):
+            assert getattr(batprotocol, name) is error
+    with pytest.raises(AttributeError):
+        batprotocol.Nothing  # noqa: B018
+
+
 @pytest.mark.parametrize("module", [batprotocol, model, batprotocol.errors], ids=lambda module: module.__name__)
 def test_what_is_exported_is_there(module: types.ModuleType) -> None:
     assert len(set(module.__all__)) == len(module.__all__)

@@ -5,7 +5,8 @@ The files are those that Batsim reads. As a program, it prints what simulations 
 builds can be compared. Rounds of sharing that Batsim walks for hours are walked here, too, unless FATPIPEs alone are
 shared (`actions/rounds.py`): what takes more than 30 s is given up.
 
-    python tests/simulator/extremes.py 0 5000 > compiled.txt
+    python tests/simulator/extremes.py digests 0 5000 > compiled.txt
+    python tests/simulator/extremes.py runs 0 5000    # the arguments of Batsim for each, and what is drawn how often
 """
 
 from __future__ import annotations
@@ -16,15 +17,36 @@ import random
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
 
-from seeds import Generated, Random, come_to
+from extreme_platforms import MadePlatform
+from seeds import Generated, Random, come_to, outcome
 
-from batprotocol.model import FinitePeriodNumber, OneShot, Periodic, TimeUnit
+from batprotocol.conversation import HostPower
+from batprotocol.model import (
+    DelayProfile,
+    FinitePeriodNumber,
+    Job,
+    JobSubmittedEvent,
+    OneShot,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskProfile,
+    Periodic,
+    PredefinedExecutorPlacementStrategy,
+    Profile,
+    ProfileAllocationPlacement,
+    SequentialCompositionProfile,
+    SimulationBeginsEvent,
+    TimeUnit,
+    TraceReplayProfile,
+    TraceType,
+    format_hosts,
+)
 
 _LONG: Final = 30
 """Seconds after which the program gives a simulation up."""
@@ -37,25 +59,37 @@ _SCALES: Final = {
 }
 """Seconds that a simulation is made of."""
 _MANY: Final = (1, 1, 2, 5, 10, 20, 30, 60, 200, 500)
-_LATENCIES: Final = ("0us", "1ns", "13ns", "10us", "50us", "1ms", "0.02s", "0.1s", "1s")
-_BANDWIDTHS: Final = ("1kBps", "3MBps", "10MBps", "125MBps", "1GBps", "40Gbps", "100GBps")
-_SPEEDS: Final = ("1Mf", "77.7Mf", "100Mf", "500Mf", "1Gf", "3.2Gf", "1Tf")
-_SWITCHES: Final = ("1f", "0.5f", "0.013f", "2f", "50f")
-_WATTS: Final = ("100:100", "10:10:22", "200:230:330.5", "0:0:0", "93.25:135.25", "1.5:9.0:109.5")
-_SETTINGS: Final = (
-    ("network/TCP-gamma", ("0", "1e5", "4194304", "1e9")),
-    ("network/loopback-bw", ("1e6", "498e6", "3e9")),
-    ("network/loopback-lat", ("0", "1e-6")),
-)
 
 
 class Wild(Random):
-    """Decides at random in the time of the simulation; what breaks a rule is not said."""
+    """Decides at random in the time of the simulation. It says nothing that Batsim refuses.
 
-    def __init__(self, seed: int, hosts: int, energy: bool, times: tuple[float, ...], turns: int) -> None:
+    What breaks a rule that the conversation checks is not said; for what only Batsim knows, it keeps away from hosts
+    whose state it cannot know, from kills of usage traces, and from changes that may cross the report of a switch.
+    """
+
+    def __init__(self, seed: int, hosts: int, energy: bool, times: tuple[float, ...], turns: int, trace: Path) -> None:
         super().__init__(seed, hosts, energy)
         self.times = times
         self.wild_turns = turns
+        self.trace = trace
+        # Batsim has a table of the shortest periods in the longest one: periods differ by 4 at most.
+        unit = TimeUnit.Millisecond if max(times) <= 1000 and self.random.random() < 0.5 else TimeUnit.Second
+        self.period = self.random.choice((1, 5, 60)), unit
+        self.known: dict[str, Profile] = {}
+        self.jobs: dict[str, Job] = {}
+        self.storages: dict[str, int] = {}
+        self.drawn: Counter[str] = Counter()
+
+    def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+        self.known = {each.id: each.profile for each in event.profiles or ()}
+        self.storages = {host.name: host.id for host in event.storage_hosts or ()}
+
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        super().on_job_submitted(event)
+        self.jobs[event.job_id] = event.job
+
+    # Choices
 
     def some_time(self) -> tuple[int, TimeUnit]:
         """A time to come: in milliseconds, where they are short."""
@@ -71,38 +105,180 @@ class Wild(Random):
     def some_delay(self) -> float:
         return self.random.choice(self.times)
 
+    def some_of(self, hosts: list[int], most: int = 3) -> list[int]:
+        few = self.random.choice((1, 2, most, len(hosts)))
+        return sorted(self.random.sample(hosts, min(few, len(hosts))))
+
+    def some_hosts(self) -> list[int]:
+        return self.some_of(list(range(self.hosts)))
+
+    def hosts_that(self, *powers: HostPower, idle: bool = True, sure: bool = True) -> list[int]:
+        """The hosts in these states, as far as they are known for sure."""
+        busy = {host for interval in self.conversation.usage for host in range(int(interval.begin), int(interval.end))}
+        records = self.conversation.hosts
+        return [
+            host
+            for host in range(self.hosts)
+            if records[host].power in powers
+            and (records[host].other < 0 or not sure)
+            and (host not in busy or not idle)
+        ]
+
+    def leaves(self, profile_id: str) -> list[str]:
+        profile = self.known[profile_id]
+        if not isinstance(profile, SequentialCompositionProfile):
+            return [profile_id]
+        return [leaf for part in profile.profile_ids for leaf in self.leaves(part)]
+
+    def replays(self, job_id: str) -> bool:
+        parts = self.leaves(self.jobs[job_id].profile_id)
+        return any(isinstance(self.known[part], TraceReplayProfile) for part in parts)
+
+    # Decisions
+
     def tick(self) -> None:
         self.reply.add_call_me_later("tick", self.some_moment())
 
     def execute(self) -> None:
         for _ in range(self.random.choice((1, 1, 3, 8))):
-            super().execute()
+            if self.waiting:
+                self.execute_one(self.random.choice(self.waiting))
 
-    def some_hosts(self) -> list[int]:
-        few = min(self.hosts, self.random.choice((1, 2, 3, self.hosts)))
-        return sorted(self.random.sample(range(self.hosts), few))
+    def execute_one(self, job_id: str) -> None:
+        random, job = self.random, self.jobs[job_id]
+        computes = [
+            host
+            for host in self.hosts_that(HostPower.ON, idle=False)
+            if self.conversation.hosts[host].kind(self.conversation.hosts[host].pstate) == "computation"
+        ]
+        parts = {part: self.known[part] for part in self.leaves(job.profile_id)}
+        traces = self.replays(job_id)
+        rigid = any(isinstance(each, ParallelTaskProfile) for each in parts.values())
+        size = job.resource_request
+        if len(computes) < (size if traces or rigid else 1):
+            return
+        hosts = sorted(random.sample(computes, size)) if traces or rigid else self.some_of(computes)
+        given: dict[str, Any] = {}
+        if not traces and random.random() < 0.4:
+            fill = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
+            places = random.sample(range(len(hosts)), size) if rigid else random.choices(range(len(hosts)), k=size)
+            given["placement"] = random.choice((fill, places)) if not rigid else places
+            self.drawn["placement: a mapping" if given["placement"] is places else "placement: cores first"] += 1
+        free = [part for part, each in parts.items() if isinstance(each, ParallelTaskHomogeneousProfile)]
+        if free and len(parts) > 1 and random.random() < 0.4:
+            others = self.some_of(computes)
+            given["profile_overrides"] = [ProfileAllocationPlacement(random.choice(free), format_hosts(others))]
+            self.drawn["placement: an override"] += 1
+        if self.storages and random.random() < 0.3:
+            given["storage_placement"] = dict.fromkeys(self.storages, random.choice(list(self.storages.values())))
+            self.drawn["placement: of storages"] += 1
+        self.reply.add_execute_job(job_id, hosts, **given)
+        self.waiting.remove(job_id)
+        for part in parts.values():
+            self.drawn[f"executed: {type(part).__name__}"] += 1
+        if job.profile_id.rpartition("!")[2].startswith("x"):
+            self.drawn["executed: a sequence with a part that cannot be simulated, and is not reached"] += 1
+
+    def kill(self) -> None:
+        running = [job_id for job_id in self.conversation.killable if not self.replays(job_id)]
+        if running:
+            self.reply.add_kill_jobs(self.random.sample(running, min(len(running), self.random.choice((1, 1, 3)))))
+            self.drawn["kill"] += 1
+
+    def register(self) -> None:
+        self.registered += 1
+        workload = self.random.choice(("dynamic", "w0"))
+        name = f"{workload}!r{self.registered}"
+        kind = self.random.choice(("delay", "task", "trace", "sequence", "known"))
+        one: Profile = DelayProfile(self.some_delay())
+        size = 1
+        if kind == "trace":
+            one = TraceReplayProfile(trace_type=TraceType.FractionalComputation, filename=str(self.trace))
+        elif kind == "task":
+            size = self.random.randint(1, self.hosts)
+            one = ParallelTaskHomogeneousProfile(self.random.choice((1.0, 1e7)), self.random.choice((0.0, 1e5)))
+        elif kind == "sequence":
+            parts = [name for name, each in self.known.items() if isinstance(each, DelayProfile | TraceReplayProfile)]
+            parts = [name for name in parts if not name.endswith("!u2")] or [""]
+            one = SequentialCompositionProfile(repetition_count=2, profile_ids=self.random.choices(parts, k=2))
+        profile = name
+        if kind == "known":
+            delays = [name for name, each in self.known.items() if isinstance(each, DelayProfile)]
+            profile = self.random.choice(delays) if delays else ""
+        else:
+            self.reply.add_register_profile(name, one)
+            self.known[name] = one
+        walltime = self.random.choice((None, None, self.some_delay()))
+        self.reply.add_register_job(name, Job(resource_request=size, profile_id=profile, walltime=walltime))
+        self.drawn[f"registered: {kind}"] += 1
+
+    def observe(self) -> None:
+        if self.energy:
+            super().observe()
+            self.drawn["probe"] += 1
 
     def periodic(self) -> Periodic:
-        period, unit = self.some_time()
-        return Periodic(period, time_unit=unit, mode=FinitePeriodNumber(self.random.randint(1, 4)))
+        period, unit = self.period
+        count = FinitePeriodNumber(self.random.randint(1, 4))
+        return Periodic(period * self.random.choice((1, 2, 4)), time_unit=unit, mode=count)
+
+    def call_periodically(self) -> None:
+        super().call_periodically()
+        self.drawn["periodic call"] += 1
+
+    def stop(self) -> None:
+        number = self.random.randrange(2)
+        runs = f"every{number}" in self.conversation.calls
+        self.reply.add_stop_call_me_later(f"every{number}")
+        self.drawn[f"stop: a call that {'runs' if runs else 'does not run'}"] += 1
+        name = self.random.choice((f"probe{number}", "nothing"))
+        runs = name in self.conversation.probes
+        self.reply.add_stop_probe(name)
+        self.drawn[f"stop: a probe that {'runs' if runs else 'does not run'}"] += 1
+
+    def change(self) -> None:
+        hosts = self.hosts_that(HostPower.ON, HostPower.ASLEEP, idle=False, sure=False)
+        if hosts:
+            self.reply.add_change_hosts_pstate(self.some_of(hosts), self.random.randrange(2))
+            self.drawn["power state: a change"] += 1
+
+    def change_in_a_switch(self) -> None:
+        """One change for a host that switches alone: the switch then ends at once."""
+        hosts = self.hosts_that(HostPower.ON)
+        if hosts:
+            host = self.random.choice(hosts)
+            self.reply.add_turn_on_off_hosts([host], self.random.choice((2, 2, 5)))
+            self.reply.add_change_hosts_pstate([host], self.random.randrange(2))
+            self.drawn["power state: a change in a switch"] += 1
 
     def switch_off(self) -> None:
-        self.reply.add_turn_on_off_hosts(self.some_hosts(), self.random.choice((1, 2)))
+        hosts = self.hosts_that(HostPower.ON)
+        if hosts:
+            self.reply.add_turn_on_off_hosts(self.some_of(hosts), 2)
+            self.drawn["power state: off"] += 1
+
+    def switch_on(self) -> None:
+        hosts = self.hosts_that(HostPower.ASLEEP)
+        if hosts:
+            self.reply.add_turn_on_off_hosts(self.some_of(hosts), self.random.randrange(2))
+            self.drawn["power state: on"] += 1
 
     def think(self) -> None:
         self.reply.set_current_time(self.reply.current_time + self.random.choice(self.times) * self.random.random())
 
     DECISIONS: ClassVar[tuple[Callable[[Any], None], ...]] = (
         *(execute,) * 8,
-        Random.kill,
-        Random.register,
+        kill,
+        register,
+        register,
         Random.call,
-        Random.call_periodically,
-        Random.observe,
-        Random.stop,
-        Random.change,
+        call_periodically,
+        observe,
+        stop,
+        change,
+        change_in_a_switch,
         switch_off,
-        Random.switch_on,
+        switch_on,
         think,
     )
 
@@ -112,7 +288,8 @@ class Extreme(Generated):
 
     def scheduler(self) -> Wild:
         chance = random.Random(self.seed)
-        return Wild(self.seed, self.hosts, self.energy, _times(chance), chance.choice((10, 30, 100)))
+        trace = self.workloads[0].parent / "registered.txt"
+        return Wild(self.seed, self.hosts, self.energy, _times(chance), chance.choice((10, 30, 100)), trace)
 
 
 def _times(chance: random.Random) -> tuple[float, ...]:
@@ -120,11 +297,13 @@ def _times(chance: random.Random) -> tuple[float, ...]:
     return chance.choice(list(_SCALES.values()))
 
 
-def write(seed: int, folder: Path) -> Extreme:
-    """Write the files of the simulation of this seed."""
+def write(seed: int, folder: Path, drawn: Counter[str] | None = None) -> Extreme:
+    """Write the files of the simulation of this seed, and count what is drawn."""
     times, chance = _times(random.Random(seed)), random.Random(f"files of {seed}")
     folder.mkdir(parents=True, exist_ok=True)
-    made = _Platform(chance)
+    drawn = Counter() if drawn is None else drawn
+    drawn.update(f"times of {time:g} s" for time in {min(times), max(times)})
+    made = MadePlatform(chance, drawn)
     platform = folder / "platform.xml"
     platform.write_text(made.text())
     workloads = []
@@ -132,8 +311,11 @@ def write(seed: int, folder: Path) -> Extreme:
         workloads.append(folder / f"workload{number}.json")
         text = json.dumps(_workload(chance, folder, number, made, times), indent=1)
         workloads[-1].write_text(text)
+    drawn["several workloads"] += len(workloads) > 1
+    _write_trace(chance, folder, "registered.txt", 1)
     events = []
     if chance.random() < 0.3:
+        drawn["external events"] += 1
         events.append(folder / "events.txt")
         moments = sorted(chance.choice(times) * chance.choice((0, 1, chance.random())) for _ in range(5))
         lines = (json.dumps({"type": "generic", "timestamp": moment, "data": "é"}) for moment in moments)
@@ -141,195 +323,87 @@ def write(seed: int, folder: Path) -> Extreme:
     return Extreme(platform, made.roles, workloads, events, made.count, made.energy, seed)
 
 
-class _Platform:
-    """A platform: its kind, how many hosts compute, and the zones with their gateways."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
-        self.energy = chance.random() < 0.4
-        self.sleeping = self.energy or chance.random() < 0.4
-        self.storages = ["pfs", "nfs"][: chance.choice((0, 0, 1, 2))]
-        self.roles = [(name, "storage") for name in self.storages]
-        self.count = 0
-        self.links: list[str] = []
-        kind = chance.choice((self._hosts, self._clusters, self._clusters, self._graph, self._topology))
-        self.inside = kind()
-
-    def text(self) -> str:
-        settings = "".join(
-            f'<prop id="{name}" value="{self.chance.choice(values)}"/>'
-            for name, values in _SETTINGS
-            if self.chance.random() < 0.2
-        )
-        return (
-            '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
-            f'<platform version="4.1">\n<config>{settings}</config>\n{self.inside}</platform>\n'
-        )
-
-    def _states(self) -> tuple[str, str]:
-        """The speeds of a host, and its properties."""
-        chance = self.chance
-        usual = [chance.choice(_SPEEDS) for _ in range(chance.choice((2, 2, 3)))]
-        properties, states = "", usual
-        if self.sleeping:  # all can be switched with the same numbers: 0 and 1 compute
-            states = [*usual[:2], *(chance.choice(_SWITCHES) for _ in range(3))]
-            properties = '<prop id="sleep_pstates" value="2:3:4"/>'
-        if self.energy:
-            watts = ",".join(chance.choice(_WATTS) for _ in states)
-            off = chance.choice(("0", "1", "9.5"))
-            properties += f'<prop id="wattage_per_state" value="{watts}"/><prop id="wattage_off" value="{off}"/>'
-        return f'speed="{",".join(states)}" core="{chance.choice((1, 1, 2, 4, 16))}"', properties
-
-    def _host(self, name: str) -> str:
-        states, properties = self._states()
-        begins = f' pstate="{self.chance.randrange(2)}"' if self.chance.random() < 0.4 else ""
-        return f'<host id="{name}" {states}{begins}>{properties}</host>\n'
-
-    def _link(self, name: str) -> str:
-        chance = self.chance
-        sharing = chance.choice(("", "", ' sharing_policy="FATPIPE"'))
-        numbers = f'bandwidth="{chance.choice(_BANDWIDTHS)}" latency="{chance.choice(_LATENCIES)}"'
-        return f'<link id="{name}" {numbers}{sharing}/>\n'
-
-    def _loops(self, names: list[str]) -> Iterator[str]:
-        """A FATPIPE loopback, for some of the hosts or for all."""
-        chance = self.chance
-        yield (
-            f'<link id="loop" bandwidth="{chance.choice(_BANDWIDTHS)}" latency="{chance.choice(_LATENCIES)}" '
-            'sharing_policy="FATPIPE"/>\n'
-        )
-        for name in names:
-            if chance.random() < 0.8:
-                yield f'<route src="{name}" dst="{name}"><link_ctn id="loop"/></route>\n'
-
-    def _names(self) -> list[str]:
-        self.count = self.chance.choice((2, 3, 4, 6, 10))
-        return ["master_host", *(f"n{number}" for number in range(self.count)), *self.storages]
-
-    def _hosts(self) -> str:
-        """Hosts with a route for each pair."""
-        chance, names = self.chance, self._names()
-        lines = [self._host(name) for name in names]
-        lines += [self._link(f"l{number}") for number in range(chance.randint(1, len(names)))]
-        links = len(lines) - len(names)
-        if chance.random() < 0.6:
-            lines += self._loops(names)
-        for place, name in enumerate(names):
-            for other in names[place + 1 :]:
-                way = chance.sample(range(links), min(links, chance.choice((1, 1, 2, 3))))
-                inside = "".join(f'<link_ctn id="l{link}"/>' for link in way)
-                lines.append(f'<route src="{name}" dst="{other}">{inside}</route>\n')
-        return f'<zone id="z" routing="Full">\n{"".join(lines)}</zone>\n'
-
-    def _graph(self) -> str:
-        """Hosts on a tree of links, with some more."""
-        chance, names = self.chance, self._names()
-        lines = [self._host(name) for name in names]
-        pairs = [(chance.randrange(place), place) for place in range(1, len(names))]
-        for _ in range(chance.randrange(3)):
-            first, second = sorted(chance.sample(range(len(names)), 2))
-            if (first, second) not in pairs:
-                pairs.append((first, second))
-        for number, (first, second) in enumerate(pairs):
-            lines.append(self._link(f"l{number}"))
-            lines.append(f'<route src="{names[first]}" dst="{names[second]}"><link_ctn id="l{number}"/></route>\n')
-        return f'<zone id="z" routing="{chance.choice(("Floyd", "Dijkstra"))}">\n{"".join(lines)}</zone>\n'
-
-    def _cluster(self, name: str, size: int, inside: str) -> str:
-        chance = self.chance
-        states, properties = self._states()
-        latency, sharing = chance.choice(_LATENCIES), chance.choice(("SHARED", "SPLITDUPLEX", "FATPIPE"))
-        loop = (
-            f' loopback_bw="{chance.choice(_BANDWIDTHS)}" loopback_lat="{chance.choice(_LATENCIES)}"'
-            if chance.random() < 0.6
-            else ""
-        )
-        self.count += size
-        return (
-            f'<cluster id="{name}" prefix="{name}-" suffix="" radical="0-{size - 1}" {states} '
-            f'bw="{chance.choice(_BANDWIDTHS)}" lat="{latency}" sharing_policy="{sharing}"{loop}{inside}>'
-            f"{properties}</cluster>\n"
-        )
-
-    def _backbone(self) -> str:
-        chance = self.chance
-        if chance.random() < 0.5:
-            return ""
-        sharing = chance.choice(("", ' bb_sharing_policy="FATPIPE"'))
-        return f' bb_bw="{chance.choice(_BANDWIDTHS)}" bb_lat="{chance.choice(_LATENCIES)}"{sharing}'
-
-    def _joined(self, clusters: list[tuple[str, str, str]]) -> str:
-        """Clusters (their names, texts and gateways) and lone hosts, joined in a chain."""
-        chance = self.chance
-        zones = [
-            *((f"zone_{name}", f'<zone id="zone_{name}" routing="Full">\n{text}</zone>\n', gateway)
-              for name, text, gateway in clusters),
-            *((f"zone_{name}", f'<zone id="zone_{name}" routing="Full">\n{self._host(name)}</zone>\n', name)
-              for name in ("master_host", *self.storages)),
-        ]  # fmt: skip
-        lines = [text for _, text, _ in zones]
-        lines += [self._link(f"s{number}") for number in range(len(zones) - 1)]
-        for number in range(len(zones) - 1):
-            one, other = zones[chance.randint(0, number)], zones[number + 1]
-            lines.append(
-                f'<zoneRoute src="{one[0]}" dst="{other[0]}" gw_src="{one[2]}" gw_dst="{other[2]}">'
-                f'<link_ctn id="s{number}"/></zoneRoute>\n'
-            )
-        return f'<zone id="z" routing="{chance.choice(("Floyd", "Dijkstra"))}">\n{"".join(lines)}</zone>\n'
-
-    def _clusters(self) -> str:
-        names = "ab"[: self.chance.randint(1, 2)]
-        sizes = [self.chance.choice((1, 2, 4, 7)) for _ in names]
-        return self._joined(
-            [
-                (name, self._cluster(name, size, self._backbone()), f"{name}-{name}_router")
-                for name, size in zip(names, sizes, strict=True)
-            ]
-        )
-
-    def _topology(self) -> str:
-        size, topology, parameters = self.chance.choice(
-            (
-                (4, "FAT_TREE", "1;4;1;1"),
-                (8, "FAT_TREE", "2;2,4;1,1;3,1"),
-                (8, "TORUS", "2,2,2"),
-                (6, "TORUS", "2,3"),
-                (8, "DRAGONFLY", "2,1;2,1;2,1;1"),
-            )
-        )
-        inside = f' topology="{topology}" topo_parameters="{parameters}"'
-        return self._joined([("t", self._cluster("t", size, inside), "t-0")])
+def _write_trace(chance: random.Random, folder: Path, name: str, ranks: int) -> str:
+    """Write a usage trace of so many ranks, which all have three lines, and return its name."""
+    files = [f"rank{rank}-{name}" for rank in range(ranks)]
+    (folder / name).write_text("".join(f"{file}\n" for file in files))
+    for rank, file in enumerate(files):
+        usages = (f"{rank} m_usage {chance.choice((1, 0.5, 0.01))} {chance.uniform(0, 1e9):.6g}\n" for _ in range(3))
+        (folder / file).write_text("".join(usages))
+    return name
 
 
 def _workload(
-    chance: random.Random, folder: Path, number: int, platform: _Platform, times: tuple[float, ...]
+    chance: random.Random, folder: Path, number: int, platform: MadePlatform, times: tuple[float, ...]
 ) -> dict[str, Any]:
     """Jobs that ask for any time of the scale, many of them for the same one."""
+    size = min(platform.count, chance.choice((1, 2, 3, 4)))
+    profiles = _profiles(chance, folder, number, platform.storages, size, times)
+    plain = [name for name in profiles if name not in ("n", "f", "u2")]
+    for name in ("q", "qq"):  # a sequence, and one that may hold it
+        parts = chance.choices(plain, k=chance.randint(1, 4))
+        profiles[name] = {"type": "SequentialCompositionProfile", "seq": parts, "repeat": chance.randint(1, 3)}
+        plain.append(name)
+    late = max(times)
+    profiles["late"] = {"type": "DelayProfile", "delay": late}
+    # Batsim would abort at their last parts, and does not get there.
+    profiles["xn"] = {"type": "SequentialCompositionProfile", "seq": ["late", "n"]}
+    profiles["xu"] = {"type": "SequentialCompositionProfile", "seq": ["f", "u2"]}
+    jobs, walltimes = [], chance.choices((*times, 10.0, 1e7, *(profiles[name]["delay"] for name in ("d0", "d1"))), k=2)
+    many, moment = chance.choice(_MANY), 0.0
+    between = chance.choice(times) / many if chance.random() < 0.7 else 0.0
+    for place in range(many):
+        profile = chance.choice((*plain, "u2", "xn", "xu") if platform.count > 1 else (*plain, "xn", "xu"))
+        leaves = _leaves(profiles, profile)
+        # A task of 0 flops needs an executor to send bytes to; one with vectors has a size of its own.
+        idle = any(profiles[leaf].get("cpu") == 0 for leaf in leaves) and platform.count > 1
+        width = size if "p" in leaves else chance.randint(1 + idle, platform.count)
+        if "u" in leaves or "u2" in leaves or profile == "xn":
+            width = size if "p" in leaves else max(1 + idle, 2 if profile == "u2" else 1)
+        if profile == "xn":
+            width = 1
+        job: dict[str, Any] = {"id": str(place), "subtime": moment, "res": width, "profile": profile}
+        if chance.random() < 0.5:
+            job["walltime"] = chance.choice(walltimes)
+        if profile == "xn":
+            job["walltime"] = late / 2
+        jobs.append(job)
+        moment += between * chance.choice((0, 1, 1, chance.random()))
+    used = {leaf for job in jobs for leaf in _leaves(profiles, job["profile"], whole=True)}
+    # Batsim crashes if a profile that no job uses is to be forwarded.
+    return {
+        "nb_res": platform.count,
+        "jobs": jobs,
+        "profiles": {name: profiles[name] for name in profiles if name in used},
+    }
+
+
+def _profiles(
+    chance: random.Random, folder: Path, number: int, storages: list[str], size: int, times: tuple[float, ...]
+) -> dict[str, Any]:
+    """Profiles that are not composed; `n` has nothing to do on one executor, and `f` fails."""
     strategies = ("DefinedAmountsUsedForEachValue", "DefinedAmountsSpreadUniformly")
     profiles: dict[str, Any] = {}
     for name in ("d0", "d1", "d2"):
         profiles[name] = {"type": "DelayProfile", "delay": chance.choice(times)}
-    for name in ("h0", "h1"):
+    profiles["f"] = {"type": "DelayProfile", "delay": min(times), "ret": 7}
+    for name in ("h0", "h1", "n"):
         profiles[name] = {
             "type": "ParallelTaskHomogeneousProfile",
-            "cpu": chance.choice((0, 1, 1e6, 1e9, chance.choice(times) * 1e8)),
+            "cpu": chance.choice((0, 1, 1e6, 1e9, chance.choice(times) * 1e8)) if name == "h0" else 1e5,
             "com": chance.choice((0, 0, 1, 1e5, 1e6, chance.uniform(0, 1e8))),
             "generation_strategy": chance.choice(strategies),
         }
-    size = min(platform.count, chance.choice((1, 2, 3, 4)))
+    profiles["n"] |= {"cpu": 0, "com": 1}
     profiles["p"] = {
         "type": "ParallelTaskProfile",
         "cpu": [chance.choice((0, 1e6, chance.uniform(1, 1e9))) for _ in range(size)],
         "com": [chance.choice((0, 0, 1000, 1e6, chance.uniform(0, 1e7))) for _ in range(size * size)],
     }
-    trace = f"usage{number}.txt"
-    usages = (f"0 m_usage {chance.choice((1, 0.5, 0.01))} {chance.uniform(0, 1e9):.6g}\n" for _ in range(3))
-    (folder / trace).write_text(f"rank0-{trace}\n")
-    (folder / f"rank0-{trace}").write_text("".join(usages))
-    profiles["u"] = {"type": "TraceReplayProfile", "trace_type": "FractionalComputation", "filename": trace}
-    sequence = chance.choices(list(profiles), k=chance.randint(1, 4))
-    profiles["q"] = {"type": "SequentialCompositionProfile", "seq": sequence, "repeat": chance.randint(1, 3)}
-    for storage in platform.storages:
+    for name, ranks in (("u", 1), ("u2", 2)):
+        trace = _write_trace(chance, folder, f"usage{number}-{ranks}.txt", ranks)
+        profiles[name] = {"type": "TraceReplayProfile", "trace_type": "FractionalComputation", "filename": trace}
+    for storage in storages:
         profiles[storage] = {
             "type": "ParallelTaskOnStorageHomogeneousProfile",
             "bytes_to_read": chance.choice((0, 1e6, 5e7)),
@@ -337,37 +411,62 @@ def _workload(
             "storage": storage,
             "generation_strategy": chance.choice(strategies),
         }
-    jobs, walltimes = [], chance.choices((*times, 10.0, 1e7), k=2)
-    many, moment = chance.choice(_MANY), 0.0
-    between = chance.choice(times) / many if chance.random() < 0.7 else 0.0
-    for place in range(many):
-        profile = chance.choice(list(profiles))
-        width = size if "p" in (profile, *(sequence if profile == "q" else ())) else chance.randint(1, platform.count)
-        job: dict[str, Any] = {"id": str(place), "subtime": moment, "res": width, "profile": profile}
-        if chance.random() < 0.5:
-            job["walltime"] = chance.choice(walltimes)
-        jobs.append(job)
-        moment += between * chance.choice((0, 1, 1, chance.random()))
-    return {"nb_res": platform.count, "jobs": jobs, "profiles": profiles}
+    if len(storages) > 1:  # Batsim aborts on more bytes
+        ends = {"from": storages[0], "to": storages[1]}
+        profiles["staged"] = {"type": "ParallelTaskDataStagingBetweenStoragesProfile", "nb_bytes": 0, **ends}
+    return profiles
 
 
-def main(first: int, last: int) -> None:
+def _leaves(profiles: dict[str, Any], name: str, whole: bool = False) -> set[str]:
+    """The profiles that a profile executes, or also those that it is composed of."""
+    parts = profiles[name].get("seq")
+    if parts is None:
+        return {name}
+    return {leaf for part in parts for leaf in _leaves(profiles, part, whole)} | ({name} if whole else set())
+
+
+def run_of(seed: int, folder: Path, drawn: Counter[str]) -> tuple[Extreme, str]:
+    """Write and play the simulation of a seed: its files, and "" or what Batsim refuses."""
+    given = write(seed, folder / "inputs", drawn)
+    scheduler = given.scheduler()
+    (folder / "out").mkdir()
+    _, replies, violation = outcome(given, folder / "out", scheduler)
+    drawn.update(scheduler.drawn)
+    drawn["a turn"] += len(replies)
+    return given, "" if violation is None else f"{violation.violations[0].rule} {violation.violations[0].severity}"
+
+
+def command_of(given: Extreme) -> str:
+    """The arguments of Batsim for this simulation."""
+    words = [f"-p {given.platform.name}", *(f"-w {path.name}" for path in given.workloads)]
+    words += [f"--ee {path.name}" for path in given.events]
+    words += [f"-r {host} {role}" for host, role in given.roles]
+    return " ".join([*words, "--energy-host"] if given.energy else words)
+
+
+def main(what: str, first: int, last: int) -> None:
     def give_up(*_: object) -> NoReturn:
         raise TimeoutError
 
     logging.disable()  # of what is odd, there is much
     signal.signal(signal.SIGALRM, give_up)
+    drawn: Counter[str] = Counter()
     for seed in range(first, last):
         with tempfile.TemporaryDirectory() as folder:
-            given = write(seed, Path(folder) / "inputs")
             signal.alarm(_LONG)
             try:
-                told = come_to(given, Path(folder))
+                if what == "digests":
+                    print(seed, come_to(write(seed, Path(folder) / "inputs"), Path(folder)), flush=True)
+                else:
+                    given, refused = run_of(seed, Path(folder), drawn)
+                    if what == "runs":
+                        print(seed, f"refused: {refused}" if refused else command_of(given), flush=True)
             except TimeoutError:
-                told = "takes too long"
+                print(seed, "takes too long", flush=True)
             signal.alarm(0)
-            print(seed, told, flush=True)
+    for feature, many in sorted(drawn.items()):
+        print(f"{many:8} {feature}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -25,6 +25,8 @@ from batprotocol.model import Doubles, Message
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.platform_xml import read_platform
+from batprotocol.simulator.inputs.traces import read_traces
+from batprotocol.simulator.inputs.workload import Usage
 from batprotocol.simulator.inputs.workload_json import read_workload_json
 from batprotocol.simulator.results import Observer
 from batprotocol.wire import FORMATS, frames
@@ -94,12 +96,15 @@ class Run:
         if "--mmax-workload" in arguments:
             mmax = max(json.loads(path.read_text())["nb_res"] for path in paths)
         energy = "--energy-host" in arguments
-        command = self.info["batsim_command"]
-        lists = [
-            name.split("/")[-1]
-            for word, name in pairwise(command)
-            if word == "--external-events" or name.endswith(".txt")
-        ]
+        if "external_events" in self.info:
+            lists = list(self.info["external_events"])
+        else:
+            command = self.info["batsim_command"]
+            lists = [
+                name.split("/")[-1]
+                for word, name in pairwise(command)
+                if word == "--external-events" or name.endswith(".txt")
+            ]
         return Simulator(
             read_platform(
                 self.inputs / "platforms" / f"{self.info['platform']}.xml", roles=roles, mmax=mmax, energy=energy
@@ -110,7 +115,13 @@ class Run:
             corrected=corrected,
             observer=observer,
             init=self.init,
+            traces=self._registered_trace,
         )
+
+    def _registered_trace(self, path: str, *, corrected: bool) -> tuple[tuple[Usage, ...], ...]:
+        """The trace that was registered by its name on the recorder's machine; it is kept beside the workloads."""
+        folder = (self.inputs / "workloads" / self.workloads[0]).parent
+        return read_traces(folder / Path(path).name, corrected=corrected)
 
 
 def recorded_runs() -> tuple[Path, ...]:

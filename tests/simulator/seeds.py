@@ -199,6 +199,14 @@ def write(seed: int, folder: Path) -> Generated:
 
 def played(given: Generated, folder: Path) -> tuple[list[Message], list[Message]]:
     """The messages of a simulation, and the replies; files go into a folder."""
+    messages, replies, _ = outcome(given, folder, given.scheduler())
+    return messages, replies
+
+
+def outcome(
+    given: Generated, folder: Path, scheduler: Random
+) -> tuple[list[Message], list[Message], RuleViolation | None]:
+    """The messages of a simulation, the replies, and what Batsim would have refused at its end."""
     messages: list[Message] = []
     replies: list[Message] = []
 
@@ -206,26 +214,29 @@ def played(given: Generated, folder: Path) -> tuple[list[Message], list[Message]
         messages.append(message)
         replies.append(reply)
 
-    with suppress(RuleViolation):  # what only the simulator knows
+    try:
         simulate(
             read_platform(given.platform, roles=given.roles, energy=given.energy),
             given.workloads,
-            given.scheduler(),
+            scheduler,
             external_events=given.events,
             energy=given.energy,
             output=f"{folder}/",
             on_turn=on_turn,
         )
-    return messages, replies
+    except RuleViolation as violation:  # of what only the simulator knows
+        return messages, replies, violation
+    return messages, replies, None
 
 
 def files_of(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(folder.iterdir())}
 
 
-def summed_up(messages: list[Message], files: dict[str, str]) -> str:
-    """A number that nothing else has; not of the first message, which names the files."""
+def summed_up(messages: list[Message], files: dict[str, str], folder: str = "") -> str:
+    """A number that nothing else has. The first message, which names files, and the folder do not count."""
     text = repr([message.to_json() for message in messages[1:]]) + repr(sorted(files.items()))
+    text = text.replace(folder, "") if folder else text
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -233,7 +244,7 @@ def come_to(given: Generated, folder: Path) -> str:
     """The number of what a simulation says and writes; files go into a folder."""
     (folder / "out").mkdir()
     messages, _ = played(given, folder / "out")
-    return summed_up(messages, files_of(folder / "out"))
+    return summed_up(messages, files_of(folder / "out"), str(folder))
 
 
 def _properties(energy: bool) -> str:

@@ -47,7 +47,8 @@ def unequal(archive: Path, inputs: Path, folder: Path) -> list[str]:
     found = list(playback.play(run, run.simulator(observer=Observers([files])), close))
     files.flush()
     for file, theirs in run.files.items():
-        ours = (folder / file.removesuffix(".txt")).read_text()
+        written = folder / file.removesuffix(".txt")
+        ours = written.read_text() if written.exists() else ""
         if ours != theirs:
             lines = zip(ours.splitlines(), theirs.splitlines(), strict=False)
             found.append(f"{file}: {next((pair for pair in lines if pair[0] != pair[1]), 'one is longer')}")

@@ -66,6 +66,14 @@ def test_jobs_that_share_hosts_count_by_their_cores(tmp_path: Path) -> None:
         assert ("jobs share hosts: their share of the cores is counted" in shown) == is_shared
 
 
+def test_a_number_of_hosts_describes_so_many() -> None:
+    of_names, of_number = (run_here("simulate", "easy", "--hosts", hosts, "--json") for hosts in ("n[0-31]", "32"))
+    assert of_names == of_number
+    assert json.loads(of_number.out)["hosts"] == 32
+    refused = run_here("simulate", "easy", "--hosts", "999999999")
+    assert (refused.status, refused.out) == (1, "")
+
+
 def test_result_files_are_written_and_never_differ(tmp_path: Path) -> None:
     for folder in ("first", "second/inner"):
         result = run_here("simulate", FCFS, "--energy", "-o", tmp_path / folder)

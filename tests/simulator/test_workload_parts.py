@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import gzip
 import math
+import random
 import statistics
-from itertools import pairwise
+from bisect import bisect_right
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from support import SHARED
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload, lublin_workload, named_workload, read_swf, window
+from batprotocol.simulator.inputs import lublin
 from batprotocol.testing import simulations
 
 WITHOUT_ENGINE = True
@@ -140,6 +144,40 @@ def test_the_model_has_the_moments_that_were_published() -> None:
     assert statistics.fmean(log for log, size in zip(logs, sizes, strict=True) if size >= 64) > 1 + statistics.fmean(
         logs
     )
+
+
+def published_day() -> list[float]:
+    """The weights of the half hours from midnight on, by the words of the paper and its program, with scipy's gamma.
+
+    The half hours of a day have the numbers 1 to 48. The day of the model begins with number 11, at five o'clock, and
+    the first ten follow number 48. Each has what the gamma distribution has within half a number of its own.
+    """
+    gamma = stats.gamma(8.1737, scale=3.9631)
+    numbers = [number if number >= 11 else number + 48 for number in range(1, 49)]
+    shares = [float(gamma.cdf(number + 0.5) - gamma.cdf(number - 0.5)) for number in numbers]
+    return [share * 48 / sum(shares) for share in shares]
+
+
+def test_half_hours_have_the_weights_that_were_published() -> None:
+    assert lublin._day() == pytest.approx(published_day(), abs=1e-12)
+    assert max(range(48), key=lublin._day().__getitem__) == 27  # from half past one in the afternoon on
+
+
+def test_jobs_come_as_the_weights_of_half_hours_pass() -> None:
+    """A gap is drawn in seconds of weight 1. It lasts until half hours, from midnight on, have passed with so many."""
+    chance, points, due = random.Random(3), 0.0, []
+    while len(due) < 2_000:
+        drawn = chance.gammavariate(10.2303 * 1.0225, 0.4871)
+        if drawn <= 13.0:
+            points += math.exp(drawn) / 1800.0
+            due.append(points)
+    passed = [0.0, *accumulate(published_day() * (int(points / 48) + 2))]
+    expected = []
+    for each in due:
+        half_hour = bisect_right(passed, each) - 1
+        part = (each - passed[half_hour]) / (passed[half_hour + 1] - passed[half_hour])
+        expected.append(1800.0 * (half_hour + part))
+    assert list(islice(lublin._arrivals(random.Random(3)), 2_000)) == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the recordings are not there")

@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -36,7 +35,16 @@ from batprotocol.slurm.client.answers import (
 )
 from batprotocol.slurm.client.commands import sbatch_words
 from batprotocol.slurm.client.errors import error_of
-from batprotocol.slurm.client.rest_answers import read_answer, read_rest_id, read_rest_jobs, read_rest_nodes, submission
+from batprotocol.slurm.client.rest_answers import (
+    RestAnswer,
+    read_answer,
+    read_rest_id,
+    read_rest_jobs,
+    read_rest_longest,
+    read_rest_nodes,
+    read_versions,
+    submission,
+)
 
 WITHOUT_ENGINE = True
 
@@ -52,15 +60,19 @@ def recorded(name: str) -> str:
     return (DATA / name).read_text()
 
 
+def answered(value: object) -> RestAnswer:
+    return read_answer(200, json.dumps(value).encode())
+
+
 def test_commands_and_rest_have_the_same_jobs_and_nodes() -> None:
     def comparable(jobs: Iterable[SlurmJob]) -> list[SlurmJob]:
         return sorted(job._replace(reason="") for job in jobs)
 
     jobs = comparable(read_queue(recorded("squeue.txt")))
-    assert jobs == comparable(read_rest_jobs(json.loads(recorded("jobs.json")), "nobody"))
+    assert jobs == comparable(read_rest_jobs(read_answer(200, recorded("jobs.json").encode()), "nobody"))
     assert {job.state for job in jobs} >= {"COMPLETED", "FAILED", "RUNNING", "PENDING", "CANCELLED"}
     nodes = [*read_nodes(recorded("sinfo.txt"))]
-    theirs = [*read_rest_nodes(json.loads(recorded("nodes.json")), "idle")]
+    theirs = [*read_rest_nodes(read_answer(200, recorded("nodes.json").encode()), "idle")]
     assert [node.name for node in nodes] == [node.name for node in theirs]
     assert [node.total for node in nodes] == [node.total for node in theirs]
     assert [node.usable and node.idle for node in nodes] == [node.usable and node.idle for node in theirs]
@@ -71,11 +83,11 @@ def test_commands_and_rest_have_the_same_jobs_and_nodes() -> None:
 def test_the_tasks_of_an_array_that_wait_are_each_a_job(tasks: set[int]) -> None:
     text = ",".join(map(str, sorted(tasks)))
     job = {"user_name": "a", "job_id": 3, "array_job_id": 3, "array_task_id": None, "array_task_string": f"{text}%2"}
-    assert {each.task for each in read_rest_jobs({"jobs": [job]}, "a")} == tasks
+    assert {each.task for each in read_rest_jobs(answered({"jobs": [job]}), "a")} == tasks
     cut = {**job, "array_task_string": f"{text},..."}
-    assert [(each.id, each.task) for each in read_rest_jobs({"jobs": [cut]}, "a")] == [("3", None)]
+    assert [(each.id, each.task) for each in read_rest_jobs(answered({"jobs": [cut]}), "a")] == [("3", None)]
     ranges = {**job, "array_task_string": f"{min(tasks)}-{max(tasks)}"}
-    assert len([*read_rest_jobs({"jobs": [ranges]}, "a")]) == max(tasks) - min(tasks) + 1
+    assert len([*read_rest_jobs(answered({"jobs": [ranges]}), "a")]) == max(tasks) - min(tasks) + 1
 
 
 def test_limits() -> None:
@@ -128,6 +140,13 @@ JSON = st.recursive(
                     "number",
                     "set",
                     "user_name",
+                    "partitions",
+                    "maximums",
+                    "max_time_limit",
+                    "time",
+                    "result",
+                    "paths",
+                    "description",
                 ]
             ),
             inner,
@@ -140,25 +159,20 @@ JSON = st.recursive(
 
 @given(st.integers(200, 599), st.one_of(JSON.map(lambda value: json.dumps(value).encode()), st.binary(max_size=40)))
 def test_any_answer_is_read_or_is_a_sentence(status: int, body: bytes) -> None:
-    try:
-        answer = read_answer(status, body)
-        found: list[Any] = [read_rest_id(answer)]
-    except SlurmError as error:
-        found = [error.reason]
-    assert len(found[0].splitlines()) == 1
-    if status == 200 and isinstance(value := _json(body), dict) and not value.get("errors"):
-        for read in (read_rest_jobs, read_rest_nodes):
-            try:
-                found = [*read(value, "")]  # type: ignore[operator]
-            except SlurmError as error:
-                found = [error]
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, UnicodeDecodeError):
-        return None
+    reads = (
+        read_rest_id,
+        read_versions,
+        read_rest_longest,
+        lambda answer: [*read_rest_jobs(answer, "None"), *read_rest_nodes(answer, "")],
+    )
+    for read in reads:
+        said = "nothing"
+        try:
+            read(read_answer(status, body))
+        except SlurmError as error:
+            said = error.reason
+        assert said
+        assert said.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -283,5 +297,5 @@ def test_addresses(address: str, token: str, reason: str) -> None:
 
 def test_nobody_answers(tmp_path: Path) -> None:
     rest = SlurmRest(f"unix:{tmp_path}/none", timeout=0.2)
-    with pytest.raises(SlurmAway, match=r"slurmrestd at unix:.*: no answer"):
+    with pytest.raises(SlurmAway, match=r"slurmrestd at unix:.*: no complete answer: No such file"):
         rest.jobs()

@@ -50,7 +50,7 @@ def test_times_have_students_interval_of_the_logarithm(values: list[float], conf
         return
     mean, error, reach = np.mean(values), stats.sem(values), max(0.8, 5 / len(values)) * np.ptp(values)
     telling = np.count_nonzero(values)
-    wider = 1 + 0.8 * abs(stats.skew(values, bias=False)) / math.sqrt(len(values))
+    wider = 1 + 0.9 * abs(stats.skew(values, bias=False)) / math.sqrt(len(values))
     step = wider * stats.t.ppf((1 + confidence) / 2, max(telling - 1, 1)) * error / mean
     ends = [max(mean * np.exp(-step), mean - reach), min(mean * np.exp(step), mean + reach)]
     if 2.0 ** (1 - telling) > 1 - confidence:
@@ -72,7 +72,7 @@ def test_shares_have_students_interval_of_the_logit(values: list[float], confide
     if len(set(values)) == 1 or 2.0 ** (1 - telling) > 1 - confidence:
         return
     mean, reach = np.mean(values), max(0.8, 5 / len(values)) * np.ptp(values)
-    wider = 1 + 0.8 * abs(stats.skew(values, bias=False)) / math.sqrt(len(values))
+    wider = 1 + 0.9 * abs(2 * mean - 1) * abs(stats.skew(values, bias=False)) / math.sqrt(len(values))
     step = wider * stats.t.ppf((1 + confidence) / 2, telling - 1) * stats.sem(values) / (mean * (1 - mean))
     ends = special.expit(special.logit(mean) + np.array([-step, step]))
     assert found == pytest.approx([max(ends[0], mean - reach), min(ends[1], mean + reach)], rel=1e-6, abs=1e-9)
@@ -91,7 +91,7 @@ def test_differences_join_the_intervals_of_gains_and_losses(values: list[float],
     up, down = np.maximum(given_values, 0), np.maximum(-given_values, 0)
     mean, count = up.mean() - down.mean(), len(values)
     lean = abs(mean) / (up.mean() + down.mean())
-    wider = 1 + 0.8 * lean * abs(stats.skew(given_values, bias=False)) / math.sqrt(count)
+    wider = 1 + 0.9 * lean * abs(stats.skew(given_values, bias=False)) / math.sqrt(count)
     times = wider * stats.t.ppf((1 + confidence) / 2, max(telling - 1, 1))
 
     def limits(part: np.ndarray) -> tuple[float, float]:

@@ -104,8 +104,8 @@ def test_every_key_has_a_kind() -> None:
 def test_values_that_are_given_in_one_word_or_many() -> None:
     import numpy as np
 
-    assert values_of("seed", "3-5") == [3, 4, 5]
-    assert values_of("seed", "7-7") == [7]
+    assert list(values_of("seed", "3-5")) == [3, 4, 5]
+    assert list(values_of("seed", "7-7")) == [7]
     assert values_of("offered_load", np.array([0.5, 1.0])) == values_of("offered_load", (0.5, 1.0)) == [0.5, 1.0]
     assert values_of("offered_load", np.float64(0.5)) == [0.5]
     assert values_of("jobs", "0-9") == ["0-9"]

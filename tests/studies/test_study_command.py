@@ -52,7 +52,7 @@ def test_a_study_on_the_command_line(study: Path) -> None:
     said, load, warning = run_here("study", "run", path).out.splitlines()
     assert said == "6 runs: 0 done, 0 failed, 6 were in the store; nothing to do"
     assert re.fullmatch(r"workload=lublin:16\?jobs=15: offered load [\d.]+ to [\d.]+", load)
-    assert warning.startswith("in 4 of 6 runs the offered load is above 1 (up to 1.63)")
+    assert warning.startswith("in 4 of 6 runs the offered load is above 1 (up to 1.62)")
     dry = run_here("study", "run", path, "-n")
     assert [line.split()[1] for line in dry.out.splitlines()] == ["done"] * 6
     store = str(study.with_name("study.runs"))

@@ -221,3 +221,36 @@ def test_any_bytes_are_something(data: bytes) -> None:
     for _ in each_engine():
         with pytest.raises(DecodeError):
             wire.decode(data)
+
+
+@given(bat.messages(), st.binary(max_size=8))
+def test_size_prefixed_messages(message: Message, behind: bytes) -> None:
+    body = message.to_binary()
+    data = len(body).to_bytes(4, "little") + body
+    for _ in each_engine():
+        assert frames.decode_size_prefixed(data + behind) == message
+    assert frames.is_size_prefixed(data)
+    assert not frames.is_size_prefixed(data + b"\0")
+    with pytest.raises(DecodeError, match=r"a size-prefixed message: use frames\.decode_size_prefixed"):
+        wire.decode(data)
+
+
+@given(st.text())
+def test_initialization_data_is_no_size_prefixed_message(text: str) -> None:
+    assert not frames.is_size_prefixed(frames.encode_init(text))
+
+
+@given(bat.messages(), st.data())
+def test_a_cut_size_prefixed_message(message: Message, data: st.DataObject) -> None:
+    body = message.to_binary()
+    whole = len(body).to_bytes(4, "little") + body
+    with pytest.raises(DecodeError):
+        frames.decode_size_prefixed(whole[: data.draw(st.integers(0, len(whole) - 1))])
+
+
+def test_a_fault_in_a_size_prefixed_message_has_its_place_in_the_data() -> None:
+    with pytest.raises(DecodeError) as behind:
+        frames.decode_size_prefixed(b"\x08\0\0\0" + b"\xff" * 8)
+    with pytest.raises(DecodeError) as bare:
+        wire.binary.decode(b"\xff" * 8)
+    assert behind.value.offset == (bare.value.offset or 0) + 4

@@ -362,6 +362,18 @@ FOUND = "expected '{' to open a Message, found 'abcdefghijklmnopqrst'"
             "\n",
             "a string cannot hold the control character 0x0a",
         ),
+        (
+            '{"events": [{"event_type": "ExecuteJob"}]}',
+            "events[0].event_type",
+            '"ExecuteJob"',
+            "Event has no member 'ExecuteJob'; did you mean 'ExecuteJobEvent'?",
+        ),
+        (
+            '{"events": [{"event_type": "JobCompletedEvent", "event": {"state": "COMPLETED_SUCCESS"}}]}',
+            "events[0].event.state",
+            '"COMPLETED_SUCCESS"',
+            "FinalJobState has no member 'COMPLETED_SUCCESS'; did you mean 'COMPLETED_SUCCESSFULLY'?",
+        ),
         ('{"events": [{"event_type": "Hello"}]}', "events[0].event_type", '"Hello"', "Event has no member 'Hello'"),
         (
             '{"events": [{"event": 5, "event_type": "RejectJobEvent"}]}',

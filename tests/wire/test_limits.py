@@ -80,9 +80,14 @@ def test_tables_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     ("data", "text"),
     [
         (b"<!DOCTYPE html>", "other text, '<!DOCTYPE html>'"),
-        (b"[1,2]", "other text, '[1,2]'"),
-        (b"[1,]", "other text, '[1,]'"),
-        (b"[1]", None),  # three bytes may be anything
+        (b"[1,2]", "an array"),
+        (b"[1,]", "an array"),
+        (b"[]", "an array"),
+        (b" [1]", "an array"),
+        (b"3", "other text, '3'"),
+        (b'"x"', "other text, '\"x\"'"),
+        (b"null", "other text, 'null'"),
+        (b"\xff\xff", None),
         (b"abc\xff\xfe\xfd\xfc\xfb\xfa\xf9", None),
         (b"\x10\x00\x00\x00\x01\x02\x03\x04", None),
         ("{}".encode("utf-16"), "text in UTF-16, '{}'"),

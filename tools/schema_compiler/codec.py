@@ -24,6 +24,7 @@ from __future__ import annotations
 from struct import Struct
 
 from batprotocol import model
+from batprotocol.model.value import fast
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES
 from batprotocol.wire.layout import (
     PAD4,
@@ -137,7 +138,7 @@ class _Codec:
         name = table.name
         lines = [f"_PLANS_{name} = {{}}", f"_PACK_{name} = Struct({self.layouts.tables[name].code!r}).pack"]
         if not is_wrapper(table) and name != ENVELOPE:
-            lines.insert(0, f"_{name} = model.{name}")
+            lines[:0] = [f"_{name} = model.{name}", f"_NEW_{name} = fast(_{name})"]
         lines.append(f"_SLOTS_{name} = (")
         for f in self.layouts.tables[table.name].fields:
             size, code = size_of(f)
@@ -193,7 +194,7 @@ class _Codec:
             body.append(f"return {next(iter(values.values()))}")
         else:
             arguments = (["timestamp=timestamp"] if is_event else []) + [f"{k}={v}" for k, v in values.items()]
-            body.append(f"return _{table.name}({', '.join(arguments)})")
+            body.append(f"return _NEW_{table.name}({', '.join(arguments)})")
         return "\n".join(lines + [f"    {line}" for line in body])
 
     def _read_field(self, table: Table, f: Field) -> tuple[list[str], str]:
@@ -319,7 +320,7 @@ class _Codec:
             "                timestamp_ if timestamp_.__class__ is float else 0.0,",
             "            )",
             "        )",
-            f"    return _{root.name}(now, tuple(found))",
+            f"    return _NEW_{root.name}(now, tuple(found))",
         ]
         return "\n".join(head + body)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from batprotocol.campaigns.model import CampaignStatus, Durations, Job, JobState, Record, Task
 from batprotocol.campaigns.text.times import calendar
 from batprotocol.errors import InputError
+from batprotocol.tables import guarded
 
 __all__ = ["Counts", "Throughput", "campaign_report", "jobs_csv", "read_range", "summary", "usage"]
 
@@ -179,13 +180,20 @@ def _time(time: float) -> str:
     return calendar(time).strftime("%Y-%m-%d %H:%M:%S +0000")
 
 
-def jobs_csv(jobs: Iterable[tuple[Job, Task]]) -> str:
-    """Jobs and their tasks as CSV."""
+def jobs_csv(jobs: Iterable[tuple[Job, Task]], *, guard: bool = False) -> str:
+    """Jobs and their tasks as CSV.
+
+    Args:
+        jobs: the jobs, with their tasks.
+        guard: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
+    """
     rows: list[tuple[object, ...]] = [("id", "state", "cluster", "node", "batchid", "params")]
     rows += (
         (job.id, _STATES[job.state], job.cluster, job.node or "", job.remote_id or "", task.parameters)
         for job, task in jobs
     )
+    if guard:
+        rows = [tuple(map(guarded, row)) for row in rows]
     return "\n".join(",".join(f'"{_escaped(cell)}"' for cell in row) for row in rows)
 
 

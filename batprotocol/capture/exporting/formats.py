@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import IO, Final, Literal, TypeAlias
 
 from batprotocol.capture.exporting.chrome import write_chrome
@@ -12,7 +13,7 @@ from batprotocol.capture.exporting.tables import write_events_csv, write_jobs_cs
 from batprotocol.errors import InputError
 from batprotocol.writing import by_ending, whole
 
-__all__ = ["FORMATS", "TABLES", "RowKind", "export", "format_of"]
+__all__ = ["FORMATS", "TABLES", "RowKind", "export", "format_of", "writer_of"]
 
 RowKind: TypeAlias = Literal["jobs", "events"]
 """The rows of a table: a row for each job, or a row for each event."""
@@ -33,6 +34,8 @@ FORMATS: Final[dict[str, Callable[[Run, IO[bytes]], None]]] = {
     "parquet": write_parquet,
 }
 """The function that writes each format."""
+
+_CSV: Final[dict[str, Callable[..., None]]] = {"jobs-csv": write_jobs_csv, "events-csv": write_events_csv}
 
 TABLES: Final = frozenset(name for name in FORMATS if name.endswith(("csv", "parquet")))
 """The formats that have rows."""
@@ -70,7 +73,26 @@ def format_of(path: str | os.PathLike[str], rows: RowKind = "jobs", to: str | No
     return formats[0] if "chrome" in formats else to
 
 
-def export(run: Run, path: str | os.PathLike[str], to: str | None = None, *, rows: RowKind = "jobs") -> None:
+def writer_of(format: str, *, guard: bool = False) -> Callable[[Run, IO[bytes]], None]:
+    """The function that writes a format.
+
+    Args:
+        format: one of `FORMATS`.
+        guard: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
+
+    Raises:
+        InputError: `guard` is set, and the format is not CSV.
+    """
+    if not guard:
+        return FORMATS[format]
+    if format not in _CSV:
+        raise InputError(f"texts are guarded from spreadsheets in CSV only, got the format {format}")
+    return partial(_CSV[format], guard=True)
+
+
+def export(
+    run: Run, path: str | os.PathLike[str], to: str | None = None, *, rows: RowKind = "jobs", guard: bool = False
+) -> None:
     """Write a capture as a file for other programs. The file is written as a whole or not at all.
 
     Args:
@@ -79,12 +101,14 @@ def export(run: Run, path: str | os.PathLike[str], to: str | None = None, *, row
             for Chrome's trace format, which Perfetto opens, too, `.csv` or `.parquet` for a table.
         to: one of `FORMATS`, for a file with another ending.
         rows: the rows of a table, `jobs` or `events`.
+        guard: for CSV: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
 
     Raises:
-        InputError: the ending belongs to no format, or to another one.
+        InputError: the ending belongs to no format, or to another one, or `guard` is set and the format is not CSV.
+        CaptureError: `guard` is set, and the `jobs.csv` of the recording cannot be read.
         PackageMissing: the format needs a package that is not installed.
         OSError: the file cannot be written.
     """
-    format = format_of(path, rows, to)
+    write = writer_of(format_of(path, rows, to), guard=guard)
     with whole(path) as file:
-        FORMATS[format](run, file)
+        write(run, file)

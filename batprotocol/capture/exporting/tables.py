@@ -13,9 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from batprotocol.capture.exporting.run import Run
 from batprotocol.capture.jobs import CapturedJob
-from batprotocol.errors import PackageMissing
+from batprotocol.errors import CaptureError, PackageMissing
 from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
+from batprotocol.tables import Rows, guarded
 from batprotocol.wire.json import text
 from batprotocol.wire.tree import from_message
 
@@ -96,7 +97,9 @@ def job_rows(jobs: Iterable[CapturedJob]) -> Iterator[dict[str, Any]]:
     The times are those of the messages, see `batprotocol.capture.jobs`.
     """
     for job in jobs:
-        workload, _, name = job.job_id.rpartition("!")
+        workload, bang, name = job.job_id.partition("!")
+        if not bang:
+            workload, name = "", job.job_id
         began, ended = job.started, job.finished
         turnaround = None if ended is None or job.submitted is None else ended - job.submitted
         yield {
@@ -120,26 +123,47 @@ def job_rows(jobs: Iterable[CapturedJob]) -> Iterator[dict[str, Any]]:
         }
 
 
-def write_jobs_csv(run: Run, file: IO[bytes]) -> None:
-    """Write a row for each job: Batsim's own `jobs.csv` if the recording has it, or else rows from the messages."""
+def write_jobs_csv(run: Run, file: IO[bytes], *, guard: bool = False) -> None:
+    """Write a row for each job: Batsim's own `jobs.csv` if the recording has it, or else rows from the messages.
+
+    Args:
+        run: the capture.
+        file: where to.
+        guard: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
+
+    Raises:
+        CaptureError: the `jobs.csv` of the recording cannot be read. It is only read if `guard` is set.
+    """
     kept = next((data for name, data in run.attachments() if name == "jobs.csv"), None)
-    if kept is not None:
+    if kept is None:
+        _write_csv(file, _JOBS, (row.values() for row in job_rows(run.jobs())), guard=guard)
+    elif not guard:
         file.write(kept)
-        return
-    _write_csv(file, _JOBS, (row.values() for row in job_rows(run.jobs())))
+    else:
+        try:
+            rows = Rows(io.StringIO(kept.decode("utf-8", "backslashreplace"), newline=""))
+            _write_csv(file, rows.columns, (row.values() for row in rows), guard=True)
+        except ValueError as error:
+            raise CaptureError(f"its jobs.csv cannot be read: {error}") from None
 
 
-def write_events_csv(run: Run, file: IO[bytes]) -> None:
-    """Write a row for each event."""
-    _write_csv(file, EventRow._fields, events_of(run))
+def write_events_csv(run: Run, file: IO[bytes], *, guard: bool = False) -> None:
+    """Write a row for each event.
+
+    Args:
+        run: the capture.
+        file: where to.
+        guard: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
+    """
+    _write_csv(file, EventRow._fields, events_of(run), guard=guard)
 
 
-def _write_csv(file: IO[bytes], header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+def _write_csv(file: IO[bytes], header: Iterable[str], rows: Iterable[Iterable[Any]], *, guard: bool) -> None:
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="", write_through=False)
     try:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerows((map(guarded, row) for row in rows) if guard else rows)
         lines.flush()
     finally:
         lines.detach()

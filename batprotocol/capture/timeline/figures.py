@@ -16,7 +16,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from batprotocol.capture.timeline.overlaps import overlaps_of
 from batprotocol.capture.timeline.packing import all_series, size, state_number
+from batprotocol.capture.timeline.sharing import Rows, rectangles
 from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.extras import installing
@@ -125,17 +127,19 @@ def _time_unit(runs: Sequence[TimelineData]) -> tuple[float, str]:
 def _draw_jobs(axis: Any, run: TimelineData, colours: Sequence[str], factor: float, is_named: bool) -> None:
     from matplotlib.collections import PolyCollection
 
-    corners, filled = [], []
+    corners: list[tuple[tuple[float, float], ...]] = []
+    filled: list[str] = []
     for off in run.off_duty:
         left, right = off.start / factor, off.end / factor
         corners.append(((left, off.first), (right, off.first), (right, off.last + 1), (left, off.last + 1)))
         filled.append(_OFF_DUTY[off.kind][1])
-    for job, colour in zip(run.jobs, colours, strict=True):
+    spans = rectangles(run, Rows((), None), overlaps_of(run.jobs))
+    for job, colour, places in zip(run.jobs, colours, spans, strict=True):
         if job.started is None:
             continue
         left, right = job.started / factor, (run.end if job.finished is None else job.finished) / factor
-        for first, last in job.hosts:
-            corners.append(((left, first), (right, first), (right, last + 1), (left, last + 1)))
+        for top, bottom in places:
+            corners.append(((left, top), (right, top), (right, bottom), (left, bottom)))
             filled.append(colour)
     are_many = len(corners) > _MOST_SHAPES
     edges = {"linewidths": 0} if are_many else {"edgecolors": "white", "linewidths": 0.25}

@@ -11,6 +11,8 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+import msgspec
+
 from batprotocol.capture.captures import Capture
 from batprotocol.capture.kinds import JOBS, jobs_file
 from batprotocol.capture.timeline.absences import absences_of
@@ -106,7 +108,8 @@ def timeline(
         data = _of_capture(source, name, messages, describe)
     elif isinstance(source, WithJobs):
         hosts = getattr(source, "host_count", None)
-        jobs = list(map(_job, source.jobs))
+        shares = {each.job_id: each.share for each in getattr(source, "allocations", ())}
+        jobs = [msgspec.structs.replace(job, share=shares.get(job.job_id)) for job in map(_job, source.jobs)]
         end = max((job.finished for job in jobs if job.finished is not None), default=0.0)
         away = absences_of(getattr(source, "host_events", ()), end)
         energy, known = getattr(source, "energy_over_time", None), getattr(source, "electricity", None)
@@ -140,7 +143,7 @@ def _of_capture(capture: Capture, name: str, messages: int | None, describe: Des
 def _job(row: Any) -> TimelineJob:
     try:
         own, workload = row.job_id, getattr(row, "workload_name", "")
-        job_id = f"{workload}!{own}" if workload and "!" not in own else own
+        job_id = f"{workload}!{own}" if workload and not own.startswith(f"{workload}!") else own
         return TimelineJob(
             job_id=job_id,
             submitted=row.submission_time,
@@ -157,6 +160,4 @@ def _job(row: Any) -> TimelineJob:
 
 
 def _with_user(job: TimelineJob, user: object) -> TimelineJob:
-    import msgspec
-
     return msgspec.structs.replace(job, user=str(user))

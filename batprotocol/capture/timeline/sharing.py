@@ -18,15 +18,19 @@ import msgspec
 
 from batprotocol.capture.timeline.lanes import Lanes
 from batprotocol.capture.timeline.links import links_of
+from batprotocol.capture.timeline.overlaps import Overlaps, overlaps_of
 from batprotocol.capture.timeline.packing import off_duty_columns, packed_columns, word_numbers
 from batprotocol.capture.timeline.values import OffDuty, TimelineData, TimelineJob
 from batprotocol.requests import Gres, Offer, Request
 from batprotocol.requests.fitting import Needs, needs_of
+from batprotocol.requests.usage import ROUNDED
 
-__all__ = ["BAND", "Group", "Rows", "rows_of", "shared"]
+__all__ = ["BAND", "Group", "Rows", "rectangles", "rows_of", "shared"]
 
 BAND: Final = 0.25
 """The part of a row that is the band of GPUs, at hosts with GPUs, if a job asks for some."""
+_PARTS: Final = 1 << 16
+"""The lanes of a host of which a job has a known share."""
 _ALONE: Final = "no partition"
 _KEYS: Final = ("partition", "qos", "account", "cores", "memory", "gres", "tasks", "exclusive", "dependency")
 """The keys of jobs that are drawn."""
@@ -115,14 +119,21 @@ def rows_of(offers: Mapping[int, Offer], host_count: int) -> Rows:
 
 
 def shared(timeline: TimelineData) -> bytes | None:
-    """The part of the page about requests, deflated; None if the run has no requests, partitions and second lives."""
+    """The part of the page about requests, deflated; None for a run without them, whose jobs have whole hosts.
+
+    It also has runs with partitions, with jobs that run again, and with jobs that have a host at the same time.
+    """
     rows = rows_of(timeline.offers, timeline.host_count)
     kinds, links = links_of(timeline.jobs)
-    asks = any(job.request is not None and any(getattr(job.request, key) for key in _KEYS) for job in timeline.jobs)
-    if not (asks or links or rows.groups):
+    asks = any(
+        job.share is not None or (job.request is not None and any(getattr(job.request, key) for key in _KEYS))
+        for job in timeline.jobs
+    )
+    overlaps = overlaps_of(timeline.jobs)
+    if not (asks or links or rows.groups or overlaps.jobs):
         return None
     words: dict[str, list[str]] = {}
-    columns = _rectangles(timeline, rows)
+    columns = _columns(timeline, rows, overlaps)
     texts = [_facts(job) for job in timeline.jobs]
     names = [name for name in _FACTS if any(name in each for each in texts)]
     for place, name in enumerate(names):
@@ -141,31 +152,76 @@ def shared(timeline: TimelineData) -> bytes | None:
 # Rectangles
 
 
-def _rectangles(timeline: TimelineData, rows: Rows) -> dict[str, array[Any]]:
+def _columns(timeline: TimelineData, rows: Rows, overlaps: Overlaps) -> dict[str, array[Any]]:
     """The rectangles of each job that ran: its first row and its last one, with fractions where it shares a host."""
     counts, first, last = array("I"), array("d"), array("d")
-    cores, gpus, bands = Lanes(), Lanes(), _bands(timeline)
-    for job in timeline.jobs:
-        begin = len(first)
-        for top, bottom in () if job.started is None else _spans(job, timeline.offers, rows, cores, gpus, bands):
+    for spans in rectangles(timeline, rows, overlaps, _bands(timeline)):
+        for top, bottom in spans:
             first.append(top)
             last.append(bottom - 1.0)
-        counts.append(len(first) - begin)
+        counts.append(len(spans))
     return {"rects": counts, "first": first, "last": last}
 
 
-def _spans(
-    job: TimelineJob, offers: Mapping[int, Offer], rows: Rows, cores: Lanes, gpus: Lanes, bands: Mapping[int, int]
+def rectangles(
+    timeline: TimelineData, rows: Rows, overlaps: Overlaps, bands: Mapping[int, int] | None = None
+) -> Iterator[list[tuple[float, float]]]:
+    """The top and the bottom of each rectangle of each job, in rows; none, if it did not run.
+
+    Jobs that have a host together are side by side: by the cores or the share that they have of it, if that is known,
+    and else with equal heights.
+
+    Args:
+        timeline: the jobs and hosts.
+        rows: the rows of the hosts.
+        overlaps: the jobs that have a host together.
+        bands: the number of GPUs of each host that has a band of them.
+    """
+    cores, gpus, shares, parts = Lanes(), Lanes(), Lanes(), Lanes()
+    order = sorted(range(len(timeline.jobs)), key=lambda place: timeline.jobs[place].started or 0.0)
+    found: list[list[tuple[float, float]]] = [[] for _ in order]
+    for place in order:  # lanes are taken in the order of the starts
+        job, offers = timeline.jobs[place], timeline.offers
+        if job.started is None:
+            continue
+        request = job.request
+        if request is not None and not request.is_whole and all(first in offers for first, _ in job.hosts):
+            found[place] = list(_spans(job, request, offers, rows, cores, gpus, bands or {}))
+        elif job.share is not None:
+            size = {host: _PARTS for interval in job.hosts for host in range(interval[0], interval[1] + 1)}
+            found[place] = list(_side_by_side(job, rows, shares, size, max(int(job.share * _PARTS), 1)))
+        elif place in overlaps.jobs:
+            found[place] = list(_side_by_side(job, rows, parts, overlaps.most, 1))
+        else:
+            intervals = [each for interval in job.hosts for each in rows.intervals(*interval)]
+            found[place] = [(float(low), high + 1.0) for low, high in intervals]
+    yield from found
+
+
+def _side_by_side(
+    job: TimelineJob, rows: Rows, lanes: Lanes, size: Mapping[int, int], count: int
 ) -> Iterator[tuple[float, float]]:
-    """The top and the bottom of each rectangle of a job."""
-    request, start = job.request, job.started or 0.0
+    """The rectangles of a job that has so many of the lanes of each of its hosts."""
+    end = math.inf if job.finished is None else job.finished - ROUNDED
+    for low, high in job.hosts:
+        for host in range(low, high + 1):
+            row, most = rows.row(host), size.get(host, 1)
+            for span in lanes.take(host, most, count, job.started or 0.0, end):
+                yield row + span.first / most, row + (span.first + span.width) / most
+
+
+def _spans(
+    job: TimelineJob,
+    request: Request,
+    offers: Mapping[int, Offer],
+    rows: Rows,
+    cores: Lanes,
+    gpus: Lanes,
+    bands: Mapping[int, int],
+) -> Iterator[tuple[float, float]]:
+    """The rectangles of a job that has parts of hosts."""
+    start, needs = job.started or 0.0, _needs(job, request)
     end = math.inf if job.finished is None else job.finished
-    if request is None or request.is_whole:
-        for interval in job.hosts:
-            for low, high in rows.intervals(*interval):
-                yield float(low), high + 1.0
-        return
-    needs = _needs(job, request)
     for low, high in job.hosts:
         for host in range(low, high + 1):
             row, size = rows.row(host), offers[host].cores if host in offers else 1

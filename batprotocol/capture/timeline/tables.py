@@ -63,6 +63,10 @@ def read_tables(
     events = None if prefix is None else file.with_name(f"{prefix}{_HOST_EVENTS}")
     if events is not None and events.is_file():
         off_duty = [*_absences(events, end), *off_duty]
+    allocations = beside("allocations")
+    if allocations is not None:
+        taken = _shares(allocations)
+        rows = [msgspec.structs.replace(job, share=taken.get(job.job_id)) for job in rows]
     called = name or (file.resolve().parent.name if file.name == JOBS else file.stem)
     try:
         return TimelineData(called, rows, hosts=hosts, series=series, off_duty=off_duty)
@@ -123,7 +127,7 @@ def read_table(file: Path) -> Iterator[TimelineJob]:
             raise InputError(error.reason, error.path, file=os.fspath(file), line=line) from None
         state = row.get("final_state", "")
         yield TimelineJob(
-            job_id=f"{workload}!{own}" if workload and "!" not in own else own,
+            job_id=f"{workload}!{own}" if workload and not own.startswith(f"{workload}!") else own,
             submitted=_number(row, "submission_time", file, line),
             started=started,
             finished=finished,
@@ -134,6 +138,22 @@ def read_table(file: Path) -> Iterator[TimelineJob]:
             profile=row.get("profile", ""),
             user=row.get("user", ""),
         )
+
+
+def _shares(file: Path) -> dict[str, float]:
+    """The share of its hosts that each job has, from allocations.csv; none, if an older version wrote it."""
+    found: dict[str, float] = {}
+    for line, row in _rows(file, ("job_id", "hosts", "whole"), "a table of allocations"):
+        held = _number(row, "held", file, line)
+        if held is None or row["whole"] == "1":
+            continue
+        try:
+            count = sum(last - first + 1 for first, last in intervals_of(row["hosts"], "hosts"))
+        except InputError as error:
+            raise InputError(error.reason, error.path, file=os.fspath(file), line=line) from None
+        if count and 0 < held < count:
+            found[row["job_id"]] = held / count
+    return found
 
 
 def _host_count(file: Path) -> int | None:

@@ -44,6 +44,7 @@ class TimelineJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         profile: the name of its profile.
         user: the user who submitted it; "" if that is not known.
         request: what it asks for beside hosts; None if that is nothing, or not known.
+        share: the share of its hosts that it has, in ]0, 1[; None if it has whole hosts, or that is not known.
     """
 
     job_id: str
@@ -57,11 +58,13 @@ class TimelineJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     profile: str = ""
     user: str = ""
     request: Request | None = None
+    share: float | None = None
 
     @property
     def workload(self) -> str:
         """The name of its workload; "" if it has none."""
-        return self.job_id.rpartition("!")[0]
+        workload, bang, _ = self.job_id.partition("!")
+        return workload if bang else ""
 
 
 def intervals_of(hosts: str, whose: str) -> tuple[tuple[int, int], ...]:

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from batprotocol.cli.messages.command import how_shown
-from batprotocol.cli.parameters import electricity_options, file_with_ending, timeout_option
+from batprotocol.cli.parameters import electricity_options, file_with_ending, spreadsheet_option, timeout_option
 
 __all__ = ["at", "diff", "export", "replay", "stats", "tap", "timeline"]
 
@@ -393,8 +393,9 @@ def tap(
     help="Write a row for each job, or a row for each event, into a .csv or .parquet.",
 )
 @click.option("--to", type=click.Choice(["perfetto", "jobs-csv", "events-csv", "parquet"]), hidden=True)
+@spreadsheet_option
 @click.pass_context
-def export(context: click.Context, run: str, target: str | None, rows: Any, to: str | None) -> None:
+def export(context: click.Context, run: str, target: str | None, rows: Any, to: str | None, spreadsheet: bool) -> None:
     """Write a run as a file for other programs. The ending of the file selects the format.
 
     \b
@@ -413,7 +414,7 @@ def export(context: click.Context, run: str, target: str | None, rows: Any, to: 
       batproto export run.tar.xz --rows events -o events.parquet
       batproto export run.tar.xz | head
     """
-    from batprotocol.capture.exporting.formats import TABLES, format_of
+    from batprotocol.capture.exporting.formats import TABLES, format_of, writer_of
     from batprotocol.cli.captures import export as work
     from batprotocol.errors import InputError
 
@@ -423,11 +424,13 @@ def export(context: click.Context, run: str, target: str | None, rows: Any, to: 
     if is_explicit and to is not None:
         raise click.UsageError("--rows and --to both select a format: leave out --to", context)
     try:
-        if target is not None and format_of(target, rows, to) not in TABLES and is_explicit:
+        format = to or f"{rows}-csv" if target is None else format_of(target, rows, to)
+        writer_of(format, guard=spreadsheet)
+        if format not in TABLES and is_explicit:
             raise click.UsageError(
                 f"--rows is for tables, and {target} is a trace: leave out --rows, or name a .csv or .parquet file",
                 context,
             )
     except InputError as error:
         raise click.UsageError(str(error), context) from None
-    context.exit(work.write(run, target, rows=rows, to=to))
+    context.exit(work.write(run, target, rows=rows, to=to, guard=spreadsheet))

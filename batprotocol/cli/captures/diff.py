@@ -69,8 +69,9 @@ def diff(
             return _replayed(with_logs(one), output, tolerance, jobs=jobs, quiet=quiet)
         first, second = with_logs(one, [other]), with_logs(other, [one])
         if why or not (first.has_messages and second.has_messages):
-            without = " and ".join(run.given for run in (first, second) if not run.has_messages)
-            has = "has no messages: the" if without else "the"
+            silent = [run.given for run in (first, second) if not run.has_messages]
+            without = " and ".join(silent)
+            has = f"{'have' if len(silent) > 1 else 'has'} no messages: the" if silent else "the"
             about = without or one, f"{has} schedules are compared"
             both = first.schedule(), second.schedule()
             return _schedules(*both, about, output, tolerance, jobs=jobs, quiet=quiet, why=why)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from batprotocol.capture.exporting import FORMATS
 from batprotocol.capture.exporting import export as write_file
-from batprotocol.capture.exporting.formats import RowKind
+from batprotocol.capture.exporting.formats import RowKind, writer_of
 from batprotocol.cli.named.runs import opened
 from batprotocol.cli.terminal.output import Output
 
@@ -29,7 +28,7 @@ class _Standard(io.RawIOBase):
         return len(piece)
 
 
-def write(run: str, target: str | None, *, rows: RowKind, to: str | None) -> int:
+def write(run: str, target: str | None, *, rows: RowKind, to: str | None, guard: bool) -> int:
     """Export a run; the exit status.
 
     Args:
@@ -37,15 +36,16 @@ def write(run: str, target: str | None, *, rows: RowKind, to: str | None) -> int
         target: the file, whose ending selects the format; None for standard output, which gets CSV.
         rows: the rows of a table.
         to: the format, in place of that of the ending; None if it was not named.
+        guard: whether texts are guarded from spreadsheets.
     """
     output = Output()
     with opened(run, from_its_beginning=False) as capture:
         if target is None:
             file = io.BufferedWriter(_Standard(output))
-            FORMATS[to or f"{rows}-csv"](capture, file)
+            writer_of(to or f"{rows}-csv", guard=guard)(capture, file)
             file.flush()
         else:
-            write_file(capture, target, to, rows=rows)
+            write_file(capture, target, to, rows=rows, guard=guard)
         if capture.missing:
             output.remark(run, capture.missing[:1].lower() + capture.missing[1:].rstrip("."))
     return 0

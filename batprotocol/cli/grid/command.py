@@ -8,7 +8,7 @@ import click
 
 from batprotocol.cli.completing import complete_file
 from batprotocol.cli.families import Family
-from batprotocol.cli.parameters import expect_unicode, folder, seconds
+from batprotocol.cli.parameters import expect_unicode, folder, seconds, spreadsheet_option
 
 __all__ = ["grid"]
 
@@ -104,6 +104,7 @@ def sub(context: click.Context, /, file: str | None, jdl: str | None, campaign: 
 @click.option("-d", "--dump", is_flag=True, help="Print JSON, in the form of CiGri's API.")
 @click.option("-s", "--summary", metavar="RANGE", help="CiGri 2's table of the campaigns 7 or 3-9.")
 @click.option("--csv", is_flag=True, help="With -c: its jobs as CSV, as in CiGri 2.")
+@spreadsheet_option
 @_json
 @click.pass_context
 def stat(context: click.Context, /, **options: Any) -> None:
@@ -120,6 +121,8 @@ def stat(context: click.Context, /, **options: Any) -> None:
     needs = [name for name in ("full", "events", "jdl", "csv") if options[name] and options["campaign"] is None]
     if needs:
         raise click.UsageError(f"--{needs[0]} needs a campaign: give -c, too", context)
+    if options["spreadsheet"] and not options["csv"]:
+        raise click.UsageError("--spreadsheet is for CSV: add --csv", context)
     context.exit(work.stat(context.obj[0], **options))
 
 

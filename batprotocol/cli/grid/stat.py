@@ -35,6 +35,7 @@ def stat(
     dump: bool,
     summary: str | None,
     csv: bool,
+    spreadsheet: bool,
     as_json: bool,
 ) -> int:
     """Print the state of campaigns or of a job; return the exit status."""
@@ -60,7 +61,7 @@ def stat(
         elif events:
             show_events(store.events(campaign), output, as_json=as_json)
         elif csv:
-            output.line(("", gridstat2.jobs_csv(_jobs(store, campaign))))
+            output.line(("", gridstat2.jobs_csv(_jobs(store, campaign), guard=spreadsheet)))
         elif dump or as_json:
             _list((status,), output, dump=dump, as_json=as_json)
         else:

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from batprotocol.cli.completing import complete_log_format
-from batprotocol.cli.parameters import file_with_ending
+from batprotocol.cli.parameters import file_with_ending, spreadsheet_option
 
 __all__ = ["import_logs"]
 
@@ -154,6 +154,7 @@ def _refuse_others(context: click.Context) -> None:
     type=_FILE,
     help="Write when hosts were down, or lent to reservations, as events for --events of batproto simulate, .jsonl.",
 )
+@spreadsheet_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def import_logs(context: click.Context, /, **options: Any) -> None:

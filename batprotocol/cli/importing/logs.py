@@ -54,10 +54,13 @@ def show(
     policies: str | None,
     events: str | None,
     as_json: bool,
+    spreadsheet: bool,
 ) -> None:
     """Import logs, and print what was taken and left out."""
     if policies is not None and not check:
         raise click.UsageError("--policies is for --check: add --check")
+    if spreadsheet and (output is None or by_ending(output, OUTPUTS) != "csv"):
+        raise click.UsageError("--spreadsheet is for CSV: name a .csv file with -o")
     screen = Output()
     with ExitStack() as stack, screen.progress("jobs") as bar:
         opened = [
@@ -83,7 +86,7 @@ def show(
         )
         written = [path for path in (output, platform, events) if path is not None]
         text = None if platform is None else made.platform_text(platform)
-        count = _write(made, output)
+        count = _write(made, output, spreadsheet)
         if platform is not None and text is not None:
             with whole(platform) as file:
                 file.write(text.encode())
@@ -105,13 +108,13 @@ def _print(screen: Output, report: Report, checked: Checked | None, *, is_json: 
         print_check(screen, checked)
 
 
-def _write(made: Import, output: str | None) -> int:
+def _write(made: Import, output: str | None, spreadsheet: bool) -> int:
     """Write the jobs, and return their number. Without a file, they are only counted."""
     if output is None:
         with open(os.devnull, "wb") as nowhere:
             return made.write(nowhere, "workload")
     with whole(output) as file:
-        return made.write(file, by_ending(output, OUTPUTS))
+        return made.write(file, by_ending(output, OUTPUTS), guard=spreadsheet)
 
 
 def _write_events(made: Import, path: str) -> None:

@@ -66,7 +66,7 @@ def lines(report: Report) -> Iterator[list[Piece]]:
     yield from ([("", " " * _WIDTH), ("detail", line)] for line in shown)
     if len(made.lines) > len(shown):
         yield [("", " " * _WIDTH), ("detail", f"and {number_of(len(made.lines) - len(shown), 'line')} more")]
-    for is_row, heading in ((True, "left out"), (False, "without")):
+    for is_row, heading in ((True, "left out"), (False, "remarks")):
         for place, (name, reason) in enumerate(_reasons(report, is_row)):
             which = f"{name}, " if name and len(report.logs) > 1 else ""
             word = "line" if reason.count == 1 else "lines"

@@ -31,10 +31,10 @@ __all__ = ["mcp"]
 @click.option(
     "--memory",
     metavar="MIB",
-    type=click.IntRange(min=256),
+    type=click.IntRange(min=1024),
     default=4096,
     show_default=True,
-    help="The address space of a call.",
+    help="The address space of a call. The processes of a study share it.",
 )
 @click.option(
     "--runs",

@@ -28,13 +28,15 @@ def _event_names(context: click.Context, parameter: click.Parameter, names: tupl
     return frozenset(chosen)
 
 
-def _spoken(schema: str | None) -> Spoken | None:
-    """The protocol of a schema that the user named."""
-    if schema is None:
+def _spoken(schema: str | None, size_prefixed: bool) -> Spoken | None:
+    """The protocol of a schema that the user named, and of messages that the user says are size-prefixed."""
+    if schema is None and not size_prefixed:
         return None
+    from batprotocol.cli.protocols import batsim5
     from batprotocol.cli.protocols.aged import aged
 
-    return aged(schema)
+    spoken = batsim5.BATSIM_5 if schema is None else aged(schema)
+    return batsim5.size_prefixed(spoken) if size_prefixed else spoken
 
 
 def _complete_event(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
@@ -42,6 +44,12 @@ def _complete_event(context: click.Context, parameter: click.Parameter, start: s
 
     return completions(EVENTS, start)
 
+
+_size_prefixed_option = click.option(
+    "--size-prefixed",
+    is_flag=True,
+    help="The bytes are a uint32 size and then a binary message, as flatbuffers' FinishSizePrefixed writes them.",
+)
 
 _HOW_SHOWN: Final = (
     click.option("--json", "shape", flag_value="json", help="Print each message as JSON on several lines."),
@@ -84,6 +92,7 @@ def how_shown(command: Callable[..., Any]) -> Callable[..., Any]:
 @message_files
 @how_shown
 @schema_option("Read the messages by")
+@_size_prefixed_option
 @click.pass_context
 def dump(
     context: click.Context,
@@ -93,6 +102,7 @@ def dump(
     jobs: tuple[str, ...],
     full: bool,
     schema: str | None,
+    size_prefixed: bool,
 ) -> None:
     """Print messages as readable trees, or as JSON.
 
@@ -109,7 +119,7 @@ def dump(
     from batprotocol.cli.messages import dump as work
 
     output, selection = Output(), work.Selection(events, frozenset(jobs))
-    work.dump(files, output, selection, shape or "tree", full=full, spoken=_spoken(schema))
+    work.dump(files, output, selection, shape or "tree", full=full, spoken=_spoken(schema, size_prefixed))
     context.exit(int(output.failed))
 
 
@@ -117,8 +127,11 @@ def dump(
 @message_files
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
 @schema_option("Check the messages with")
+@_size_prefixed_option
 @click.pass_context
-def validate(context: click.Context, files: tuple[str, ...], quiet: bool, schema: str | None) -> None:
+def validate(
+    context: click.Context, files: tuple[str, ...], quiet: bool, schema: str | None, size_prefixed: bool
+) -> None:
     """Check that messages can be read, and that they have no field that the schema does not have.
 
     The command prints a line for each good file on standard output. For each bad message, it reports on standard error
@@ -127,7 +140,7 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool, schema
     from batprotocol.cli.messages import validate as work
 
     output = Output()
-    work.validate(files, output, quiet=quiet, spoken=_spoken(schema))
+    work.validate(files, output, quiet=quiet, spoken=_spoken(schema, size_prefixed))
     context.exit(int(output.failed))
 
 
@@ -143,7 +156,8 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool, schema
     help="Spaces for each level of JSON; 0 is one line.",
 )
 @schema_option("Read and write the message by")
-def convert(source: str, target: str, to: str | None, indent: int, schema: str | None) -> None:
+@_size_prefixed_option
+def convert(source: str, target: str, to: str | None, indent: int, schema: str | None, size_prefixed: bool) -> None:
     """Convert the message IN from binary or YAML to JSON or back, and write it to OUT.
 
     IN can be - for standard input, and OUT can be - for standard output. --to selects the format of a message. Without
@@ -161,7 +175,7 @@ def convert(source: str, target: str, to: str | None, indent: int, schema: str |
     """
     from batprotocol.cli.messages import convert as work
 
-    work.convert(source, target, to, indent or None, _spoken(schema))
+    work.convert(source, target, to, indent or None, _spoken(schema, size_prefixed))
 
 
 @click.command()

@@ -15,7 +15,6 @@ from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
 from batprotocol.files import reason_of
-from batprotocol.simulator.inputs.older_profiles import modernized
 from batprotocol.writing import whole
 
 __all__ = ["convert"]
@@ -83,6 +82,10 @@ def _workload(name: str, data: bytes, indent: int | None) -> bytes | None:
     with suppress(ValueError, RecursionError):
         found = json.loads(data)
         if isinstance(found.get("jobs"), list) and isinstance(found.get("profiles"), dict):
+            from batprotocol.simulator.inputs.older_profiles import (
+                modernized,  # the simulator, which messages do not need
+            )
+
             try:
                 found["profiles"] = {key: modernized(given, key) for key, given in found["profiles"].items()}
             except InputError as error:

@@ -146,7 +146,7 @@ def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
         count = len(tree["events"])
         yield (f"{len(indices)} of " if len(indices) < count else "") + number_of(count, "event")
     yield number_of(len(found.data), "byte")
-    if reading.fault is not None:
+    if reading.fault is not None and reading.kind != "none":
         yield "broken"
 
 

@@ -142,8 +142,7 @@ class NamedRun:
             return recorded_schedule(read_recording(self._slurm), self.name)
         if self._row is not None:
             folder = self._row.folder
-            with _telling_of_parquet(self.given):
-                return schedule_of(self._row.jobs(), os.path.join(folder, "schedule.json"), name=self.name, hosts=hosts)
+            return schedule_of(self._row.jobs(), os.path.join(folder, "schedule.json"), name=self.name, hosts=hosts)
         if self._table is not None:
             return read_schedule(self._table, name=self.name, hosts=hosts)
         with self.conversation(from_its_beginning=False) as run:
@@ -161,16 +160,15 @@ class NamedRun:
         if self._row is not None:
             from batprotocol.studies.powering import known_electricity
 
-            with _telling_of_parquet(self.given):
-                known = known_electricity(self._row.measure)
-                return timeline(
-                    tuple(self._row.jobs()),
-                    name=self.name,
-                    beside=self._row.folder,
-                    carbon=known.carbon,
-                    price=known.price,
-                    cap=known.cap,
-                ).runs[0]
+            known = known_electricity(self._row.measure)
+            return timeline(
+                tuple(self._row.jobs()),
+                name=self.name,
+                beside=self._row.folder,
+                carbon=known.carbon,
+                price=known.price,
+                cap=known.cap,
+            ).runs[0]
         assert self._table is not None
         return timeline(self._table).runs[0]
 
@@ -297,15 +295,3 @@ def _short(wanted: Sequence[tuple[str, str]], others: Sequence[str]) -> str:
         for axis, value in wanted
         if not named_with or not all((axis, value) in pairs for pairs in named_with)
     )
-
-
-@contextmanager
-def _telling_of_parquet(given: str) -> Iterator[None]:
-    """Report the exceptions of the package for Parquet files as an InputError."""
-    try:
-        yield
-    except (InputError, StudyError):
-        raise
-    except (ValueError, KeyError, TypeError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
-        raise InputError(f"its jobs.parquet cannot be read: {reason}", file=given) from None

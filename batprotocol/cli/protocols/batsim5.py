@@ -13,17 +13,17 @@ from batprotocol.capture.names import SIDES, Place
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
-from batprotocol.wire import decode, decode_binary, detect, frames, json
+from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
 
 if TYPE_CHECKING:
     from batprotocol.advice import Adviser
     from batprotocol.conversation import Conversation
     from batprotocol.rules import Catalogue
 
-__all__ = ["BATSIM_5"]
+__all__ = ["BATSIM_5", "size_prefixed"]
 
 _FORMATS = {"binary": "binary", "json": "JSON"}
-_KINDS = {**_FORMATS, "init": "init frame", "hello": "hello frame"}
+_KINDS = {**_FORMATS, "init": "init frame", "hello": "hello frame", "none": "no message"}
 _DIRECTIONS = {"init": "b2e", "hello": "e2b"}
 
 
@@ -32,6 +32,8 @@ def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
         _refuse_out_of_place(kind, place)
         reading = _READERS[kind](data, strict)
     except DecodeError as fault:
+        if kind == "binary" and text_in(data) is not None:
+            kind = "none"
         format = kind if kind in _FORMATS else ""
         return Reading(BATSIM_5, kind, format=format, fault=fault, doubt=_other_age(kind, data, place))
     reading.doubt = _doubt(kind, data, place)
@@ -73,7 +75,7 @@ def _doubt(kind: str, data: bytes, place: Place) -> str:
             return ""
         return (
             "looks like the initialization data of message 0, but holds a message after its size, "
-            "which Batsim does not survive as a reply"
+            "which Batsim does not survive as a reply; use --size-prefixed if it is a size-prefixed message"
         )
     return ""
 
@@ -125,6 +127,26 @@ def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     if reading.kind == "hello":
         return frames.encode_hello(reading.message, to)
     return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
+
+
+def size_prefixed(spoken: Spoken) -> Spoken:
+    """A protocol whose messages are size-prefixed flatbuffers, without frames of the handshake.
+
+    Args:
+        spoken: the protocol of the messages behind their sizes, which are binary.
+    """
+
+    def read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+        try:
+            body = frames.behind_size(data)
+        except DecodeError as fault:
+            return Reading(spoken, "binary", format="binary", fault=fault)
+        reading = spoken.read(body, "binary", strict, place)
+        if reading.fault is not None:
+            reading.fault = frames.behind_flags(reading.fault)
+        return reading
+
+    return spoken._replace(detect=lambda data: "binary", read=read)
 
 
 # Reading does not judge, and is fast: the rules are imported only when a command needs them.

@@ -34,7 +34,7 @@ __all__ = ["simulate"]
     "described",
     metavar="TEXT",
     help="Simulate on these hosts instead of a platform file: 'n[0-63] cores=64 memory=256G gres=gpu:4', several "
-    "kinds with ; between them.",
+    "kinds with ; between them. A number such as 4 stands for n[0-3].",
 )
 @click.option(
     "-w",

@@ -9,6 +9,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -159,6 +160,8 @@ def run(
     if not lazy:
         electricity.expect_until(max((each[len(each) - 1].time for each in given if len(each)), default=0.0))
     if described is not None:
+        if re.fullmatch(r"\s*[1-9][0-9]{0,8}\s*", described):  # a number, and not the name of a host
+            described = f"n[0-{int(described) - 1}]"
         hosts = described_platform(described, limit=host_limit if most is None else min(most, host_limit))
     else:
         declared = energy and typical is None

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from batprotocol.cli.completing import complete_metric
-from batprotocol.cli.parameters import file_with_ending
+from batprotocol.cli.parameters import file_with_ending, spreadsheet_option
 from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
 
 __all__ = ["metrics", "plot", "table"]
@@ -123,6 +123,7 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_form("markdown", "Print Markdown.")
 @_form("latex", "Print LaTeX. It needs the package booktabs.")
 @_form("json", "Print JSON.")
+@spreadsheet_option
 def table(**options: Any) -> None:
     """Make a table of the results of a study: the means of a metric over seeds, with confidence intervals.
 

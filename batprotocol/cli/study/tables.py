@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import click
@@ -33,6 +34,7 @@ def show(
     holm: bool,
     form: str | None,
     output: str | None,
+    spreadsheet: bool,
 ) -> None:
     """Print a table of the results in a store, or of a study, or write it to a file."""
     if output is not None:
@@ -40,6 +42,8 @@ def show(
         if form not in (None, of_ending):
             raise click.UsageError(f"--{form} and {output} are two formats: leave out --{form}, or pick another ending")
         form = of_ending
+    if spreadsheet and form != "csv":
+        raise click.UsageError("--spreadsheet is for CSV: add --csv, or name a .csv file")
     kept, names = measured_rows(source, metrics, where, rows, columns)
     found = table(
         kept,
@@ -55,8 +59,13 @@ def show(
     if form is None and output is None:
         print_grid(printer, found.grid())
         return
-    made = {"csv": found.csv, "markdown": found.markdown, "latex": found.latex, "json": found.json}
-    text = (made[form]() if form else str(found)).rstrip("\n").encode("utf-8", "backslashreplace") + b"\n"
+    made: dict[str | None, Callable[[], str]] = {
+        "csv": partial(found.csv, guard=spreadsheet),
+        "markdown": found.markdown,
+        "latex": found.latex,
+        "json": found.json,
+    }
+    text = made.get(form, found.__str__)().rstrip("\n").encode("utf-8", "backslashreplace") + b"\n"
     if output is None:
         printer.raw(text)
         return

@@ -6,7 +6,7 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import Attempt, JobState, LoggedJob
 
-__all__ = ["COLUMNS", "Column", "Jobs", "rows_of"]
+__all__ = ["COLUMNS", "Column", "Jobs", "expect_readable", "rows_of"]
 
 _LARGEST: Final = 2**53
 _PLAIN: Final = frozenset('[]{},"\\ \t\r\n')
@@ -39,7 +39,10 @@ def _listed(values: tuple[str, ...]) -> str | None:
         return None
     if all(value and _PLAIN.isdisjoint(value) for value in values):
         return ",".join(values)
-    return msgspec.json.encode(values).decode()
+    try:
+        return msgspec.json.encode(values).decode()
+    except UnicodeEncodeError:
+        raise InputError(f"expected texts that UTF-8 can have, got {shown(values)}") from None
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -127,6 +130,46 @@ _READ: Final[dict[str, Callable[[Any], Any]]] = {
     "gres": _gres,
     "requested_gres": _gres,
 }
+
+
+_BOUNDED: Final = tuple(
+    (place, name, _LEAST.get(name, -_LARGEST))
+    for place, (name, column) in enumerate(COLUMNS.items())
+    if column.kind in ("number", "count")
+)
+_TEXTS: Final = tuple((place, name) for place, (name, column) in enumerate(COLUMNS.items()) if column.kind == "text")
+
+
+_AMOUNTS: Final = tuple((place, name) for place, name in _TEXTS if name in ("gres", "requested_gres"))
+
+
+def expect_readable(row: Sequence[Any]) -> None:
+    """Refuse a row that could not be read back.
+
+    Args:
+        row: its values in the order of `COLUMNS`.
+
+    Raises:
+        InputError: a value cannot be one of its column; `path` is the column.
+    """
+    for place, name, least in _BOUNDED:
+        value = row[place]
+        if value is not None and not least <= value < _LARGEST:
+            raise InputError(f"expected a number >= {least:g} and < 2^53, got {shown(value)}", name)
+    for place, name in _TEXTS:
+        value = row[place]
+        if value is not None and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise InputError(f"expected a text that UTF-8 can have, got {shown(value)}", name) from None
+    for place, name in _AMOUNTS:
+        try:
+            _gres(row[place] or "")
+        except ValueError:
+            raise InputError(f"expected counts >= 0 and < 2^53, got {shown(row[place])}", name) from None
+    if not row[0]:
+        raise InputError("expected the id of a job, got nothing", "id")
 
 
 def rows_of(job: LoggedJob) -> Iterator[list[Any]]:

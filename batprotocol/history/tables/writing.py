@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, Final
 
-from batprotocol.errors import InputError
+from batprotocol.errors import InputError, shown
 from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.tables.columns import COLUMNS, rows_of
+from batprotocol.history.lines import LONGEST
+from batprotocol.history.tables.columns import COLUMNS, expect_readable, rows_of
 from batprotocol.history.tables.rows import arrow
 from batprotocol.history.tables.text import as_text
+from batprotocol.left_out import LeftOut
+from batprotocol.tables import guarded
 
 __all__ = ["write_table"]
 
@@ -22,7 +25,15 @@ _DICTIONARIES: Final = (
 )
 
 
-def write_table(file: BinaryIO, jobs: Iterable[LoggedJob], kind: str = "parquet", *, group: int = _ROWS) -> int:
+def write_table(
+    file: BinaryIO,
+    jobs: Iterable[LoggedJob],
+    kind: str = "parquet",
+    *,
+    group: int = _ROWS,
+    left_out: LeftOut | None = None,
+    guard: bool = False,
+) -> int:
     """Write jobs as a table, in their order.
 
     Args:
@@ -30,36 +41,77 @@ def write_table(file: BinaryIO, jobs: Iterable[LoggedJob], kind: str = "parquet"
         jobs: the jobs. They are not kept.
         kind: `parquet` or `csv`.
         group: the rows of a row group of Parquet; so many are kept in memory.
+        left_out: where jobs are counted that could not be read back; None: such a job is an error.
+        guard: for CSV: whether an apostrophe is written before texts that a spreadsheet would compute as formulas. They
+            are read back with it.
 
     Returns:
         the number of jobs.
 
     Raises:
         PackageMissing: the package for Parquet is missing.
-        InputError: a number is too large for a table.
+        InputError: a job could not be read back, for example because a number is too large; the error names the job,
+            and the column.
         OSError: the file cannot be written.
     """
-    return _write_csv(file, jobs) if kind == "csv" else _write_parquet(file, jobs, group)
+    rows = _readable(jobs, left_out, expect_readable if kind == "parquet" else _expect_short)
+    return _write_csv(file, rows, guard) if kind == "csv" else _write_parquet(file, rows, group)
 
 
-def _write_csv(file: BinaryIO, jobs: Iterable[LoggedJob]) -> int:
+def _expect_short(row: Sequence[Any]) -> None:
+    """Refuse a row that could not be read back from a CSV file, where a line has a limit, and so has a value."""
+    expect_readable(row)
+    texts = [as_text(value) for value in row if isinstance(value, str)]
+    longest = max(map(len, texts), default=0)
+    if longest > csv.field_size_limit():
+        raise InputError(f"expected texts of at most {csv.field_size_limit():,} characters, got {longest:,}")
+    size = 2 * sum(map(len, texts))  # quotation marks are written twice
+    if size > LONGEST:
+        raise InputError(f"expected texts of at most {LONGEST // 2:,} characters in all, got {size // 2:,}")
+
+
+def _readable(
+    jobs: Iterable[LoggedJob], left_out: LeftOut | None, expect: Callable[[Sequence[Any]], None]
+) -> Iterator[list[list[Any]]]:
+    """The rows of each job that can be read back."""
+    for job in jobs:
+        try:
+            rows = list(rows_of(job))
+            if not rows:
+                raise InputError("expected an attempt at least, got none")
+            for row in rows:
+                expect(row)
+        except InputError as error:
+            if left_out is None:
+                raise InputError(f"a table cannot have the job {shown(job.id)}: {error.reason}", error.path) from None
+            reason = error.reason.partition(", got ")[0]
+            left_out.row(f"a table cannot have it: {f'{error.path}: ' if error.path else ''}{reason}", job.line)
+            continue
+        yield rows
+
+
+def _write_csv(file: BinaryIO, jobs: Iterable[list[list[Any]]], guard: bool) -> int:
+
+    def written(value: Any) -> str:
+        return as_text(guarded(value) if guard else value)
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
     for job in jobs:
         count += 1
-        for row in rows_of(job):
-            writer.writerow([as_text(value) for value in row])
+        for row in job:
+            writer.writerow([written(value) for value in row])
         if text.tell() >= 1 << 16:
-            file.write(text.getvalue().encode("utf-8", "replace"))
+            file.write(text.getvalue().encode())
             text.seek(0)
             text.truncate()
-    file.write(text.getvalue().encode("utf-8", "replace"))
+    file.write(text.getvalue().encode())
     return count
 
 
-def _write_parquet(file: BinaryIO, jobs: Iterable[LoggedJob], group: int) -> int:
+def _write_parquet(file: BinaryIO, jobs: Iterable[list[list[Any]]], group: int) -> int:
     pyarrow = arrow("parquet")
     of_kind = {
         "text": pyarrow.string(),
@@ -73,7 +125,7 @@ def _write_parquet(file: BinaryIO, jobs: Iterable[LoggedJob], group: int) -> int
         rows: list[list[Any]] = []
         for job in jobs:
             count += 1
-            rows.extend(rows_of(job))
+            rows.extend(job)
             if len(rows) >= group:
                 writer.write_table(_table(pyarrow, schema, rows))
                 rows = []
@@ -83,10 +135,7 @@ def _write_parquet(file: BinaryIO, jobs: Iterable[LoggedJob], group: int) -> int
 
 
 def _table(pyarrow: Any, schema: Any, rows: list[list[Any]]) -> Any:
-    try:
-        return pyarrow.table(
-            [pyarrow.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)],
-            schema=schema,
-        )
-    except (pyarrow.ArrowInvalid, OverflowError) as error:
-        raise InputError(f"a table cannot have a value of a job: {error}") from None
+    return pyarrow.table(
+        [pyarrow.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)],
+        schema=schema,
+    )

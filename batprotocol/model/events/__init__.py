@@ -10,14 +10,23 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from batprotocol.model.events.from_batsim import *
-from batprotocol.model.events.from_batsim import EventFromBatsim
+from batprotocol.model.events.from_batsim import EventFromBatsim as EventFromBatsim
 from batprotocol.model.events.from_edc import *
-from batprotocol.model.events.from_edc import EventFromEDC
+from batprotocol.model.events.from_edc import EventFromEDC as EventFromEDC
 
 if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
     from batprotocol.model.events import from_batsim, from_edc
 
-    __all__ = ["BATSIM_TO_EDC", "EDC_TO_BATSIM", "Direction", "Event", *from_batsim.__all__, *from_edc.__all__]
+    __all__ = [
+        "BATSIM_TO_EDC",
+        "EDC_TO_BATSIM",
+        "Direction",
+        "Event",
+        "EventFromBatsim",
+        "EventFromEDC",
+        *from_batsim.__all__,
+        *from_edc.__all__,
+    ]
 
 
 Event: TypeAlias = EventFromBatsim | EventFromEDC

@@ -154,6 +154,14 @@ class Budget:
         """Whether a job runs."""
         return any(self._busy.values())
 
+    def has_job(self, host: int) -> bool:
+        """Whether a job runs on a host."""
+        return self._busy[host] != 0
+
+    def standing_of(self, host: int) -> int:
+        """The amount that a host without a job draws now; 0 if a job runs there."""
+        return 0 if self._busy[host] else self._standing.get(host, 0)
+
     @property
     def standing(self) -> int:
         """The sum of what the hosts without jobs draw now."""
@@ -366,6 +374,16 @@ class Budget:
     def taken_at(self, time: float) -> int:
         """The sum of what is taken at a time."""
         return next(self._total.within(time, math.inf))[2]
+
+    def is_taken(self, host: int, time: float) -> bool:
+        """Whether a job has a host at a time."""
+        jobs = self._jobs.get(host)
+        return jobs is not None and jobs.values[bisect_right(jobs.times, time) - 1] != 0
+
+    def taken_until(self, host: int, time: float) -> float:
+        """When the last job ends that has a host before a time; minus infinity: there is none."""
+        jobs = self._jobs.get(host)
+        return -math.inf if jobs is None else jobs.times[bisect_right(jobs.times, time) - 1]
 
     def last_change(self) -> float:
         """The last time at which what is taken changes."""

@@ -160,24 +160,29 @@ class CappedPlanner(Planner):
     def _chosen_now(
         self, entry: Entry, hosts: list[int], state: State, first: Callable[[int], int] | None = None
     ) -> list[int] | None:
-        now, budget, pace = state.now, self._budget, self._pace(entry)
+        now, budget, idling, pace = state.now, self._budget, self._idling, self._pace(entry)
         need = self._need(entry, pace)
-        if len(hosts) < entry.job.size or (self._idling is None and need > max(budget.rest(now), 0)):
+        if len(hosts) < entry.job.size or (idling is None and need > max(budget.rest(now), 0)):
             return None
         end = now + self._lasts(entry, now)
 
         def cost(host: int) -> tuple[int, int]:
-            return budget.cost(self._own(host), now, end, pace), first(host) if first is not None else 0
+            own, others = self._own(host), first(host) if first is not None else 0
+            return budget.cost(own, now, end, pace) - budget.standing_of(own), others
 
         for chosen in self._choices(entry, hosts, self._pool.free, cost, first):
             own = [self._own(host) for host in chosen]
             delay = 0.0 if self.sleeping is None else self.sleeping.delay(chosen)
             lacks = budget.lacks(own, now, pace)
             if budget.fits(own, now, end + delay, pace):
+                if lacks <= 0 and idling is not None:
+                    lacks = idling.lacks_later(own, now, end + delay, pace)
+                    if lacks > 0:
+                        self._lead.lacks(entry, delay, idling.ahead)
                 if lacks <= 0:
                     return chosen
-                if self._idling is not None and not self._idling.lacking:
-                    self._idling.lacking = lacks  # some are switched off
+                if idling is not None and not idling.lacking:
+                    idling.lacking = lacks  # some are switched off
             elif delay and lacks <= 0 and budget.fits(own, now, end, pace):
                 self._lead.lacks(entry, delay)
         return None
@@ -221,7 +226,8 @@ class CappedPlanner(Planner):
         if chosen is None:
             return
         yield chosen
-        if self._budget.is_uniform and entry.kind.amount == self._pool.whole:
+        is_uniform = self._budget.is_uniform and self._idling is None
+        if is_uniform and entry.kind.amount == self._pool.whole:
             return  # others draw as much
         among: Sequence[Sequence[int]] = [hosts]
         constraint = request.constraint
@@ -237,9 +243,8 @@ class CappedPlanner(Planner):
 
     def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
         budget, seconds, pace = self._budget, self._lasts(entry, time) + self._lead.of(entry), entry.pace
-        for chosen in self._choices(
-            entry, hosts, self._pool.capacity, lambda host: budget.sum((self._own(host),), pace), None
-        ):
+        free = self._pool.capacity
+        for chosen in self._choices(entry, hosts, free, lambda host: budget.sum((self._own(host),), pace), None):
             if budget.allowance.lasts(budget.sum(map(self._own, chosen), pace), seconds, time):
                 return chosen
         return None
@@ -343,6 +348,9 @@ class CappedPlanner(Planner):
         rises = allowance.rises(now, min(before, last + 2 * allowance.period))  # then, all is as a period before
         return [*budget.changes(now, before), *islice(rises, _MOST_TIMES)]
 
+    def _give_up(self, entry: Entry) -> None:
+        (self._release if self._lead.knows(entry) else super()._give_up)(entry)  # late entries get another one
+
     def _may_move_forward(self, entry: Entry, state: State) -> bool:
         return self._gained or super()._may_move_forward(entry, state)
 
@@ -402,12 +410,12 @@ class CappedPlanner(Planner):
     def _may_start(self, entry: Entry, hosts: list[int], state: State) -> bool:
         if not super()._may_start(entry, hosts, state):
             return False
-        budget, now, own = self._budget, state.now, [self._own(host) for host in hosts]
-        pace = entry.pace
-        others = list(self._held.values())
+        budget, now, own, pace = self._budget, state.now, [self._own(host) for host in hosts], entry.pace
+        others, end = list(self._held.values()), now + self._lasts(entry, now)
         for held in others:
             budget.give_back(*held)
-        may = budget.fits_now(own, now, pace) and budget.fits(own, now, now + self._lasts(entry, now), pace)
+        may = budget.fits_now(own, now, pace) and budget.fits(own, now, end, pace)
+        may &= self._idling is None or self._idling.lacks_later(own, now, end, pace) <= 0
         for held in others:
             budget.take(*held)
         if may and pace:

@@ -115,7 +115,7 @@ class Sleeping:
             self.asleep.remove(host)
             self.waking[host] = self._state.now + self._seconds[host][1]
             if self.idling is not None:
-                self.idling.wakes(host)
+                self.idling.wakes(host, self._state.now)
 
     def spare_none(self) -> None:
         """Hosts that were switched off for the watts of others may be switched on ahead of reservations again."""
@@ -128,7 +128,7 @@ class Sleeping:
         found = []
         for host in hosts:
             if self.idling.may_wake(host, self._state.now, begin):
-                self.idling.wakes(host)
+                self.idling.wakes(host, self._state.now)
                 found.append(host)
         return found
 
@@ -176,7 +176,7 @@ class Sleeping:
         """Switch off the hosts that have been idle for long, and that no reservation needs soon."""
         now = self._state.now
         if self.idling is not None:
-            surplus = self.idling.surplus(self._on_without_jobs(heads), now)
+            surplus = self.idling.surplus(*self._on_without_jobs(heads), now)
             self._spared.update(surplus)
             self.leave(surplus)
         due: list[int] = []
@@ -202,19 +202,24 @@ class Sleeping:
                 leaving.append(host)
         self.leave(leaving)
 
-    def _on_without_jobs(self, heads: Iterable[Entry]) -> list[int]:
-        """The hosts that are on and have no job, those first that have been idle for longest.
+    def _on_without_jobs(self, heads: Iterable[Entry]) -> tuple[list[int], list[int]]:
+        """The hosts that are on and have no job: those that are not needed soon, and those that are.
 
-        They are not needed soon. If a job lacks watts, it is the first one that needs its hosts: others wait for it.
+        Of the first, those come first that have been idle for longest; of the others, those that are needed last. If a
+        job lacks watts, it is the first one that needs its hosts: others wait for it.
         """
         soon = self._state.now + 2 * self.longest
         needing = [head for head in heads if head.start <= soon]
         if self.idling is not None and self.idling.lacking and not self._jobs:
             needing = sorted(needing, key=lambda head: head.start)[:1]
-        needed = {self._lanes.own(number) for head in needing for number in head.reserved}
-        others = self.asleep | self.leaving | self.waking.keys() | needed
+        needed: dict[int, float] = {}
+        for head in needing:
+            for host in map(self._lanes.own, head.reserved):
+                needed[host] = min(needed.get(host, math.inf), head.start)
+        others = self.asleep | self.leaving | self.waking.keys()
         idle = [host for host in self._seconds if host not in others and not self._jobs[host]]
-        return sorted(idle, key=lambda host: (self._idle.get(host, math.inf), -host))
+        idle.sort(key=lambda host: (-needed.get(host, -math.inf), self._idle.get(host, math.inf), -host))
+        return [host for host in idle if host not in needed], [host for host in idle if host in needed]
 
     def leave(self, hosts: list[int]) -> None:
         """Switch off idle hosts that are on."""
@@ -231,7 +236,7 @@ class Sleeping:
         for host in hosts:
             self.leaving.add(host)
             if self.idling is not None:
-                self.idling.leaves(host)
+                self.idling.leaves(host, now)
             self._away.closes(host, now, now + self._seconds[host][0])
 
     def switched(self, hosts: Iterable[int]) -> list[int]:

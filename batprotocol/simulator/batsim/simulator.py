@@ -15,12 +15,13 @@ from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
+from batprotocol.simulator.inputs.traces import TraceReader, read_traces
 from batprotocol.simulator.results import Observer
 
 __all__ = ["Simulator"]
 
-_KNOWS_BETTER: Final = ("hosts.turn-busy",)
-"""Rules that a conversation cannot check exactly, because they depend on whether jobs still run at an event."""
+_KNOWS_BETTER: Final = ("hosts.turn-busy", "hosts.turn-switching", "hosts.turn-direction")
+"""Rules that a conversation cannot check exactly, because they depend on the states of hosts at an event."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -40,6 +41,8 @@ class Simulator:
         arguments: the command-line arguments that the decision component gets.
         at_once: whether the decision component gets events as soon as it has replied, as with Batsim before version 3,
             and not only when nothing else happens at the same time.
+        traces: reads a usage trace that the decision component registers: a function of a filename with the keyword
+            `corrected`. By default, the file is read as Batsim reads it: relative to the working directory.
         says_nothing: "waiting" if a reply without decisions takes as long as one decision, as in the first versions of
             the text protocol; "leaving" if the server gets a message but no time passes, as in the last ones.
 
@@ -88,6 +91,7 @@ class Simulator:
         arguments: Iterable[str] = (),
         at_once: bool = False,
         says_nothing: str = "",
+        traces: TraceReader = read_traces,
     ) -> None:
         if energy:
             missing = next((host.name for host in platform.hosts if host.watts is None), None)
@@ -100,7 +104,15 @@ class Simulator:
         self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))
         given = tuple(arguments) or ("batprotocol", "simulate")
         self._arguments = (*given, "--energy-host") if energy and "--energy-host" not in given else given
-        self._options = (platform, energy, corrected or rules != DEFAULT_RULE_SET, observer, at_once, says_nothing)
+        self._options = (
+            platform,
+            energy,
+            corrected or rules != DEFAULT_RULE_SET,
+            observer,
+            at_once,
+            says_nothing,
+            traces,
+        )
         self._simulation: Simulation | None = None
         self._begun = False
         self.error: RuleViolation | None = None
@@ -137,7 +149,7 @@ class Simulator:
         self._note(self.conversation.hello(hello))
         (event,) = hello.events
         assert isinstance(event, EDCHelloEvent)
-        platform, energy, corrected, observer, at_once, says_nothing = self._options
+        platform, energy, corrected, observer, at_once, says_nothing, traces = self._options
         self._begun = True
         setup = Setup(
             platform,
@@ -149,6 +161,7 @@ class Simulator:
             is_batsim=self.conversation.rules == DEFAULT_RULE_SET,
             at_once=at_once,
             says_nothing=says_nothing,
+            traces=traces,
         )
         self._simulation = assemble(setup, energy=energy, observer=observer)
         message = self.turn_judged(None)
@@ -198,9 +211,7 @@ class Simulator:
             self._end(complete=self.error is None)
             return None
         try:
-            message = simulation.go_on(reply)
-            if message is None:
-                raise simulation.why_stuck()
+            message = _gone_on(simulation, reply)
         except RuleViolation as violation:
             if simulation.is_batsim:
                 self._end(complete=False)
@@ -216,6 +227,17 @@ class Simulator:
         if self._simulation is not None:
             self._simulation.reports.finish(complete)
         self._simulation = None
+
+
+def _gone_on(simulation: Simulation, reply: Message | None) -> Message:
+    """The next message. It is an error if there is none, or if bytes need a route that the platform cannot have."""
+    try:
+        message = simulation.go_on(reply)
+    except InputError as error:
+        raise simulation.refusal("platform.no-route", str(error)) from None
+    if message is None:
+        raise simulation.why_stuck()
+    return message
 
 
 def _judge(violations: list[Violation], severity: str = "error") -> None:

@@ -19,22 +19,44 @@ class Kind(NamedTuple):
         parents: the elements that it may be in.
         required: the attributes that it must have.
         optional: the attributes that it may have, with their defaults.
+        order: the order of the elements in it, as an automaton: for each state, from "", the elements that can come
+            next, with the state that each leads to. Empty: any order.
     """
 
     parents: tuple[str, ...]
     required: tuple[str, ...] = ()
     optional: Mapping[str, str] = {}
+    order: Mapping[str, Mapping[str, str]] = {}
 
 
 _NO_PROFILES = {"speed_file": "", "availability_file": "", "state_file": ""}
+
+_ZONES: Final = dict.fromkeys(("zone", "cluster"), "zones")
+_ZONE_ROUTES: Final = dict.fromkeys(("zoneRoute", "bypassZoneRoute"), "routes between zones")
+_LINKS: Final = ("link", "backbone")
+_HOSTS: Final = dict.fromkeys(("host", "router", "cabinet", "host_link", *_LINKS), "hosts")
+_ROUTES: Final = dict.fromkeys(("route", "bypassRoute"), "routes")
+
+_IN_PLATFORM: Final[Mapping[str, Mapping[str, str]]] = {
+    "": {"config": "", **_ZONES},
+    "zones": _ZONES,
+}
+_IN_ZONE: Final[Mapping[str, Mapping[str, str]]] = {
+    "": {"prop": "", **_ZONES, **_ZONE_ROUTES, **_HOSTS, **_ROUTES},
+    "zones": {**_ZONES, **dict.fromkeys(_LINKS, "zones"), **_ZONE_ROUTES},
+    "routes between zones": _ZONE_ROUTES,
+    "hosts": {**_HOSTS, **_ROUTES},
+    "routes": _ROUTES,
+}
+"""The order of SimGrid's document type: properties first, routes last. A zone that begins with a link has no zones."""
 
 SYNONYMS: Final = {"AS": "zone", "ASroute": "zoneRoute", "bypassASroute": "bypassZoneRoute"}
 """Old names of elements."""
 
 ELEMENTS: Final[Mapping[str, Kind]] = {
-    "platform": Kind((), ("version",)),
+    "platform": Kind((), ("version",), {}, _IN_PLATFORM),
     "config": Kind(("platform",), (), {"id": ""}),
-    "zone": Kind(("platform", "zone"), ("id", "routing")),
+    "zone": Kind(("platform", "zone"), ("id", "routing"), {}, _IN_ZONE),
     "cluster": Kind(
         ("platform", "zone"),
         ("id", "prefix", "suffix", "radical", "speed", "bw", "lat"),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from json.encoder import encode_basestring
+from math import inf
 from typing import Protocol
 
 from batprotocol.errors import InputError, shown
@@ -62,9 +63,18 @@ def lines_of_events(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]
 def written_event(time: float, data: str) -> str:
     """The line of an event, as `read_external_events` and Batsim read it.
 
+    Raises:
+        InputError: the time is not a finite number >= 0, or UTF-8 cannot have the data.
+
     >>> written_event(10.0, "down")
     '{"type":"generic","timestamp":10.0,"data":"down"}\\n'
     """
+    if not 0 <= time < inf:
+        raise InputError(f"expected a time >= 0 that is finite, got {time}", "timestamp")
+    try:
+        data.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"expected data that UTF-8 can have, got {shown(data)}", "data") from None
     return f'{{"type":"generic","timestamp":{time!r},"data":{encode_basestring(data)}}}\n'
 
 
@@ -91,6 +101,9 @@ def write_event_lines(events: Iterable[tuple[float, HasData]], file: Writer) -> 
 
     Returns:
         The number of events.
+
+    Raises:
+        InputError: a time is not a finite number >= 0.
     """
     count = 0
     for time, event in events:

@@ -46,7 +46,6 @@ _ARRIVAL: Final = (10.2303 * 1.0225, 0.4871)
 _LONGEST_GAP: Final = 13.0
 _DAY: Final = (8.1737, 3.9631)
 _DAWN: Final = 10  # half hours from midnight on, until which it is still the day before
-_OFFSET: Final = 2.0  # half hours by which the gamma distribution of the day is ahead of the clock
 
 _HEAD: Final = 0.9  # of all estimates are popular ones
 _MOST_POPULAR: Final = 0.2  # is the largest one
@@ -151,9 +150,9 @@ def _arrivals(chance: random.Random) -> Iterator[float]:
     """Submission times: the half hours of a gap have different weights."""
     weights = _day()
     time = points = spent = 0.0
+    bucket = 0
     while True:
         points += math.exp(_gamma(chance, *_ARRIVAL, _LONGEST_GAP)) / _BUCKET
-        bucket = int(time // _BUCKET) % _BUCKETS
         passed = 0.0
         while points > weights[bucket]:
             points -= weights[bucket]
@@ -166,11 +165,14 @@ def _arrivals(chance: random.Random) -> Iterator[float]:
 
 
 def _day() -> list[float]:
-    """The weight of each half hour of the day; the mean is 1."""
+    """The weight of each half hour of the day; the mean is 1.
+
+    The model numbers them from 1 on, and its day begins at dawn: those before follow the last one.
+    """
     shape, scale = _DAY
     weights = []
     for bucket in range(_BUCKETS):
-        place = bucket + _OFFSET + (_BUCKETS if bucket < _DAWN else 0)
+        place = bucket + 1 + (_BUCKETS if bucket < _DAWN else 0)
         end, begin = (place + 0.5) / scale, (place - 0.5) / scale
         weights.append(_gamma_below(end, shape) - _gamma_below(begin, shape))
     mean = sum(weights) / _BUCKETS

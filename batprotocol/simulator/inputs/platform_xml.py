@@ -8,6 +8,7 @@ availability over time, other configurations, other zones...
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple, TypeVar
@@ -44,6 +45,8 @@ from batprotocol.simulator.inputs.xml import Element, read_elements
 from batprotocol.simulator.inputs.zones import ClusterZone, FullZone, LocalRoute, Member, VivaldiZone, Zone
 
 __all__ = ["read_platform"]
+
+_logger = logging.getLogger("batprotocol.simulator")
 
 _ZONES: dict[str, Callable[[str, Zone | None], Zone]] = {
     "full": FullZone,
@@ -180,8 +183,6 @@ class _PlatformReader:
             raise InputError("the platform is empty: add a zone or a cluster")
 
     def end_config(self, element: Element) -> None:
-        if self.root is not None:
-            raise InputError("expected a configuration before the first zone; move it there")
         self.settings += element.properties.items()
         self.configuration = read_configuration(self.settings)
 
@@ -247,9 +248,8 @@ class _PlatformReader:
 
     def _place(self, member: Member, element: Element) -> None:
         """Set the place of a host or router, which is only used in zones with the routing Vivaldi."""
-        if isinstance(self.zone, VivaldiZone):
-            text = element.attributes.get("coordinates", "")
-            self.zone.places[member] = _parsed(element, "coordinates", parse_coordinates, text=text)
+        if isinstance(self.zone, VivaldiZone) and element.attributes.get("coordinates"):
+            self.zone.places[member] = _parsed(element, "coordinates", parse_coordinates)
 
     def _add_link(self, element: Element, name: str, bandwidth: float, latency: float, policy: str = "SHARED") -> _Hop:
         if not bandwidth > 0:
@@ -342,6 +342,14 @@ class _PlatformReader:
             around = around.parent
         if found is None or found.is_zone or around is None:
             raise InputError(f"there is no host or router {shown(element[attribute])} in {shown(end.name)}", attribute)
+        if found.zone is not None and found.zone.member is not end:
+            _logger.warning(
+                "line %d: the gateway %s of %s is in a zone inside it: SimGrid crashes on some of these routes; "
+                "use a host or router that is directly in the zone",
+                element.line,
+                shown(found.name),
+                shown(end.name),
+            )
         return found
 
     def end_cluster(self, element: Element) -> None:

@@ -5,16 +5,25 @@ from __future__ import annotations
 import logging
 import math
 import os
+import stat
+from typing import Protocol
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.workload import Usage
 
-__all__ = ["read_traces"]
+__all__ = ["TraceReader", "read_traces"]
 
 _logger = logging.getLogger("batprotocol.simulator")
 
 _LONGEST_LINE = 1 << 16
 _MOST_RANKS = 1 << 16
+
+
+class TraceReader(Protocol):
+    """A function like `read_traces`."""
+
+    def __call__(self, path: str, *, corrected: bool) -> tuple[tuple[Usage, ...], ...]:
+        """Read the lines of each rank."""
 
 
 def read_traces(path: str | os.PathLike[str], *, corrected: bool = False) -> tuple[tuple[Usage, ...], ...]:
@@ -41,6 +50,8 @@ def read_traces(path: str | os.PathLike[str], *, corrected: bool = False) -> tup
 def _lines(path: str | os.PathLike[str], *, corrected: bool) -> list[tuple[int, str]]:
     """The lines that are not comments, with their numbers."""
     found = []
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe or a device could be read without end
+        raise InputError("expected a file", file=os.fspath(path))
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         number = 0
         while line := file.readline(_LONGEST_LINE):

@@ -408,6 +408,12 @@ def _free_name(taken: Mapping[str, object], number: int) -> str:
 def _check_job(place: str, job: StaticJob) -> None:
     if not isinstance(job.id, str):
         raise InputError(f"expected a string, got {shown(job.id)}", f"{place}.id")
+    for name, text in (("id", job.id), ("extra_data", job.extra_data)):
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise InputError(f"expected a text that UTF-8 can have, got {shown(text)}", f"{place}.{name}") from None
     if not isinstance(job.submission_time, float | int) or not math.isfinite(job.submission_time):
         raise InputError(f"expected a finite number, got {shown(job.submission_time)}", f"{place}.submission_time")
     if type(job.resource_request) is not int or not 0 <= job.resource_request <= MOST_RESOURCES:

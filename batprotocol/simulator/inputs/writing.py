@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, Final
 
-from batprotocol.errors import InputError
+from batprotocol.errors import InputError, shown
 from batprotocol.model import (
     DelayProfile,
     ForkJoinCompositionProfile,
@@ -23,13 +23,18 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.inputs.network import Link
 from batprotocol.simulator.inputs.platform import Platform
-from batprotocol.simulator.inputs.workload import Workload
+from batprotocol.simulator.inputs.profiles_json import profile_of
+from batprotocol.simulator.inputs.workload import Workload, WorkloadProfile
 
 __all__ = ["platform_xml", "workload_json"]
 
 
 def workload_json(workload: Workload) -> str:
     """A workload as Batsim's JSON. `read_workload` reads the same workload from it. Traces are named, not written.
+
+    Raises:
+        InputError: a name or a profile could not be read back, such as a delay of 0, or a name with the name of the
+            workload and a `!` in it.
 
     >>> from batprotocol.simulator import lublin_workload
     >>> print(workload_json(lublin_workload(4, 1, seed=3))[:60])
@@ -41,13 +46,11 @@ def workload_json(workload: Workload) -> str:
     jobs = ",\n    ".join(map(_text, _jobs(workload)))
     cut = len(workload.name) + 1
     profiles = ",\n    ".join(
-        f"{_text(name[cut:])}: {_text(_profile(each.profile, each.return_code, each.extra_data, cut))}"
+        f"{_text(_name(name, workload.name))}: {_text(_profile(name[cut:], each, cut))}"
         for name, each in workload.profiles.items()
     )
-    return (
-        f'{{\n  "nb_res": {workload.resource_count},\n  "jobs": [\n    {jobs}\n  ],\n  "profiles": {{\n    {profiles}\n'
-        "  }\n}\n"
-    )
+    head = f'"nb_res": {max(workload.resource_count, 1)},\n  "jobs": [\n    {jobs}\n  ]'
+    return f'{{\n  {head},\n  "profiles": {{\n    {profiles}\n  }}\n}}\n'
 
 
 _ENDLESS: Final = Link("", sys.float_info.max, 0.0)
@@ -90,14 +93,32 @@ def _properties(properties: Iterable[tuple[str, str]]) -> str:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise InputError(f"expected finite numbers, got {shown(value)}") from None
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"expected texts that UTF-8 can have, got {shown(value)}") from None
+    return text
+
+
+def _name(full: str, workload: str) -> str:
+    """A name as files have it: inside its workload, or the full name if it contains the name of the workload."""
+    local = full[len(workload) + 1 :]
+    if workload not in local:
+        return local
+    if "!" in local:
+        raise InputError(f"{shown(full)} contains the name of its workload, so it must have no other !")
+    return full
 
 
 def _jobs(workload: Workload) -> Iterator[dict[str, Any]]:
-    cut = len(workload.name) + 1
     for time, id, job in workload:
-        given: dict[str, Any] = {"id": id[cut:], "subtime": time, "res": job.resource_request}
-        given["profile"] = job.profile_id[cut:]
+        given: dict[str, Any] = {"id": _name(id, workload.name), "subtime": time, "res": job.resource_request}
+        given["profile"] = _name(job.profile_id, workload.name)
         if job.walltime is not None:
             given["walltime"] = job.walltime
         if job.extra_data is not None:
@@ -105,12 +126,16 @@ def _jobs(workload: Workload) -> Iterator[dict[str, Any]]:
         yield given
 
 
-def _profile(profile: Profile, return_code: int, extra_data: str | None, cut: int) -> dict[str, Any]:
-    given: dict[str, Any] = {"type": type(profile).__name__, **_members(profile, cut)}
-    if return_code:
-        given["ret"] = return_code
-    if extra_data is not None:
-        given["extra_data"] = extra_data
+def _profile(name: str, profile: WorkloadProfile, cut: int) -> dict[str, Any]:
+    given: dict[str, Any] = {"type": type(profile.profile).__name__, **_members(profile.profile, cut)}
+    if profile.return_code:
+        given["ret"] = profile.return_code
+    if profile.extra_data is not None:
+        given["extra_data"] = profile.extra_data
+    try:
+        profile_of(given, compositions=True)
+    except InputError as error:
+        raise InputError(error.reason, f"profiles.{name}.{error.path}") from None
     return given
 
 

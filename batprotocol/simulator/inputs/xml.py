@@ -27,9 +27,12 @@ class Element:
         attributes: its attributes, with the defaults of those that are absent.
         line: the line where it begins, counted from 1.
         parent: the element around it, or None.
+
+    Attributes:
+        state: where it is in the order of its kind.
     """
 
-    __slots__ = ("attributes", "children", "line", "parent", "properties", "tag")
+    __slots__ = ("attributes", "children", "line", "parent", "properties", "state", "tag")
 
     def __init__(self, tag: str, attributes: dict[str, str], line: int, parent: Element | None) -> None:
         self.tag = tag
@@ -38,6 +41,7 @@ class Element:
         self.parent = parent
         self.properties: dict[str, str] = {}
         self.children: list[Element] = []
+        self.state = ""
 
     def __getitem__(self, name: str) -> str:
         return self.attributes[name]
@@ -156,6 +160,11 @@ class _Reader:
         if (parent.tag if parent is not None else None) not in (kind.parents or (None,)):
             where = f"inside <{parent.tag}>" if parent is not None else "as the outermost element"
             raise self.fault(f"<{tag}> is not allowed {where}")
+        if parent is not None and (order := self.kinds[parent.tag].order):
+            state = order[parent.state].get(tag)
+            if state is None:
+                raise self.fault(_misplaced(tag, parent, order))
+            parent.state = state
         for name in given:
             if name not in kind.required and name not in kind.optional:
                 raise self.fault(f"the attribute {_short(name)} of <{tag}> is not supported")
@@ -180,6 +189,13 @@ class _Reader:
         self.top = element.parent
         if element.tag != "prop":
             self.end(element)
+
+
+def _misplaced(tag: str, parent: Element, order: Mapping[str, Mapping[str, str]]) -> str:
+    """Why an element cannot stand here: SimGrid demands an order of the elements."""
+    before = f"after the {parent.state}" if parent.state else "at the beginning"
+    allowed = ", ".join(f"<{name}>" for name in order[parent.state])
+    return f"<{tag}> is not allowed {before} in <{parent.tag}>, where SimGrid expects one of {allowed}; move it"
 
 
 def _short(name: str) -> str:

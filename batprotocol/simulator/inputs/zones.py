@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.network import LOOPBACK, Link, Route
 
 __all__ = ["ClusterZone", "FullZone", "LocalRoute", "Member", "VivaldiZone", "Zone", "find_route", "latency_after"]
@@ -131,7 +132,8 @@ class ClusterZone(Zone):
 class VivaldiZone(Zone):
     """A zone in which hosts and routers have places, and no links between them (routing "Vivaldi").
 
-    A route takes as many milliseconds as their distance in the plane, plus the height of each of them above it.
+    A route takes as many milliseconds as their distance in the plane, plus the height of each of them above it. As in
+    SimGrid, a missing place matters only on a route that needs it, and zones never have one.
     """
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
@@ -139,8 +141,13 @@ class VivaldiZone(Zone):
         self.places: dict[Member, tuple[float, float, float]] = {}
 
     def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
-        if source.is_zone:
-            return None
+        for end in (source, target):
+            if end not in self.places:
+                what = "the zone" if end.is_zone else "the host or router"
+                text = (
+                    f"{what} {shown(end.name)} has no coordinates in {shown(self.name)}, which has the routing Vivaldi"
+                )
+                raise InputError(f"{text}: SimGrid aborts on a route that needs them")
         (x, y, up), (other_x, other_y, down) = self.places[source], self.places[target]
         distance = math.hypot(x - other_x, y - other_y) + abs(up) + abs(down)
         return LocalRoute(()), latency + distance / 1000

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol.conversation.automaton import HostPower
+from batprotocol.conversation.power import PowerRecord
 from batprotocol.model import HostState
+from batprotocol.power.hosts import SleepPState
 from batprotocol.simulator.actions.limited import actions_for
 from batprotocol.simulator.inputs import Host, Platform, Watts
 from batprotocol.simulator.machine.demands import Demands
@@ -26,6 +30,19 @@ _IDLE: Final = int(HostState.IDLE)
 _COMPUTING: Final = int(HostState.COMPUTING)
 _SWITCHING_ON: Final = int(HostState.SWITCHING_ON)
 _SWITCHING_OFF: Final = int(HostState.SWITCHING_OFF)
+_STATES: Final = {
+    HostPower.ON: _IDLE,
+    HostPower.SWITCHING_OFF: _SWITCHING_OFF,
+    HostPower.ASLEEP: _SLEEPING,
+    HostPower.SWITCHING_ON: _SWITCHING_ON,
+}
+"""The state of a host without a job."""
+
+
+@lru_cache(maxsize=256)
+def sleeps_of(pstates: tuple[SleepPState, ...]) -> dict[int, tuple[int, int]]:
+    """Sleep states, each with the virtual states for switching off and on. Of equal ones, the first counts."""
+    return {each.sleep: (each.switching_off, each.switching_on) for each in reversed(pstates)}
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -39,7 +56,7 @@ class Machine:
 
     Attributes:
         hosts: the hosts by number.
-        pstates: their power states.
+        power: their power states, and whether they are on, asleep or switching, as in a conversation.
         states: the states of hosts, as numbers of `HostState`.
         actions: the actions on the hosts and links.
         demands: the stored demands of messages and tasks.
@@ -64,7 +81,7 @@ class Machine:
         "hosts",
         "meters",
         "platform",
-        "pstates",
+        "power",
         "shares_hosts",
         "states",
     )
@@ -75,14 +92,14 @@ class Machine:
         self.has_energy = has_energy
         self.corrected = corrected
         self.hosts: tuple[Host, ...] = hosts
-        self.pstates = [host.pstate for host in hosts]
+        self.power = [PowerRecord(host.pstate, sleeps_of(host.sleep_pstates)) for host in hosts]
         self.states = [_IDLE] * len(hosts)
         self.counts = [0] * len(HostState)
         # Batsim does not count storages then, though it does when their state changes.
         self.counts[_IDLE] = len(platform.computation_hosts) if not corrected else len(hosts)
         self.energy = [0.0] * len(hosts)
         # The power states that energy is charged for: Batsim's is 0 until a host's energy is read for the first time.
-        self._charged = list(self.pstates) if corrected else [0] * len(hosts)
+        self._charged = [host.pstate for host in hosts] if corrected else [0] * len(hosts)
         self._since = [0.0] * len(hosts)
         self._spent = [[(0.0, 0.0)] * len(hosts) for _ in HostState]
         self._read_at = [0.0] * len(hosts)
@@ -143,7 +160,7 @@ class Machine:
         if host >= 0 and self.has_energy and self._read_at[host] < now:
             self.energy[host] += self.watts(host) * (now - self._read_at[host])
             self._read_at[host] = now
-            self._charged[host] = self.pstates[host]
+            self._charged[host] = self.power[host].pstate
 
     def is_read(self, host: int, now: float) -> bool:
         """Whether the energy of a host is up to date."""
@@ -180,7 +197,7 @@ class Machine:
 
     def least_watts(self) -> float:
         """The sum of all hosts' epsilon watts."""
-        return sum([self._watts(host, self.pstates[host]).epsilon for host in range(len(self.hosts))])
+        return sum([self._watts(host, self.power[host].pstate).epsilon for host in range(len(self.hosts))])
 
     # States
 
@@ -244,23 +261,23 @@ class Machine:
         if self.meters:
             self.watch(now)
         described = self.hosts[host]
-        self.pstates[host] = self._charged[host] = pstate
+        self.power[host].change(pstate)
+        self._charged[host] = pstate
         self.actions.change(host, described.speeds[pstate], described.cores * described.speeds[pstate])
 
     def begin_switch(self, host: int, target: int, now: float) -> int:
         """Begin to switch a host to a power state, and return the virtual power state of the switch."""
-        sleep = self.hosts[host].sleep_state(target)
-        if sleep is not None:
-            self._become(host, _SWITCHING_OFF, now)
-            return sleep.switching_off
-        self._become(host, _SWITCHING_ON, now)
-        sleep = self.hosts[host].sleep_state(self.pstates[host])
-        return target if sleep is None else sleep.switching_on
+        power = self.power[host]
+        virtual = power.begin(target)
+        self._become(host, _STATES[power.power], now)
+        return virtual
 
     def end_switch(self, host: int, target: int, now: float) -> None:
         """End the switch of a host to a power state."""
+        power = self.power[host]
+        power.end(target)
         self.set_pstate(host, target, now)
-        self._become(host, _IDLE if self.hosts[host].sleep_state(target) is None else _SLEEPING, now)
+        self._become(host, _STATES[power.power], now)
 
     def pstate_rows(self, hosts: Iterable[int], pstate: int | None, now: float) -> list[PStateRow]:
         """Rows with the power states of hosts.
@@ -273,7 +290,7 @@ class Machine:
         found: dict[int, list[int]] = {}
         for host in hosts:
             step()
-            found.setdefault(self.pstates[host] if pstate is None else pstate, []).append(host)
+            found.setdefault(self.power[host].pstate if pstate is None else pstate, []).append(host)
         return [PStateRow(now, intervals(members), number) for number, members in sorted(found.items())]
 
 

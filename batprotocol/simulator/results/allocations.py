@@ -12,8 +12,7 @@ from typing import Final
 
 from batprotocol.requests import Allocated
 from batprotocol.requests.amounts import Gres
-from batprotocol.simulator.results.reports import expect_values, is_seconds, parse_reports
-from batprotocol.tables import quoted
+from batprotocol.simulator.results.reports import expect_values, is_seconds, parse_reports, reports_text
 from batprotocol.writing import whole
 
 __all__ = ["allocations_text", "parse_allocations", "read_allocations", "write_allocations"]
@@ -38,14 +37,19 @@ def write_allocations(path: str | os.PathLike[str], allocations: Iterable[Alloca
         allocations: what each started job took, in the order of their starts, such as `Policy.allocated`.
 
     Raises:
+        InputError: an allocation could not be read back; the error names the job, and the column.
         OSError: the file cannot be written.
     """
+    text = allocations_text(allocations)
     with whole(path) as file:
-        file.write(allocations_text(allocations).encode())
+        file.write(text.encode())
 
 
 def allocations_text(allocations: Iterable[Allocated]) -> str:
     """The text of an allocations.csv.
+
+    Raises:
+        InputError: an allocation could not be read back; the error names the job, and the column.
 
     >>> taken = [Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.5, hosts="0-1", cores=4, held=0.25)]
     >>> print(allocations_text(taken))
@@ -53,17 +57,15 @@ def allocations_text(allocations: Iterable[Allocated]) -> str:
     w0!1,w0!1,0.500000,,0-1,4,0,,0,0.25
     <BLANKLINE>
     """
-    return "".join([",".join(_COLUMNS) + "\n", *map(_line, allocations)])
+    return reports_text("allocations.csv", _COLUMNS, map(_values, allocations), _allocated)
 
 
-def _line(each: Allocated) -> str:
-    names = ",".join(map(quoted, (each.job_id, each.first_id)))
-    gres = quoted(",".join(map(str, each.gres)))
-    held = "" if each.held is None else f"{each.held:.12g}"
-    return (
-        f"{names},{each.starting_time:f},{quoted(each.partition)},"
-        f"{each.hosts},{each.cores},{each.memory},{gres},{each.whole:d},{held}\n"
-    )
+def _values(each: Allocated) -> list[str]:
+    return [
+        *(each.job_id, each.first_id, f"{each.starting_time:f}", each.partition, each.hosts),
+        *(str(each.cores), str(each.memory), ",".join(map(str, each.gres)), f"{each.whole:d}"),
+        "" if each.held is None else f"{each.held:.12g}",
+    ]
 
 
 def read_allocations(path: str | os.PathLike[str]) -> list[Allocated]:

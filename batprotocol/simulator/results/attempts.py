@@ -12,8 +12,7 @@ from typing import Final
 
 from batprotocol.requests import Attempt
 from batprotocol.requests.attempts import ENDS
-from batprotocol.simulator.results.reports import expect_values, is_seconds, parse_reports
-from batprotocol.tables import quoted
+from batprotocol.simulator.results.reports import expect_values, is_seconds, parse_reports, reports_text
 from batprotocol.writing import whole
 
 __all__ = ["attempts_text", "parse_attempts", "read_attempts", "write_attempts"]
@@ -34,14 +33,19 @@ def write_attempts(path: str | os.PathLike[str], attempts: Iterable[Attempt]) ->
         attempts: the attempts, such as `Policy.attempts`.
 
     Raises:
+        InputError: an attempt could not be read back; the error names the job, and the column.
         OSError: the file cannot be written.
     """
+    text = attempts_text(attempts)
     with whole(path) as file:
-        file.write(attempts_text(attempts).encode())
+        file.write(text.encode())
 
 
 def attempts_text(attempts: Iterable[Attempt]) -> str:
     """The text of an attempts.csv.
+
+    Raises:
+        InputError: an attempt could not be read back; the error names the job, and the column.
 
     >>> lost = Attempt(
     ...     job_id="w0!1", first_id="w0!1", number=0, starting_time=0.0, finish_time=9.0, end="failure", lost=9.0
@@ -51,14 +55,15 @@ def attempts_text(attempts: Iterable[Attempt]) -> str:
     w0!1,w0!1,0,0.000000,9.000000,failure,,0.000000,0.000000,0.000000,9.000000
     <BLANKLINE>
     """
-    return "".join([",".join(_COLUMNS) + "\n", *map(_line, attempts)])
+    return reports_text("attempts.csv", _COLUMNS, map(_values, attempts), _attempt)
 
 
-def _line(each: Attempt) -> str:
-    return (
-        f"{quoted(each.job_id)},{quoted(each.first_id)},{each.number},{each.starting_time:f},{each.finish_time:f},"
-        f"{each.end},{quoted(each.next_id)},{each.work:f},{each.checkpoints:f},{each.restart:f},{each.lost:f}\n"
-    )
+def _values(each: Attempt) -> list[str]:
+    return [
+        *(each.job_id, each.first_id, str(each.number), f"{each.starting_time:f}", f"{each.finish_time:f}"),
+        *(each.end, each.next_id),
+        *(f"{seconds:f}" for seconds in (each.work, each.checkpoints, each.restart, each.lost)),
+    ]
 
 
 def read_attempts(path: str | os.PathLike[str]) -> list[Attempt]:

@@ -112,10 +112,28 @@ def write_power(prefix: str, power: PowerFile) -> None:
         power: the values.
 
     Raises:
+        InputError: the values could not be read back.
         OSError: the file cannot be written.
     """
+    try:
+        data = msgspec.json.encode(power) + b"\n"
+        _power_file(data, f"{prefix}{POWER}")
+    except (UnicodeError, OverflowError) as error:
+        raise InputError(f"a power.json cannot have it: {error}") from None
     with open(f"{prefix}{POWER}", "wb") as file:
-        file.write(msgspec.json.encode(power) + b"\n")
+        file.write(data)
+
+
+def _power_file(data: bytes, name: str) -> PowerFile:
+    if len(data) > _MOST_BYTES:
+        raise InputError(f"expected a power.json of at most {_MOST_BYTES:,} bytes", file=name)
+    try:
+        power = msgspec.json.decode(data, type=PowerFile)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InputError(f"it is not a power.json: {error}", file=name) from None
+    if power.cores < 1:
+        raise InputError(f"expected a number of cores > 0, got {power.cores}", "cores", file=name)
+    return power
 
 
 def power_beside(prefix: str) -> KnownPower:
@@ -135,12 +153,7 @@ def power_beside(prefix: str) -> KnownPower:
     power: PowerFile | None = None
     if os.path.isfile(about):
         with open(about, "rb") as file:
-            try:
-                power = msgspec.json.decode(file.read(_MOST_BYTES), type=PowerFile)
-            except (msgspec.DecodeError, UnicodeError) as error:
-                raise InputError(f"it is not a power.json: {error}", file=about) from None
-        if power.cores < 1:
-            raise InputError(f"expected a number of cores > 0, got {power.cores}", "cores", file=about)
+            power = _power_file(file.read(_MOST_BYTES + 1), about)
     return KnownPower(
         tuple(read_energy(energy)),
         None if power is None else power.cores,

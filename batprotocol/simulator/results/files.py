@@ -24,7 +24,7 @@ from batprotocol.simulator.results.observing import (
     Totals,
 )
 from batprotocol.simulator.results.statistics import Statistics
-from batprotocol.tables import Rows, quoted
+from batprotocol.tables import NAMES, Rows, names_text, plain_names
 
 __all__ = ["COLUMNS", "ResultFiles", "parse_energy", "parse_jobs", "read_energy", "read_jobs", "write_real_execution"]
 
@@ -35,11 +35,11 @@ _JOBS: Final = (
 )
 COLUMNS: Final = tuple(_JOBS.split(","))
 """The columns of jobs.csv."""
+_OTHERS: Final = len(COLUMNS) - len(NAMES)
 _MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_idle,nb_computing"
 _PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
 _CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
 _HOSTS: Final = re.compile(r"(?:[0-9]{1,10}(?:-[0-9]{1,10})?(?: |$))*")
-_BREAKS: Final = re.compile("[\n\r]")
 _STATES: Final = {state: state.name for state in FinalJobState}
 _SUCCESS: Final = FinalJobState.COMPLETED_SUCCESSFULLY
 _BUFFER: Final = 1 << 16
@@ -167,11 +167,16 @@ class ResultFiles(Observer):
 
 
 def job_line(row: JobRow) -> str:
-    """The line of a job in jobs.csv, without its end."""
+    """The line of a job in jobs.csv, without its end.
+
+    Raises:
+        InputError: its names cannot be written so that they are read back.
+    """
     walltime = -1.0 if row.requested_time is None else row.requested_time
-    names = f"{row.job_id},{row.workload_name},{row.profile}"
-    if _BREAKS.search(names):  # other characters stay as in Batsim, but a row must be one line
-        names = ",".join(map(quoted, (row.job_id, row.workload_name, row.profile)))
+    try:
+        names = names_text(row.job_id, row.workload_name, row.profile, _OTHERS)
+    except ValueError as error:
+        raise InputError(f"{error}, got {shown(row.job_id)}", "jobs.csv") from None
     head = (
         f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},"
         f"{row.final_state is _SUCCESS:d},{_STATES[row.final_state]},"
@@ -185,6 +190,24 @@ def job_line(row: JobRow) -> str:
         f"{head}{start:f},{runtime or SHORTEST:f},{finish[0]:f},{waiting[0]:f},{turnaround[0]:f},{stretch[0]:f},"
         f"{row.allocated_resources},{energy},"
     )
+
+
+def expect_plain_names(job_id: str, profile: str) -> None:
+    """Refuse a job whose names could not be read from a jobs.csv of Batsim, which writes them as they are.
+
+    Args:
+        job_id: its full name, `w0!1`.
+        profile: the full name of its profile.
+
+    Raises:
+        InputError: the names would be read as other names.
+    """
+    workload, _, own = job_id.partition("!")
+    if plain_names(own, workload, profile, _OTHERS) is None:
+        raise InputError(
+            "Batsim writes names into jobs.csv without quotation marks, and those of the job would be read as other "
+            f"names: use an id without line ends, commas and quotation marks, got {shown(own)}"
+        )
 
 
 def jobs_text(rows: Iterable[JobRow]) -> str:

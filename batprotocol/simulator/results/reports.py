@@ -1,4 +1,4 @@
-"""Tables of a scheduler's own reports on jobs, one row for each start of a job: read, with the place of what is wrong.
+"""Tables of a scheduler's own reports on jobs, one row for each start of a job: written only if they can be read back.
 
 This module must not know what is reported.
 """
@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from batprotocol.errors import InputError, shown
+from batprotocol.tables import quoted
 
-__all__ = ["expect_values", "is_seconds", "parse_reports"]
+__all__ = ["expect_values", "is_seconds", "parse_reports", "reports_text"]
 
 Report = TypeVar("Report")
 
@@ -67,6 +68,51 @@ def parse_reports(
         reason = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         raise InputError(f"it is not an {kind}: {reason}", file=name, line=begin) from None
     return list(found.values())
+
+
+def reports_text(
+    kind: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    read: Callable[[Mapping[str, str]], Report],
+) -> str:
+    """The text of a table, which `parse_reports` reads.
+
+    Args:
+        kind: the usual name of such a file.
+        columns: its columns; `job_id` is one of them.
+        rows: the values of each row, in the order of the columns.
+        read: makes a report of the values of a row; it raises an InputError if they are wrong.
+
+    Raises:
+        InputError: a row could not be read back; the error names the job, and the column.
+    """
+    lines = [",".join(columns) + "\n"]
+    known: set[str] = set()
+    for values in rows:
+        row = dict(zip(columns, values, strict=True))
+        id = row["job_id"]
+        try:
+            read(row)
+            for column, text in row.items():
+                if len(text) > csv.field_size_limit() or not _is_text(text):
+                    raise InputError(f"expected a text of UTF-8 that is not too long, got {shown(text)}", column)
+            if id in known:
+                raise InputError("the job has a row already, and a job starts once", "job_id")
+        except InputError as error:
+            raise InputError(f"an {kind} cannot have the job {shown(id)}: {error.reason}", error.path) from None
+        known.add(id)
+        lines.append(",".join(map(quoted, values)) + "\n")
+    return "".join(lines)
+
+
+def _is_text(text: str) -> bool:
+    """Whether UTF-8 can have a text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _expect_header(values: list[str], kind: str, columns: Sequence[str]) -> None:

@@ -157,6 +157,6 @@ def _parents(task: str, request: Request) -> list[str]:
     """The full names of the jobs for whose ends a job waits."""
     if request.dependency is None:
         return []
-    workload = task.rpartition("!")[0]
+    workload = task.partition("!")[0]
     named = [each.job for each in request.dependency.conditions if each.kind not in ("after", "singleton")]
     return [each if "!" in each else f"{workload}!{each}" for each in named]

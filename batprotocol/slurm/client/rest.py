@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import getpass
-import http.client
 import os
 import re
-import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from batprotocol.errors import InputError, shown
-from batprotocol.slurm.client.answers import read_minutes
 from batprotocol.slurm.client.errors import SlurmAway, SlurmError
 from batprotocol.slurm.client.rest_answers import (
+    INSTEAD,
+    RestAnswer,
     read_answer,
     read_rest_id,
     read_rest_jobs,
+    read_rest_longest,
     read_rest_nodes,
     read_versions,
     submission,
 )
 from batprotocol.slurm.client.rows import Batch, Limits, SlurmJob, SlurmNode
 from batprotocol.systems import refusal
+from batprotocol.web import Unanswered, WebServer, without_secrets
+
+if TYPE_CHECKING:
+    import ssl
 
 __all__ = ["SlurmRest", "read_token"]
 
-MOST_BYTES: Final = 1 << 28
+MOST_BYTES: Final = 150 << 20
+"""How many bytes of an answer are read: those of about 20,000 jobs."""
+
+SHOWN: Final = 600
+"""How many characters of an error are kept."""
+
 PAUSE_SECONDS: Final = 0.5
 _GONE: Final = re.compile(r"invalid job id|already (?:completing|completed)", re.I)
+_LONGEST: Final = 10_000
 _TOKEN: Final = re.compile(r"[\w.~+/=-]{1,8192}", re.A)
 
 
@@ -55,7 +65,8 @@ def read_token(file: str = "", variable: str = "") -> str:
     if file:
         path = Path(os.path.expanduser(file))
         try:
-            text, place = path.read_text(), f"token_file: {path}"
+            with path.open() as opened:
+                text, place = opened.read(_LONGEST), f"token_file: {path}"
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not a text"
             raise InputError(f"{path} cannot be read: {why}", "token_file") from None
@@ -76,33 +87,22 @@ class SlurmRest:
         address: `unix:/PATH`, or a URL, `http://HOST:PORT` or `https://HOST:PORT`.
         token: the token of the user, or ""; or a function that returns it, called for each request, as tokens end.
         user: the name of the user; "": the one of this process.
-        timeout: how many seconds a request may take. Questions are asked again until then while slurmctld is away.
+        timeout: how many seconds a question may take as a whole, with its repetitions while slurmctld is away, and how
+            many each other request may take.
 
     Raises:
         InputError: the address has another form, or the token would be sent over http to another machine.
+        PackageMissing: h11 is not installed.
     """
 
     def __init__(
         self, address: str, token: str | Callable[[], str] = "", user: str = "", timeout: float = 30.0
     ) -> None:
-        parts = urlsplit(address)
-        if "@" in parts.netloc:
-            raise InputError("expected an address without a user, got one with a user", "rest")
-        if address.startswith("unix:/") and "\0" not in address:
-            if sentence := refusal("addresses with unix:", "socket.AF_UNIX"):
-                raise InputError(sentence, "rest")
-            self._path, self._tls = address[len("unix:") :], False
-        elif parts.scheme in ("http", "https") and parts.hostname:
-            self._path, self._tls = "", parts.scheme == "https"
-        else:
-            raise InputError(f'expected "unix:/PATH" or a URL of http or https, got {shown(address)}', "rest")
-        try:
-            self._host, self._port = parts.hostname or "localhost", parts.port
-        except ValueError:
-            raise InputError(f"expected a port from 0 to 65535, got {shown(address)}", "rest") from None
+        place = _place(address)
         self._token = token if callable(token) else lambda: token
-        if self._token() and not self._path and not self._tls and self._host not in ("localhost", "127.0.0.1", "::1"):
+        if self._token() and not place.unix and not place.tls and place.host not in ("localhost", "127.0.0.1", "::1"):
             raise InputError("expected https, as a token is sent, got http", "rest")
+        self._server = WebServer(place.host, place.port, tls=_context() if place.tls else None, unix=place.unix)
         self._address = address
         self._user = user or getpass.getuser()
         self._timeout = timeout
@@ -119,23 +119,18 @@ class SlurmRest:
         if not partition:
             return Limits()
         try:
-            found = self._ask(f"partition/{quote(partition, safe='')}").get("partitions")
+            exists, longest = read_rest_longest(self._ask(f"partition/{quote(partition, safe='')}"))
         except SlurmAway:
             raise
         except SlurmError:
             return Limits(exists=False)
-        each = found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else None
-        longest = None if each is None else each.get("max_time_limit", (each.get("maximums") or {}).get("time"))
-        if isinstance(longest, dict):
-            longest = longest.get("number") if longest.get("set") else None
-        return Limits(
-            longest=read_minutes(str(longest)) if isinstance(longest, int) and 0 < longest < 1 << 31 else None,
-            exists=each is not None,
-        )
+        return Limits(longest=longest, exists=exists)
 
     def submit(self, batch: Batch) -> str:
-        version = self._known_version()
-        return read_rest_id(self._request("POST", f"/slurm/v0.0.{version}/job/submit", submission(batch, version)))
+        until = time.monotonic() + self._timeout
+        version = self._known_version(until)
+        body = submission(batch, version)
+        return read_rest_id(self._request("POST", f"/slurm/v0.0.{version}/job/submit", until, body))
 
     def cancel(self, ids: Iterable[str]) -> None:
         self._delete(ids, "")
@@ -144,33 +139,33 @@ class SlurmRest:
         self._delete(ids, f"?signal={quote(name, safe='')}")
 
     def _delete(self, ids: Iterable[str], query: str) -> None:
-        version = self._known_version()
         for id in ids:
+            until = time.monotonic() + self._timeout
+            version = self._known_version(until)
             try:
-                self._request("DELETE", f"/slurm/v0.0.{version}/job/{quote(id, safe='')}{query}")
+                self._request("DELETE", f"/slurm/v0.0.{version}/job/{quote(id, safe='')}{query}", until)
             except SlurmAway:
                 raise
             except SlurmError as error:
                 if _GONE.search(error.reason) is None:
                     raise
 
-    def _ask(self, what: str) -> dict[str, Any]:
-        last = time.monotonic() + self._timeout
+    def _ask(self, what: str) -> RestAnswer:
+        until = time.monotonic() + self._timeout
         while True:
             try:
-                return self._request("GET", f"/slurm/v0.0.{self._known_version()}/{what}")
+                return self._request("GET", f"/slurm/v0.0.{self._known_version(until)}/{what}", until)
             except SlurmAway:
-                if time.monotonic() + PAUSE_SECONDS >= last:
+                if time.monotonic() + PAUSE_SECONDS >= until:
                     raise
                 time.sleep(PAUSE_SECONDS)
 
-    def _known_version(self) -> int:
+    def _known_version(self, until: float) -> int:
         if self._version is None:
-            self._version = read_versions(self._request("GET", "/openapi/v3"))
+            self._version = read_versions(self._request("GET", "/openapi/v3", until))
         return self._version
 
-    def _request(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
-        connection = self._connection()
+    def _request(self, method: str, path: str, until: float, body: bytes | None = None) -> RestAnswer:
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
         try:
             token = self._token()
@@ -179,32 +174,55 @@ class SlurmRest:
         if token:
             headers |= {"X-SLURM-USER-NAME": self._user, "X-SLURM-USER-TOKEN": token}
         try:
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            content = answer.read(MOST_BYTES + 1)
-        except (OSError, http.client.HTTPException) as error:
-            raise SlurmAway(f"slurmrestd at {self._address}: no answer: {error or type(error).__name__}") from None
-        finally:
-            connection.close()
-        if len(content) > MOST_BYTES:
-            raise SlurmError(f"slurmrestd: its answer has more than {MOST_BYTES >> 20} MiB")
-        return read_answer(answer.status, content)
+            reply = self._server.ask(
+                method, path, headers, body, seconds=max(until - time.monotonic(), 0.0), most=MOST_BYTES
+            )
+            return read_answer(reply.status, reply.body)
+        except Unanswered as error:
+            place = f"slurmrestd at {self._address}"
+            if error.kind == "long":
+                raise SlurmError(f"{place}: {error.reason}{INSTEAD}") from None
+            if error.kind == "unsent":
+                raise SlurmError(f"{place} is not asked: {error.reason}") from None
+            if error.kind == "late":
+                raise SlurmAway(f"{place}: no answer within {self._timeout:g} s") from None
+            raise SlurmAway(f"{place}: no complete answer: {error.reason}") from None
+        except SlurmError as error:  # a server may say anything, and the token is no secret to it
+            raise type(error)(without_secrets(error.reason, [token], SHOWN)) from None
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._path:
-            return _UnixConnection(self._path, self._timeout)
-        kind = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
-        return kind(self._host, self._port, timeout=self._timeout)
+
+class _Place(NamedTuple):
+    host: str
+    port: int
+    tls: bool
+    unix: str = ""
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
+def _place(address: str) -> _Place:
+    """The place in an address."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        raise InputError(f"{_EXPECTED}, got {shown(address)}", "rest") from None
+    if "@" in parts.netloc:
+        raise InputError("expected an address without a user, got one with a user", "rest")
+    if address.startswith("unix:/") and "\0" not in address:
+        if sentence := refusal("addresses with unix:", "socket.AF_UNIX"):
+            raise InputError(sentence, "rest")
+        return _Place("localhost", 0, False, address[len("unix:") :])
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(f"{_EXPECTED}, got {shown(address)}", "rest")
+    is_secure = parts.scheme == "https"
+    try:
+        return _Place(parts.hostname, parts.port or (443 if is_secure else 80), is_secure)
+    except ValueError:
+        raise InputError(f"expected a port from 0 to 65535, got {shown(address)}", "rest") from None
 
-    def __init__(self, path: str, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._path = path
 
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+_EXPECTED: Final = 'expected "unix:/PATH" or a URL of http or https'
+
+
+def _context() -> ssl.SSLContext:
+    import ssl  # it takes a while
+
+    return ssl.create_default_context()

@@ -7,7 +7,7 @@ object with `set` and `number`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -15,20 +15,106 @@ import msgspec
 from batprotocol.errors import printable
 from batprotocol.slurm.client.errors import SlurmAway, SlurmError, error_of
 from batprotocol.slurm.client.rows import Batch, SlurmJob, SlurmNode
+from batprotocol.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, items_of, number_of, small, text_of
 
-__all__ = ["OLDEST", "read_answer", "read_rest_id", "read_rest_jobs", "read_rest_nodes", "read_versions", "submission"]
+__all__ = [
+    "INSTEAD",
+    "MOST_JOBS",
+    "OLDEST",
+    "RestAnswer",
+    "read_answer",
+    "read_rest_id",
+    "read_rest_jobs",
+    "read_rest_longest",
+    "read_rest_nodes",
+    "read_versions",
+    "submission",
+]
 
 OLDEST: Final = 37
 """The first version of the API, v0.0.37, that is read."""
 
+MOST_JOBS: Final = 100_000
+"""How many jobs or nodes an answer may have, and how many jobs a user: each task of an array that waits is one."""
+
+MOST_CHARACTERS: Final = 1 << 24
+"""How many characters the texts of all these may have."""
+
 MOST_TASKS: Final = 1 << 16
 """How many tasks of an array are counted."""
 
+MOST_LIST: Final = 1 << 18
+"""How many bytes a list of texts or tasks may have."""
+
 _TASKS: Final = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?){0,9999}(?:%[0-9]{1,9})?")
-_VERSION: Final = re.compile(r"/slurm/v0\.0\.([0-9]{1,4})/")
+_VERSION: Final = re.compile(rb'"\\?/slurm\\?/v0\.0\.([0-9]{1,4})\\?/')
+
+Raw = msgspec.Raw
 
 
-def read_answer(status: int, body: bytes) -> dict[str, Any]:
+class RestAnswer(msgspec.Struct):
+    """The members of answers that are read. They refer to the bytes of the answer."""
+
+    errors: Raw = ABSENT
+    paths: Raw = ABSENT
+    jobs: Raw = ABSENT
+    nodes: Raw = ABSENT
+    partitions: Raw = ABSENT
+    job_id: Raw = ABSENT
+    result: Raw = ABSENT
+
+
+class _Fault(Item):
+    description: Raw = ABSENT
+    error: Raw = ABSENT
+    source: Raw = ABSENT
+
+
+class _Job(Item):
+    user_name: Raw = ABSENT
+    user_id: Raw = ABSENT
+    job_id: Raw = ABSENT
+    array_job_id: Raw = ABSENT
+    array_task_id: Raw = ABSENT
+    array_task_string: Raw = ABSENT
+    job_state: Raw = ABSENT
+    state_reason: Raw = ABSENT
+    name: Raw = ABSENT
+    batch_host: Raw = ABSENT
+
+
+class _Node(Item):
+    name: Raw = ABSENT
+    state: Raw = ABSENT
+    state_flags: Raw = ABSENT
+    partitions: Raw = ABSENT
+    cpus: Raw = ABSENT
+    alloc_cpus: Raw = ABSENT
+    alloc_idle_cpus: Raw = ABSENT
+    idle_cpus: Raw = ABSENT
+
+
+class _Maximums(msgspec.Struct):
+    time: Raw = ABSENT
+
+
+class _Partition(Item):
+    max_time_limit: Raw = ABSENT
+    maximums: Raw = ABSENT
+
+
+class _Result(msgspec.Struct):
+    job_id: Raw = ABSENT
+
+
+class _Number(msgspec.Struct):
+    """A number in the form of version 0.0.39 and later."""
+
+    set: bool = True
+    number: int | None = None
+
+
+def read_answer(status: int, body: bytes | bytearray) -> RestAnswer:
     """The object in an answer.
 
     Raises:
@@ -36,60 +122,58 @@ def read_answer(status: int, body: bytes) -> dict[str, Any]:
         SlurmAway: the server cannot answer now.
     """
     try:
-        found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = msgspec.json.decode(body, type=RestAnswer)
+    except BROKEN:
         found = None
-    errors = found.get("errors") if isinstance(found, dict) else None
-    if isinstance(errors, list) and errors and isinstance(errors[0], dict):
-        first = errors[0]
-        said = next((str(first[key]) for key in ("description", "error", "source") if first.get(key)), "an error")
-        raise error_of(said, "slurmrestd")
+    if found is not None and (faults := items_of(found.errors, _Fault, MOST_JOBS)):
+        texts = (text_of(each) for each in (faults[0].description, faults[0].error, faults[0].source))
+        raise error_of(next((text for text in texts if text), "an error"), "slurmrestd")
     if status >= 500:
         raise SlurmAway(f"slurmrestd: it answers with the status {status}")
     if status >= 400:
         raise SlurmError(f"slurmrestd: it refuses the request with the status {status}")
-    if not isinstance(found, dict):
+    if found is None:
         shown = printable(body[:60].decode("utf-8", "replace"))
         raise SlurmError(f"slurmrestd: expected an object in JSON, got {shown!r}")
     return found
 
 
-def read_versions(answer: Mapping[str, Any]) -> int:
+def read_versions(answer: RestAnswer) -> int:
     """The newest version of the API in its description: 38 for v0.0.38."""
-    paths = answer.get("paths")
-    found = (_VERSION.match(path) for path in (paths if isinstance(paths, dict) else {}))
-    versions = [int(each[1]) for each in found if each is not None and int(each[1]) >= OLDEST]
-    if not versions:
+    newest = max((int(each[1]) for each in _VERSION.finditer(answer.paths)), default=0)
+    if newest < OLDEST:
         raise SlurmError("slurmrestd: expected version v0.0.37 or later of its API; start it with `-s openapi/...`")
-    return max(versions)
+    return newest
 
 
-def read_rest_jobs(answer: Mapping[str, Any], user: str) -> Iterator[SlurmJob]:
+def read_rest_jobs(answer: RestAnswer, user: str) -> Iterator[SlurmJob]:
     """The jobs of a user, by name or number."""
-    for job in _objects(answer, "jobs"):
-        if user not in (job.get("user_name"), str(_number(job.get("user_id")))):
+    left = _Limit("jobs")
+    for job in _objects(answer.jobs, _Job, "jobs"):
+        if user not in (text_of(job.user_name), str(_number(job.user_id))):
             continue
-        number, array, index = (_number(job.get(key)) for key in ("job_id", "array_job_id", "array_task_id"))
+        number, array, index = (_number(each) for each in (job.job_id, job.array_job_id, job.array_task_id))
         if not number:
             continue
-        state = _words(job.get("job_state"))
+        state = _words(job.job_state)
         found = SlurmJob(
             id=str(number),
-            name=str(job.get("name") or ""),
+            name=text_of(job.name),
             state=state[0].upper() if state else "",
-            reason=str(job.get("state_reason") or ""),
-            node=str(job.get("batch_host") or ""),
+            reason=text_of(job.state_reason),
+            node=text_of(job.batch_host),
         )
-        tasks = [index] if index is not None else _tasks(job.get("array_task_string"))
+        tasks = [index] if index is not None else _tasks(text_of(job.array_task_string, MOST_LIST))
+        left.take(max(len(tasks), 1), found)
         if array and tasks:
             yield from (found._replace(id=f"{array}_{task}", task=task) for task in tasks)
         else:
             yield found._replace(id=str(array)) if array else found
 
 
-def _tasks(text: Any) -> list[int]:
+def _tasks(text: str) -> list[int]:
     """The tasks of an array that wait: `0,2-5%2`. There are none if the text is cut (`...`) or has no limit."""
-    if not isinstance(text, str) or not _TASKS.fullmatch(text):
+    if not _TASKS.fullmatch(text):
         return []
     found: list[int] = []
     for piece in text.partition("%")[0].split(","):
@@ -100,33 +184,47 @@ def _tasks(text: Any) -> list[int]:
     return found
 
 
-def read_rest_nodes(answer: Mapping[str, Any], partition: str) -> Iterator[SlurmNode]:
+def read_rest_nodes(answer: RestAnswer, partition: str) -> Iterator[SlurmNode]:
     """The nodes of a partition; "": of all partitions."""
-    for node in _objects(answer, "nodes"):
-        partitions = node.get("partitions")
-        if partition and partition not in (partitions if isinstance(partitions, list) else ()):
+    left = _Limit("nodes")
+    for node in _objects(answer.nodes, _Node, "nodes"):
+        if partition and partition not in _list(node.partitions):
             continue
-        words = [word.lower() for word in (*_words(node.get("state")), *_words(node.get("state_flags")))]
-        total, allocated = (_number(node.get(key)) or 0 for key in ("cpus", "alloc_cpus"))
-        idle = _number(node.get("alloc_idle_cpus") or node.get("idle_cpus"))
+        words = [word.lower() for word in (*_words(node.state), *_words(node.state_flags))]
+        total, allocated = (_number(each) or 0 for each in (node.cpus, node.alloc_cpus))
+        idle = _number(node.alloc_idle_cpus) or _number(node.idle_cpus)
         bad = next((word for word in words if word in _NOT_USED), None)
-        yield SlurmNode(
-            name=str(node.get("name") or ""),
+        found = SlurmNode(
+            name=text_of(node.name),
             state=bad or (words[0] if words else "unknown"),
             responds="not_responding" not in words,
             allocated=allocated,
             idle=total - allocated if idle is None else idle,
             total=total,
         )
+        left.take(1, found)
+        yield found
 
 
 _NOT_USED: Final = frozenset(("drain", "down", "fail", "future", "invalid", "invalid_reg", "maintenance", "reserved"))
 
 
-def read_rest_id(answer: Mapping[str, Any]) -> str:
+def read_rest_longest(answer: RestAnswer) -> tuple[bool, int | None]:
+    """Whether there is a partition, and the longest time of its jobs in minutes; None: no limit."""
+    found = items_of(answer.partitions, _Partition, MOST_JOBS)
+    if not found:
+        return False, None
+    longest = _number(found[0].max_time_limit)
+    if longest is None and isinstance(maximums := small(found[0].maximums, _Maximums, MOST_LIST), _Maximums):
+        longest = _number(maximums.time)
+    return True, longest if longest is not None and 0 < longest < 1 << 31 else None
+
+
+def read_rest_id(answer: RestAnswer) -> str:
     """The id of a job that was submitted."""
-    result = answer.get("result")
-    number = _number(answer.get("job_id")) or (_number(result.get("job_id")) if isinstance(result, dict) else None)
+    number = _number(answer.job_id)
+    if not number and isinstance(result := small(answer.result, _Result, MOST_LIST), _Result):
+        number = _number(result.job_id)
     if not number:
         raise SlurmError("slurmrestd: expected the id of the job in the answer, got none")
     return str(number)
@@ -168,19 +266,49 @@ def submission(batch: Batch, version: int) -> bytes:
     return msgspec.json.encode({"script": batch.script, "job": job})
 
 
-def _objects(answer: Mapping[str, Any], key: str) -> Sequence[dict[str, Any]]:
-    found = answer.get(key)
-    if not isinstance(found, list):
-        raise SlurmError(f"slurmrestd: expected a list of {key}, got none")
-    return [each for each in found if isinstance(each, dict)]
+def _objects(raw: Raw, kind: type[Kind], name: str) -> list[Kind]:
+    try:
+        return decoded(raw, list[kind], MOST_JOBS)  # type: ignore[valid-type]
+    except TooMany:
+        raise SlurmError(f"slurmrestd: expected at most {MOST_JOBS} {name}, got more{INSTEAD}") from None
+    except BROKEN:
+        raise SlurmError(f"slurmrestd: expected a list of {name}, got none") from None
 
 
-def _number(value: Any) -> int | None:
+INSTEAD: Final = "; leave out 'rest' to use Slurm's commands, which list one user's jobs only"
+
+
+class _Limit:
+    """How many rows are left, and how many characters their texts may have."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._rows = MOST_JOBS
+        self._characters = MOST_CHARACTERS
+
+    def take(self, number: int, row: tuple[Any, ...]) -> None:
+        self._rows -= number
+        self._characters -= sum(len(each) for each in row if isinstance(each, str))
+        if self._rows < 0 or self._characters < 0:
+            raise SlurmError(
+                f"slurmrestd: expected at most {MOST_JOBS} {self._name} with {MOST_CHARACTERS >> 20} Mi characters,"
+                " got more"
+            )
+
+
+def _number(raw: Raw) -> int | None:
     """A number, in each of its forms."""
-    if isinstance(value, dict):
-        value = value.get("number") if value.get("set", True) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    found = number_of(raw)
+    if found is None and isinstance(whole := small(raw, _Number, 1000), _Number) and whole.set:
+        found = whole.number
+    return found if found is not None and abs(found) < 1 << 63 else None
 
 
-def _words(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else [value] if isinstance(value, str) else []
+def _words(raw: Raw) -> list[str]:
+    found = small(raw, str | list[str] | None, 1 << 12)
+    return [found] if isinstance(found, str) else found if isinstance(found, list) else []
+
+
+def _list(raw: Raw) -> list[str]:
+    found = small(raw, list[str] | None, MOST_LIST)
+    return found if isinstance(found, list) else []

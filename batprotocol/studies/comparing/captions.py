@@ -164,7 +164,7 @@ def _notes_of_windows(counts: Sequence[int]) -> list[str]:
 
 
 def equal_pairs(counts: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """A sentence on differences of which many are 0, so that few pairs tell how large the others are.
+    """A sentence on differences of which many are 0, so that few pairs show how large the others are.
 
     Args:
         counts: for each difference of a table, the number of pairs without one, and the number of all pairs.

@@ -18,7 +18,7 @@ __all__ = ["KINDS", "Cause", "causes_of"]
 
 KINDS: Final[Mapping[str, str]] = {
     "priority": "another job was taken first in one run only",
-    "follows": "a job that parts itself has its hosts",
+    "follows": "its hosts run a job that starts at another time itself",
     "node": "it starts on other hosts, and those of the first run were free",
     "limit": "one run ended it, or a job on its hosts, at its time limit",
     "time": "its hosts were free: the scheduler looked for jobs later, or a job on its hosts ended later",

@@ -11,10 +11,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import printable
+from batprotocol.tables import guarded
 
 __all__ = ["Entry", "Grid", "as_csv", "as_html", "as_json", "as_latex", "as_markdown", "as_text", "text_lines"]
 
@@ -142,14 +143,20 @@ def as_html(grid: Grid) -> str:
     return f"<table>{caption}{header}<tbody>{body}</tbody></table>"
 
 
-def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Records as CSV with a line of names. Unknown values are empty."""
+def as_csv(records: Sequence[Mapping[str, Any]], *, guard: bool = False) -> str:
+    """Records as CSV with a line of names. Unknown values are empty.
+
+    Args:
+        records: the records.
+        guard: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
+    """
+    plain: Callable[[object], object] = (lambda value: guarded(_plain(value))) if guard else _plain
     file = io.StringIO()
     names = list(dict.fromkeys(name for record in records for name in record))
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow(map(plain, names))
     for record in records:
-        writer.writerow([_plain(record.get(name)) for name in names])
+        writer.writerow([plain(record.get(name)) for name in names])
     return file.getvalue()
 
 

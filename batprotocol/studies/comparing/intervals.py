@@ -11,8 +11,9 @@ around the mean, but one that is as far from the mean in each direction as the v
   interval on the logarithmic scale, and the two are joined: G. Y. Zou and A. Donner, "Construction of confidence limits
   about effect measures: a general approach", Statistics in Medicine 27, 2008. If all differences have one sign, the
   whole interval has it.
-- Skewed values hide their rare large ones. So the interval is wider by 0.8 * |skewness| / sqrt(n), and less so
-  for differences, the more gains and losses balance: by |gains - losses| / (gains + losses) of that.
+- Skewed values hide their rare large ones. So the interval is wider by 0.9 * |skewness| / sqrt(n), and less so
+  for differences, the more gains and losses balance: by |gains - losses| / (gains + losses) of that. The same holds for
+  a share and the rest.
 - Values at their bound, such as pairs that do not differ, say nothing about the size of the others. They do not count
   as degrees of freedom.
 - If fewer than six values differ from their bound (at 95 %), their signs alone may be chance. Then the interval
@@ -55,7 +56,7 @@ FEWEST: Final = 3
 """The minimum number of draws for an interval."""
 ANY: Final = (-math.inf, math.inf)
 """The domain of values without bounds."""
-_SKEWED: Final = 0.8
+_SKEWED: Final = 0.9
 """By this factor times |skewness| / sqrt(n), intervals are wider."""
 _FARTHEST: Final = 0.8
 """An end is at most this part of the range of the values off the mean, or five n-ths of it if they are fewer than 7."""
@@ -99,7 +100,7 @@ def interval(
     >>> interval([5.0, 5.0, 5.0]), interval([5.0, 6.0])
     ((5.0, 5.0), None)
     >>> [round(end, 1) for end in interval([3.0, 5.0, 4.0, 9.0, 3.0, 4.0, 30.0, 6.0], domain=(1, float("inf")))]
-    [2.1, 29.6]
+    [2.0, 29.6]
     """
     warn_of_resamples(resamples, seed)
     _expect(values, domain)
@@ -228,10 +229,10 @@ class Fit:
         self.effective = effective_number(given) if ordered else float(count)
         self.reach = max(_FARTHEST, 5 / count) * (max(given) - min(given))
         bound = next((end for end in domain if math.isfinite(end)), 0.0)
-        self.telling = sum(each != bound for each in signs)
+        self.off_bound = sum(each != bound for each in signs)
         self.alone = count - 1
         """The degrees of freedom of Student's interval."""
-        self.freedom = max(min(self.alone, self.telling - 1), 1)
+        self.freedom = max(min(self.alone, self.off_bound - 1), 1)
         """The degrees of freedom of the interval."""
         centred = [value - math.fsum(given) / count for value in given]
         self.error = self._error(centred)
@@ -260,11 +261,12 @@ class Fit:
         return gain, loss, self._error(ups), self._error(downs), product / math.sqrt(squares) if squares else 0.0
 
     def _lean(self) -> float:
-        """By how much gains and losses differ: 1 if there are only gains or only losses, 0 if both are equal."""
-        if self._parts is None:
-            return 1.0
-        gain, loss, *_ = self._parts
-        return abs(gain - loss) / (gain + loss)
+        """How far gains and losses, or a share and the rest, are from balance: 0 if both are equal, 1 without one."""
+        if self._parts is not None:
+            gain, loss, *_ = self._parts
+        else:
+            gain, loss = self.mean - self.domain[0], self.domain[1] - self.mean
+        return abs(gain - loss) / (gain + loss) if math.isfinite(gain + loss) else 1.0
 
     def _joined(self, times: float) -> tuple[float, float]:
         """The ends of an interval of this number of standard errors, without bounds."""
@@ -308,8 +310,8 @@ class Fit:
         return low * self.scale, high * self.scale
 
     def _by_chance(self) -> float:
-        """The probability that all telling values have one sign by chance."""
-        return min(2.0 ** (1 - self.telling), 1.0)
+        """The probability that all values off their bound have one sign by chance."""
+        return min(2.0 ** (1 - self.off_bound), 1.0)
 
     def p(self) -> float:
         """The smallest 1 - confidence of an interval without 0."""

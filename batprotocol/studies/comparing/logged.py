@@ -61,7 +61,7 @@ def _row(workload: Workload, submission: Submission, recorded: dict[str, Any]) -
         state = FinalJobState.COMPLETED_WALLTIME_REACHED
     elif profile.return_code:
         state = FinalJobState.COMPLETED_FAILED
-    workload_name, _, own = submission.id.rpartition("!")
+    workload_name, _, own = submission.id.partition("!")
     return JobRow(
         job_id=own,
         workload_name=workload_name,

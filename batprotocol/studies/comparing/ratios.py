@@ -62,7 +62,7 @@ def ratio(
 
     >>> found = ratio([20.0, 90.0, 5.0, 40.0, 12.0, 60.0], [10, 30, 5, 20, 10, 20])
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
-    (2.39, 1.51, 3.77)
+    (2.39, 1.49, 3.82)
     """
     expect_confidence(confidence)
     values = _linearised(numerators, denominators)
@@ -83,7 +83,7 @@ def difference_of_ratios(
     """The difference between two ratios of sums over the same windows: that of the first minus that of the second.
 
     Such are the mean waiting times of two policies over the jobs of a log: each window has the sum of the waiting times
-    and the number of jobs, by each policy. What is equal in both cancels out, window by window.
+    and the number of jobs, by each policy. Chance that acts equally on both cancels out, window by window.
 
     Args:
         one: for each window in the order of time, a numerator and a denominator >= 0.
@@ -97,7 +97,7 @@ def difference_of_ratios(
     >>> fcfs = [(35.0, 10), (150.0, 30), (6.0, 5), (70.0, 20), (20.0, 10), (130.0, 20)]
     >>> found = difference_of_ratios(easy, fcfs)
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2), found.p < 0.05
-    (-1.94, -4.18, -0.75, True)
+    (-1.94, -4.18, -0.71, True)
     """
     expect_confidence(confidence)
     if len(one) != len(other):

@@ -97,7 +97,7 @@ def _row(
     walltime: float | None,
     profile: str,
 ) -> JobRow:
-    workload, _, own = name.rpartition("!")
+    workload, _, own = name.partition("!") if "!" in name else ("", "", name)
     ran = started is not None and finished is not None
     start = _written(started) if started is not None and ran else None
     return JobRow(

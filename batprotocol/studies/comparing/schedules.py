@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,8 @@ LOGGED_TOLERANCE: Final = 3.0
 """The seconds by which the times of a log may differ from those of a simulation: logs have whole seconds, and resource
 managers look for jobs to start every few seconds, at moments that no log has."""
 _TOTALS: Final = "schedule.json"
+_NO_NUMBER: Final = re.compile(r"(?<=: )-?(?:nan|inf)\b")
+"""The values that Batsim writes into it, and JSON does not have."""
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,7 +224,7 @@ def _totals(path: str) -> dict[str, float]:
 
 def _numbers(text: str, path: str) -> dict[str, float]:
     try:
-        found = json.loads(text.replace("-nan", "null"))
+        found = json.loads(_NO_NUMBER.sub("null", text))
     except (ValueError, RecursionError) as error:
         raise InputError(f"it is not a schedule.json: {error}", file=path) from None
     if not isinstance(found, dict):

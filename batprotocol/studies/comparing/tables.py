@@ -238,9 +238,13 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         """The table as a LaTeX `tabular`, with the best means in bold. It needs the package `booktabs`."""
         return formats.as_latex(self.grid())
 
-    def csv(self) -> str:
-        """The table as CSV, with a line for each cell."""
-        return formats.as_csv(list(self.records()))
+    def csv(self, *, guard: bool = False) -> str:
+        """The table as CSV, with a line for each cell.
+
+        Args:
+            guard: whether an apostrophe is written before texts that a spreadsheet would compute as formulas.
+        """
+        return formats.as_csv(list(self.records()), guard=guard)
 
     def json(self) -> str:
         """The table as JSON: its description and its cells."""

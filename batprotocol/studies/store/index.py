@@ -5,6 +5,7 @@ It can be made anew from the folders of the runs, except for the runs that studi
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -21,8 +22,9 @@ FORMAT: Final = 2
 _BEFORE: Final = 1
 """The format of versions up to 0.2, in which a run has one set of metrics. Such an index is brought up to date."""
 _APPLICATION: Final = 0x62617473  # "bats"
-_PATIENCE: Final = 60.0
-"""The maximum number of seconds to wait while another program writes."""
+_PATIENCE: Final = 20.0
+"""The maximum number of seconds to wait while another program writes, which takes some milliseconds."""
+_ANEW: Final = "; run a study with this store: that makes the index anew"
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -85,15 +87,15 @@ class Index:
 
     def __init__(self, folder: str, *, writes: bool) -> None:
         self._path = os.path.join(folder, NAME)
-        if writes and self._is_torn():
-            for name in (self._path, f"{self._path}-journal"):
-                with suppress(FileNotFoundError):
-                    os.unlink(name)
         with self._explaining():
+            if writes and self._is_torn():
+                for name in (self._path, f"{self._path}-journal"):
+                    with suppress(FileNotFoundError):
+                        os.unlink(name)
             where = f"file:{_quoted(self._path)}?mode={'rwc' if writes else 'ro'}"
             self._database = sqlite3.connect(where, timeout=_PATIENCE, isolation_level=None, uri=True)
             try:
-                if self._expect_format() == _BEFORE:
+                if self._expect_format(writes) == _BEFORE:
                     self._update(writes)
                 if writes:
                     # The system writes its buffers even if this process is killed. After a power cut, the folders
@@ -114,18 +116,22 @@ class Index:
         try:
             with closing(sqlite3.connect(f"file:{_quoted(self._path)}?mode=ro", timeout=_PATIENCE, uri=True)) as found:
                 return str(found.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok"
-        except sqlite3.OperationalError:
-            return False  # it is locked, or cannot be opened: its next use reports that
+        except sqlite3.OperationalError as error:
+            if _is_locked(error):
+                raise
+            return False  # it cannot be opened: its next use reports that
         except sqlite3.DatabaseError:
             return True
 
-    def _expect_format(self) -> int:
-        """The format of the file. It must be a known one."""
+    def _expect_format(self, writes: bool) -> int:
+        """The format of the file. It must be a known one, and only a store that is written may be without tables."""
         self._database.execute("BEGIN")  # else another program could make it between two of these readings
         application = self._database.execute("PRAGMA application_id").fetchone()[0]
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         self._database.execute("COMMIT")
+        if not tables and not writes:
+            raise StudyError(f"the index is empty{_ANEW}", file=self._path)
         if tables and application != _APPLICATION:
             raise StudyError("it is not an index of runs: use another folder as the store", file=self._path)
         if tables and version not in (_BEFORE, FORMAT):
@@ -162,7 +168,7 @@ class Index:
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add runs. They replace runs with the same keys, and the metrics of these."""
-        rows = [(*each[:4], _text(each.axes), _text(each.facts), each.seconds) for each in entries]
+        rows = [(*map(_storable, each[:4]), _text(each.axes), _text(each.facts), each.seconds) for each in entries]
         with self._explaining(), self._writing():
             self._database.executemany("DELETE FROM measured WHERE key = ?", [(row[0],) for row in rows])
             self._database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -239,10 +245,11 @@ class Index:
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._database.execute("COMMIT")
         except BaseException:
-            self._database.execute("ROLLBACK")
+            with suppress(sqlite3.Error):  # what came first is raised; a full disk has ended the transaction already
+                self._database.execute("ROLLBACK")
             raise
-        self._database.execute("COMMIT")
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
@@ -250,14 +257,34 @@ class Index:
         try:
             yield
         except sqlite3.Error as error:
-            hint = ""
-            if type(error) is sqlite3.DatabaseError:
-                hint = "; run a study with this store: that makes the index anew"
-            raise StudyError(f"{error}{hint}", file=self._path) from None
+            raise StudyError(_reason(error), file=self._path) from None
+
+
+def _is_locked(error: sqlite3.Error) -> bool:
+    return "locked" in str(error)
+
+
+def _reason(error: sqlite3.Error) -> str:
+    """The cause in words, and a remedy if there is one, in place of an error of SQLite."""
+    text = str(error)
+    if _is_locked(error):
+        return f"another program has kept it locked for {_PATIENCE:g} seconds: end that program, and try again"
+    if "is full" in text:
+        return os.strerror(errno.ENOSPC).lower()
+    if text == "disk I/O error":
+        return f"{text}: the disk may be full or damaged, or files may have a limit"
+    is_damaged = type(error) is sqlite3.DatabaseError or text.startswith(("no such table", "no such column"))
+    return f"{text}{_ANEW}" if is_damaged else text
+
+
+def _storable(text: str) -> str:
+    """A text that SQLite can have: names of files may have bytes that are not UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text == _storable(text) else json.dumps(value)
 
 
 def _quoted(path: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -20,8 +21,10 @@ from batprotocol.model import FinalJobState
 from batprotocol.requests import Allocated, Attempt
 from batprotocol.simulator.results import JobRow, TimedHostEvent, WorkflowResult, read_allocations, read_jobs
 from batprotocol.simulator.results.beside import ALLOCATIONS, failures_beside
+from batprotocol.simulator.results.files import COLUMNS
 from batprotocol.simulator.results.frames import JOB_KINDS
 from batprotocol.simulator.results.grouping import JobGroups
+from batprotocol.tables import Rows
 
 __all__ = [
     "CSV",
@@ -99,18 +102,12 @@ def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
         users: the user of each job, as JSON, or None.
     """
     import pyarrow
-    import pyarrow.csv
     import pyarrow.parquet
 
     header = csv.split(b"\n", 1)[0].decode().split(",")
-    of_kind = {"text": pyarrow.string(), "count": pyarrow.int64(), "truth": pyarrow.int64()}  # true is written as 1
-    types = {name: of_kind.get(_KINDS.get(name, ""), pyarrow.float64()) for name in header}
-    table = pyarrow.csv.read_csv(
-        io.BytesIO(csv),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
-        read_options=pyarrow.csv.ReadOptions(use_threads=False),
-    )
+    types = _types(header)
+    is_plain = b'"' not in csv and b"\r" not in csv and csv.count(b",") == csv.count(b"\n") * (len(header) - 1)
+    table = (_plain_table if is_plain else _named_table)(csv, types)
     if users is not None:
         known = msgspec.json.decode(users, type=dict[str, Any])
         names = zip(table["workload_name"].to_pylist(), table["job_id"].to_pylist(), strict=True)
@@ -119,9 +116,49 @@ def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
         table = table.append_column(_USER, pyarrow.array(texts, pyarrow.string()))
     sink = io.BytesIO()
     pyarrow.parquet.write_table(
-        table, sink, use_dictionary=[*_REPEATED, *([_USER] if users is not None else [])], write_statistics=False
+        table,
+        sink,
+        use_dictionary=[*_REPEATED, *([_USER] if users is not None else [])],
+        write_statistics=False,
+        write_page_checksum=True,
     )
     return sink.getvalue()
+
+
+def _types(columns: Iterable[str]) -> dict[str, Any]:
+    """The types of columns in Parquet. True is written as 1."""
+    import pyarrow
+
+    of_kind = {"text": pyarrow.string(), "count": pyarrow.int64(), "truth": pyarrow.int64()}
+    return {name: of_kind.get(_KINDS.get(name, ""), pyarrow.float64()) for name in columns}
+
+
+def _plain_table(csv: bytes, types: dict[str, Any]) -> Any:
+    """The table of a jobs.csv in which each comma ends a value."""
+    import pyarrow.csv
+
+    return pyarrow.csv.read_csv(
+        io.BytesIO(csv),
+        parse_options=pyarrow.csv.ParseOptions(quote_char=False),
+        convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[""]),
+        read_options=pyarrow.csv.ReadOptions(use_threads=False),
+    )
+
+
+def _named_table(csv: bytes, types: dict[str, Any]) -> Any:
+    """The table of a jobs.csv with names that have commas, quotation marks or line ends: pyarrow cannot read it."""
+    import pyarrow
+
+    columns: dict[str, list[Any]] = {name: [] for name in types}
+    for row in Rows(io.StringIO(csv.decode(), newline="")):
+        for name, values in columns.items():
+            text = row[name]
+            if types[name] == pyarrow.string():
+                values.append(text)
+            else:
+                read = int if types[name] == pyarrow.int64() else float
+                values.append(read(text) if text else None)
+    return pyarrow.table({name: pyarrow.array(values, types[name]) for name, values in columns.items()})
 
 
 def jobs_in(folder: str) -> Iterator[JobRow]:
@@ -133,6 +170,7 @@ def jobs_in(folder: str) -> Iterator[JobRow]:
     Raises:
         StudyError: the run has no jobs.
         PackageMissing: they are in a Parquet file, and the package for that is missing.
+        InputError: the file is damaged; reading raises it, too.
         OSError: they cannot be read.
     """
     parquet, csv = os.path.join(folder, PARQUET), os.path.join(folder, CSV)
@@ -228,12 +266,14 @@ def users_in(folder: str) -> dict[str, Any] | None:
         with open(plain, "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, Any])
     pyarrow_parquet = _reader(parquet)
-    schema = pyarrow_parquet.read_schema(parquet)
-    if _USER not in schema.names:
-        return None
-    table = pyarrow_parquet.read_table(parquet, columns=["workload_name", "job_id", _USER])
-    rows = zip(*(table[name].to_pylist() for name in ("workload_name", "job_id", _USER)), strict=True)
-    return {f"{workload}!{job}": msgspec.json.decode(user) for workload, job, user in rows if user is not None}
+    with _undamaged(parquet):
+        schema = pyarrow_parquet.read_schema(parquet)
+        if _USER not in schema.names:
+            return None
+        columns = ("workload_name", "job_id", _USER)
+        table = pyarrow_parquet.read_table(parquet, columns=list(columns), page_checksum_verification=True)
+        rows = zip(*(table[name].to_pylist() for name in columns), strict=True)
+        return {f"{workload}!{job}": msgspec.json.decode(user) for workload, job, user in rows if user is not None}
 
 
 def _reader(path: str) -> Any:
@@ -244,10 +284,29 @@ def _reader(path: str) -> Any:
     return pyarrow.parquet
 
 
+@contextmanager
+def _undamaged(path: str) -> Iterator[None]:
+    """Report what pyarrow raises for a damaged file, and what its values raise, as an InputError."""
+    try:
+        yield
+    except (OSError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError) or (isinstance(error, OSError) and error.errno is not None):
+            raise
+        reason = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
+        raise InputError(f"its jobs.parquet cannot be read: {reason}", file=path) from None
+
+
 def _of_parquet(path: str) -> Iterator[JobRow]:
-    for batch in _reader(path).ParquetFile(path).iter_batches():
-        for row in batch.to_pylist():
-            yield _row(row)
+    reader = _reader(path)
+    with _undamaged(path):
+        file = reader.ParquetFile(path, page_checksum_verification=True)
+        names = set(file.schema_arrow.names) & set(COLUMNS)
+        for name, kind in _types(sorted(names)).items():
+            if file.schema_arrow.field(name).type != kind:
+                raise InputError(f"the column {name} of its jobs.parquet is not of {kind}", file=path)
+        for batch in file.iter_batches():
+            for row in batch.to_pylist():
+                yield _row(row)
 
 
 def _row(row: dict[str, Any]) -> JobRow:

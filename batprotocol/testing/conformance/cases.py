@@ -166,9 +166,11 @@ def _one_of(draw: DrawFn, options: Sequence[T]) -> T:
 
 
 def _platform(roles: Sequence[str], *, latency: float = _QUICK, sleeping: bool = False, cores: int = 1) -> Platform:
-    """A cluster whose hosts compute or store, in any order: decision components cannot rely on Batsim's."""
+    """A cluster whose hosts compute or store. As in Batsim, the ids of computation hosts count from 0; storages follow."""
+    roles = sorted(roles, key=(_COMPUTES, _STORES).index)
     zone = ClusterZone("cluster")
-    names = [f"host{number}" if role == _COMPUTES else f"storage{number}" for number, role in enumerate(roles)]
+    computing, storing = roles.count(_COMPUTES), roles.count(_STORES)
+    names = [*(f"host{number}" for number in range(computing)), *(f"storage{number}" for number in range(storing))]
     members = {}
     for name in ("master_host", *names):
         member = members[name] = zone.add(name)
@@ -197,9 +199,9 @@ def _same_hosts(fewest: int = 1, most: int = 4, **options: float) -> SearchStrat
 
 @st.composite
 def _mixed_hosts(draw: DrawFn, latency: float = _QUICK) -> Platform:
-    """Ids do not count the computation hosts from 0: storage hosts stand before them or between them."""
+    """There are more hosts than computation hosts: storage hosts have the last ids."""
     roles = draw(st.lists(st.sampled_from((_COMPUTES, _STORES)), max_size=4))
-    return _platform([_STORES, *roles, _COMPUTES], latency=latency)
+    return _platform([_COMPUTES, *roles, _STORES], latency=latency)
 
 
 def _storages(platform: Platform) -> list[str]:
@@ -321,8 +323,8 @@ def _workloads(draw: DrawFn, rules: str) -> Case:
 
 
 @st.composite
-def _gaps(draw: DrawFn, rules: str) -> Case:
-    """Storage hosts stand before the computation hosts and between them."""
+def _storage(draw: DrawFn, rules: str) -> Case:
+    """Some hosts store, and should not execute jobs."""
     platform = draw(_mixed_hosts())
     return Case(platform, (_jobs(draw, platform, fewest=1, most=5, all_hosts_last=draw(_BOOLEANS)),))
 
@@ -421,7 +423,7 @@ STAGES: Final = (
     Stage("jobs at the same time", 5, _together),
     Stage("jobs that end in all ways", 8, _ends),
     Stage("several workloads", 4, _workloads),
-    Stage("host ids with gaps", 4, _gaps),
+    Stage("storage hosts", 4, _storage),
     Stage("external events", 3, _external),
     Stage("hosts that can sleep", 5, _power),
     Stage("jobs that are too large", 4, _sizes),

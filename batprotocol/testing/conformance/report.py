@@ -41,17 +41,18 @@ _IN_PLAY: Final[Mapping[str, str]] = {
     _STOP: "stop.job stop.parallel-task stop.dropped stop.task-running job.undecided call.never-fires",
     "JobSubmittedEvent": "simulation.stuck-jobs edc.never-decided",
     _REGISTRATION: "simulation.stuck-registration register.after-finish register.unfinished",
-    _EXECUTE: "job.infinite job.no-work job.task-size job.trace-hosts hosts.misread job.id-format job.unknown "
-    "job.execute-state job.over-allocation job.host-number job.override-unused job.placement-strategy "
-    "job.storage-unknown job.storage-computes profile.no-work profile.infinite profile.not-simulated "
-    "profile.staging job.profile-size job.no-executors job.usage-hosts hosts.syntax hosts.order "
+    _EXECUTE: "job.infinite job.no-work job.task-size job.trace-hosts job.later-part hosts.misread job.id-format "
+    "job.unknown job.execute-state platform.no-route job.over-allocation job.host-number job.override-unused "
+    "job.placement-strategy job.storage-unknown job.storage-computes profile.no-work profile.infinite "
+    "profile.not-simulated profile.staging job.profile-size job.no-executors job.usage-hosts hosts.syntax hosts.order "
     "hosts.empty hosts.unknown",
     "StorageHost": "job.host-stores",
     "CustomExecutorToHostMapping": "job.mapping-size job.mapping-entry job.mapping-doubtful",
     "RejectJobEvent": "job.reject-state job.id-format job.unknown",
     _KILL: "job.kill-state job.kill-nothing job.kill-again job.kill-usage-trace job.id-format job.unknown",
     _PROFILE: "register.not-requested register.after-finish register.duplicate-profile register.profile-id "
-    "profile.delay profile.amount profile.matrix-size profile.unknown-subprofile profile.not-implemented",
+    "profile.trace-unreadable profile.delay profile.amount profile.matrix-size profile.unknown-subprofile "
+    "profile.not-implemented",
     _JOB: "register.not-requested register.after-finish register.duplicate-job register.unknown-profile "
     "register.profile-gone register.job-size register.sequence-workloads profile.return-code "
     "register.walltime profile.other-workload",
@@ -63,7 +64,8 @@ _IN_PLAY: Final[Mapping[str, str]] = {
     "probe.not-implemented probe.no-energy probe.ignored trigger.offset trigger.period-zero "
     "trigger.no-periods trigger.periods hosts.syntax hosts.order hosts.empty hosts.unknown",
     "StopProbeEvent": "probe.stop-unknown",
-    _PSTATE: "hosts.pstate-unknown hosts.pstate-sleep hosts.syntax hosts.order hosts.unknown",
+    _PSTATE: "hosts.pstate-unknown hosts.pstate-sleep hosts.change-switching hosts.change-crosses hosts.syntax "
+    "hosts.order hosts.unknown",
     _SWITCH: "hosts.pstate-unknown hosts.turn-direction hosts.turn-busy hosts.turn-switching job.host-asleep "
     "hosts.syntax hosts.order hosts.unknown",
 }

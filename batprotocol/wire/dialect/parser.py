@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from batprotocol._schema.description import SCHEMA
-from batprotocol.errors import an
+from batprotocol.errors import an, hint
 from batprotocol.model import Doubles
 from batprotocol.reflection import Field, Schema, Type
 from batprotocol.steps.counting import step
@@ -34,6 +34,9 @@ __all__ = ["read"]
 
 # The dialect takes any byte for a boolean, and checks a union's tag against its members later.
 _RANGES = RANGES | {"bool": (0, 255), "utype": (0, 255)}
+
+_LONGEST_NAME = 80
+"""Longer names are not compared with known ones, which would take time for their length."""
 
 
 def read(data: bytes, strict: bool, skipped: list[str] | None, schema: Schema = SCHEMA) -> Tree:
@@ -327,15 +330,16 @@ class _Parser(Skipping):
     def named(self, type_: Type, text: str, start: int) -> Any:
         """An enum's or a union's member by name; names separated by spaces are or-ed, as the C++ parser does."""
         if type_.kind == "utype":
-            if text != "NONE" and text not in self.schema.unions[type_.name].members:
-                self.fail(f"{type_.name} has no member {quoted(text)}", start)
+            members = self.schema.unions[type_.name].members
+            if text != "NONE" and text not in members:
+                self.fail(f"{type_.name} has no member {quoted(text)}{hint(text[:_LONGEST_NAME], members)}", start)
             return text
         if type_.kind != "enum":
             self.fail(f"expected {self.described(type_)}, found {quoted(text)}", start)
         values, number = self.schema.enums[type_.name].values, 0
         for word in text.split(" "):
             if word not in values:
-                self.fail(f"{type_.name} has no member {quoted(word)}", start)
+                self.fail(f"{type_.name} has no member {quoted(word)}{hint(word[:_LONGEST_NAME], values)}", start)
             number |= values[word]
         return self.schema.names[type_.name].get(number, number)
 

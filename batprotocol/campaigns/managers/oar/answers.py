@@ -1,27 +1,44 @@
 """Reads the answers of OAR's API: resources, jobs, the number of a submission, and errors.
 
-The result is a value or a `Misunderstood`, for any bytes. This module must not know of sockets or files.
+The result is a value or a `Misunderstood`, for any bytes, and in bounded memory. This module must not know of sockets
+or files.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
 import msgspec
 
 from batprotocol.campaigns.managers.oar.http import Answer
 from batprotocol.campaigns.model import JobState, RemoteEvent
 from batprotocol.campaigns.model.record import Record
+from batprotocol.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, number_of, small, text_of
 
 __all__ = ["Misunderstood", "OarJob", "Page", "error_of", "job_page", "resource_page", "stress_of", "submitted_id"]
 
-Kind = TypeVar("Kind")
-Number = int | str | float | None
+Raw = msgspec.Raw
 
 MOST_EVENTS: Final = 20
 MOST_CHARACTERS: Final = 1000
+MOST_BEGINNING: Final = 200
+MOST_VALUE: Final = 1000
+"""How many bytes of JSON the property of a resource may have."""
+
+MOST_ITEMS: Final = 20_000
+"""How many jobs or resources a page may have. OAR's pages have 500 by default."""
+
+MOST_ASSIGNED: Final = 250_000
+"""How many events, resources or nodes a job may have."""
+
+MOST_COMMAND: Final = 1 << 20
+"""How many bytes of JSON a command may have: a system refuses a command of a tenth of it."""
+
+PROPERTIES: Final = frozenset({"id", "state", "type", "drain", "besteffort"})
+"""The properties of a resource that are always read."""
 
 STATES: Final[Mapping[str, JobState]] = {
     "Hold": JobState.REMOTE_WAITING,
@@ -55,7 +72,7 @@ class OarJob(Record, frozen=True, kw_only=True):
     Args:
         id: OAR's number.
         state: OAR's word.
-        command: its command.
+        command: the beginning of its command.
         exit_code: its status as `wait` returns it; None: unknown.
         start: the time of its begin, None before.
         stop: the time of its end, None before.
@@ -97,6 +114,13 @@ class OarJob(Record, frozen=True, kw_only=True):
         return self.exit_code == 0 and self.state == "Terminated"
 
     @property
+    def characters(self) -> int:
+        """About how many characters it takes to keep it."""
+        texts = (self.command, self.directory, self.stdout, self.stderr, self.owner, self.state)
+        events = sum(100 + len(each.type) + len(each.description) for each in self.events)
+        return 500 + sum(map(len, texts)) + events + 8 * len(self.resources)
+
+    @property
     def seen_as(self) -> JobState:
         """Its state, as campaigns know it."""
         return STATES.get(self.state, JobState.SUBMITTED)
@@ -116,56 +140,58 @@ class Page(Record, frozen=True):
     time: float | None = None
 
 
-class _Link(msgspec.Struct):
-    rel: str | None = None
+class _Link(Item):
+    rel: Raw = ABSENT
 
 
 class _Collection(msgspec.Struct):
-    items: list[msgspec.Raw]
-    links: list[_Link] | None = None
-    offset: Number = 0
-    api_timestamp: Number = None
+    items: Raw
+    links: Raw = ABSENT
+    offset: Raw = ABSENT
+    api_timestamp: Raw = ABSENT
 
 
-class _Event(msgspec.Struct):
-    type: str | None = None
-    description: str | None = None
+class _Event(Item):
+    type: Raw = ABSENT
+    description: Raw = ABSENT
 
 
-class _Assigned(msgspec.Struct):
-    id: Number = None
-    status: str | None = None
-    network_address: str | None = None
+class _Resource(Item):
+    id: Raw = ABSENT
 
 
-class _Job(msgspec.Struct):
-    id: int | str
-    state: str
-    command: str | None = None
-    exit_code: Number = None
-    start_time: Number = None
-    stop_time: Number = None
-    events: list[_Event] | None = None
-    resources: list[_Assigned] | None = None
-    nodes: list[_Assigned] | None = None
-    launching_directory: str | None = None
-    stdout_file: str | None = None
-    stderr_file: str | None = None
-    array_id: Number = None
-    owner: str | None = None
+class _Node(Item):
+    network_address: Raw = ABSENT
+
+
+class _Job(Item):
+    id: Raw
+    state: Raw
+    command: Raw = ABSENT
+    exit_code: Raw = ABSENT
+    start_time: Raw = ABSENT
+    stop_time: Raw = ABSENT
+    events: Raw = ABSENT
+    resources: Raw = ABSENT
+    nodes: Raw = ABSENT
+    launching_directory: Raw = ABSENT
+    stdout_file: Raw = ABSENT
+    stderr_file: Raw = ABSENT
+    array_id: Raw = ABSENT
+    owner: Raw = ABSENT
 
 
 class _Submitted(msgspec.Struct):
-    id: int | str
+    id: Raw
 
 
 class _Stress(msgspec.Struct):
-    GLOBAL_STRESS: Number
+    GLOBAL_STRESS: Raw
 
 
 class _Error(msgspec.Struct):
-    title: str | None = None
-    message: str | None = None
+    title: Raw = ABSENT
+    message: Raw = ABSENT
 
 
 def job_page(answer: Answer) -> Page:
@@ -174,25 +200,45 @@ def job_page(answer: Answer) -> Page:
     Raises:
         Misunderstood: it is not one.
     """
-    page = _decoded(answer, _Collection)
-    return _page(page, [_job(_converted(answer, each, _Job)) for each in page.items])
+    page = _decoded(answer, answer.body, _Collection)
+    return _page(answer, page, [_job(answer, each) for each in _decoded(answer, page.items, list[_Job], MOST_ITEMS)])
 
 
-def resource_page(answer: Answer) -> Page:
+def resource_page(answer: Answer, names: Iterable[str] = ()) -> Page:
     """The resources of a page of `resources/full`: the values of their properties as texts.
+
+    Args:
+        answer: the answer.
+        names: the properties to read besides `PROPERTIES`.
 
     Raises:
         Misunderstood: it is not one.
     """
-    page = _decoded(answer, _Collection)
+    wanted = tuple(sorted({each for each in names if _may_be_read(each)} | PROPERTIES))
+    page = _decoded(answer, answer.body, _Collection)
     found = []
-    for each in page.items:
-        members = _converted(answer, each, dict[str, Any])
-        flat = {name: str(value)[:MOST_CHARACTERS] for name, value in members.items() if not isinstance(value, list)}
-        if _whole(members.get("id")) is None or "state" not in flat:
+    kind: Any = list[_resource(wanted)]  # type: ignore[misc]
+    for each in _decoded(answer, page.items, kind, MOST_ITEMS):
+        members = dict(zip(wanted, msgspec.structs.astuple(each), strict=True))
+        number = _whole(members["id"])
+        flat = {name: text_of(raw, MOST_VALUE) for name, raw in members.items() if len(memoryview(raw))}
+        if number is None or "state" not in flat:
             raise Misunderstood(f"{answer.about} has a resource without 'id' or 'state'")
-        found.append({**flat, "resource_id": str(_whole(members["id"]))})
-    return _page(page, found)
+        found.append({**flat, "resource_id": str(number)})
+    return _page(answer, page, found)
+
+
+def _may_be_read(name: str) -> bool:
+    """Whether a property can have this name: msgspec has no other ones."""
+    return bool(name) and name.isprintable() and not set(name) & set('"\\')
+
+
+@lru_cache(maxsize=64)
+def _resource(names: tuple[str, ...]) -> type[msgspec.Struct]:
+    """The type of a resource with these properties."""
+    fields = [(f"member{number}", Raw, ABSENT) for number in range(len(names))]
+    new = {field: name for (field, _, _), name in zip(fields, names, strict=True)}
+    return msgspec.defstruct("_Properties", fields, bases=(Item,), rename=new, gc=False)
 
 
 def submitted_id(answer: Answer) -> int:
@@ -201,7 +247,7 @@ def submitted_id(answer: Answer) -> int:
     Raises:
         Misunderstood: it is not there.
     """
-    found = _whole(_decoded(answer, _Submitted).id)
+    found = _whole(_decoded(answer, answer.body, _Submitted).id)
     if found is None or found <= 0:
         raise Misunderstood(f"{answer.about} has no number of a job")
     return found
@@ -212,7 +258,7 @@ def stress_of(answer: Answer) -> float | None:
     if answer.status != 200:
         return None
     try:
-        found = float(_decoded(answer, _Stress).GLOBAL_STRESS or 0)
+        found = float(text_of(_decoded(answer, answer.body, _Stress).GLOBAL_STRESS, 100) or 0)
     except (Misunderstood, ValueError, OverflowError):
         return None
     return found if 0 <= found < float("inf") else None
@@ -222,75 +268,90 @@ def error_of(answer: Answer) -> str:
     """The message of an answer that reports an error."""
     try:
         found = msgspec.json.decode(answer.body, type=_Error)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except BROKEN:
         return _without_tags(answer.body)
-    return found.message or found.title or ""
+    return text_of(found.message, MOST_COMMAND) or text_of(found.title)
 
 
-def _without_tags(body: bytes) -> str:
+def _without_tags(body: bytes | bytearray) -> str:
     """The words of a page of HTML."""
     text = body[:10_000].decode("utf-8", "replace")
     return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
 
 
-def _decoded(answer: Answer, kind: type[Kind]) -> Kind:
-    return _converted(answer, answer.body, kind)
-
-
-def _converted(answer: Answer, text: bytes | msgspec.Raw, kind: type[Kind]) -> Kind:
+def _decoded(answer: Answer, text: bytes | bytearray | Raw, kind: type[Kind], most: int = 0) -> Kind:
     try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        return decoded(text, kind, most)
+    except TooMany:
+        raise Misunderstood(f"{answer.about} is answered with a list of more than {most} items") from None
+    except BROKEN as error:
         if answer.body.lstrip()[:1] == b"<":
             raise Misunderstood(f"{answer.about} is answered with a page for people: {error_of(answer)}") from None
         raise Misunderstood(f"{answer.about} is not answered with the JSON of OAR's API: {error}") from None
 
 
-def _page(page: _Collection, items: Sequence[Any]) -> Page:
+def _list(answer: Answer, raw: Raw, kind: type[Kind]) -> list[Kind]:
+    """The objects of a list, which may be absent."""
+    if not len(memoryview(raw)):
+        return []
+    found: list[Kind] | None = _decoded(answer, raw, list[kind] | None, MOST_ASSIGNED)  # type: ignore[arg-type, valid-type]
+    return found or []
+
+
+def _page(answer: Answer, page: _Collection, items: Sequence[Any]) -> Page:
     offset = _whole(page.offset) or 0
-    more = bool(items) and any(each.rel == "next" for each in page.links or ())
+    links = _list(answer, page.links, _Link) if items else []
+    more = any(text_of(each.rel, MOST_VALUE) == "next" for each in links)
     return Page(tuple(items), offset + len(items) if more else None, _time(page.api_timestamp))
 
 
-def _job(found: _Job) -> OarJob:
-    number = _whole(found.id)
-    if number is None:
-        raise Misunderstood("a job has no number")
+def _job(answer: Answer, found: _Job) -> OarJob:
+    number, state = _whole(found.id), small(found.state, str, MOST_VALUE)
+    if number is None or not isinstance(state, str):
+        raise Misunderstood(f"{answer.about} has a job without 'id' or 'state'")
     events = [
-        RemoteEvent(each.type[:MOST_CHARACTERS], (each.description or "")[:MOST_CHARACTERS])
-        for each in found.events or ()
-        if each.type
+        RemoteEvent(kind[:MOST_CHARACTERS], text_of(each.description)[:MOST_CHARACTERS])
+        for each in _list(answer, found.events, _Event)
+        if (kind := text_of(each.type))
     ]
     events.sort(key=lambda event: event.type not in FIRST)
     new = next((new for each in events if (new := _NEW_ID.search(each.description)) is not None), None)
-    assigned = (_whole(each.id) for each in found.resources or ())
+    assigned = (_whole(each.id) for each in _list(answer, found.resources, _Resource))
+    nodes = (text_of(each.network_address, MOST_VALUE) for each in _list(answer, found.nodes, _Node))
     return OarJob(
         id=number,
-        state=found.state,
-        command=(found.command or "")[:MOST_CHARACTERS],
+        state=state,
+        command=_beginning(found.command),
         exit_code=_whole(found.exit_code),
         start=_time(found.start_time),
         stop=_time(found.stop_time),
         events=tuple(events[:MOST_EVENTS]),
         resources=tuple(each for each in assigned if each is not None),
-        node=next((each.network_address for each in found.nodes or () if each.network_address), None),
-        directory=found.launching_directory or "",
-        stdout=found.stdout_file or "",
-        stderr=found.stderr_file or "",
+        node=next((each for each in nodes if each), None),
+        directory=text_of(found.launching_directory),
+        stdout=text_of(found.stdout_file),
+        stderr=text_of(found.stderr_file),
         array=_whole(found.array_id),
-        owner=found.owner or "",
+        owner=text_of(found.owner, MOST_VALUE),
         became=None if new is None else int(new[1]),
     )
 
 
-def _whole(value: object) -> int | None:
+def _beginning(raw: Raw) -> str:
+    """The beginning of a command, which has the number of a job of ours."""
+    found = small(raw, str | None, MOST_COMMAND)
+    return found[:MOST_BEGINNING] if isinstance(found, str) else ""
+
+
+def _whole(raw: Raw) -> int | None:
     """A whole number that may be written as a text; None if it is none."""
-    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18 else None
+    found = number_of(raw)
+    if found is None and re.fullmatch(r"-?[0-9]{1,18}", text := text_of(raw, 100)):
+        found = int(text)
+    return found if found is not None and abs(found) < 10**18 else None
 
 
-def _time(value: object) -> float | None:
+def _time(raw: Raw) -> float | None:
     """A time after 1970, or None."""
-    found = _whole(value)
+    found = _whole(raw)
     return float(found) if found is not None and found > 0 else None

@@ -1,27 +1,24 @@
-"""Bounded requests to the API of an OAR cluster: each ends in time, and reads no more than it may.
+"""Requests to the API of an OAR cluster. `batprotocol.web` bounds each of them.
 
-It follows no redirects, as these would carry the password to another server. No message has the secret. This module
-must not know what is asked.
+No message has the secret. This module must not know what is asked.
 """
 
 from __future__ import annotations
 
-import http.client
-import socket
 import ssl
-import threading
-from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
 from batprotocol.campaigns.managers.oar.description import Description, headers_of
 from batprotocol.campaigns.model.record import Record
 from batprotocol.errors import ClusterError, InputError
+from batprotocol.web import Unanswered as NoReply
+from batprotocol.web import WebServer, without_secrets
 
 __all__ = ["Answer", "Api", "Unanswered"]
 
-MOST_BYTES: Final = 64_000_000
-"""The greatest size of an answer."""
+MOST_BYTES: Final = 32_000_000
+"""The greatest size of an answer: a page of some 16,000 jobs. OAR's pages have 500 by default."""
 
 SHOWN: Final = 300
 """How many characters of an answer a message shows."""
@@ -40,7 +37,7 @@ class Answer(Record, frozen=True):
 
     status: int
     type: str
-    body: bytes
+    body: bytes | bytearray
     about: str = ""
     whole: bool = True
 
@@ -58,6 +55,7 @@ class Api:
 
     Raises:
         InputError: the secret or the certificates cannot be read.
+        PackageMissing: h11 is not installed.
     """
 
     def __init__(self, description: Description, cluster: str = "") -> None:
@@ -65,7 +63,9 @@ class Api:
         self._cluster = cluster
         self._headers, self._secret = headers_of(description)
         self._base = urlsplit(description.url)
-        self._tls = self._context() if self._base.scheme == "https" else None
+        is_secure = self._base.scheme == "https"
+        port = self._base.port or (443 if is_secure else 80)
+        self._server = WebServer(description.host, port, tls=self._context() if is_secure else None)
 
     def __repr__(self) -> str:
         return f"Api({self._description.url!r})"
@@ -83,56 +83,28 @@ class Api:
             Unanswered: there is no complete answer.
         """
         about = f"{method} {path.partition('?')[0][:100]}"
-        connection = self._connection()
-        over = threading.Event()
-        timer = threading.Timer(self._description.timeout, _hang_up, (connection, over))
-        timer.daemon = True
-        timer.start()
+        headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/json"}
+        target = f"{self._base.path.rstrip('/')}/{path}"
+        most, seconds = MOST_BYTES if limit is None else limit, self._description.timeout
         try:
-            headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/json"}
-            target = f"{self._base.path.rstrip('/')}/{path}"
-            connection.request(method, target, body=body, headers=headers)
-            response = connection.getresponse()
-            most = MOST_BYTES if limit is None else limit
-            content = response.read(most + 1)
-            if over.is_set():
-                raise TimeoutError
-            if len(content) <= most and response.length:
-                raise http.client.IncompleteRead(content, response.length)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise Unanswered(self._reason(error, over.is_set(), about), self._cluster) from None
-        finally:
-            timer.cancel()
-            connection.close()
-        if limit is None and len(content) > most:
-            raise Unanswered(f"{self._description.host} answers {about} with more than {most} bytes", self._cluster)
-        kind = response.getheader("Content-Type") or ""
-        return Answer(response.status, kind, content[:most], about, len(content) <= most)
+            found = self._server.ask(method, target, headers, body, seconds=seconds, most=most, cut=limit is not None)
+        except NoReply as error:
+            raise Unanswered(self._reason(error, about), self._cluster) from None
+        return Answer(found.status, found.type, found.body, about, found.whole)
 
     def safe(self, text: str) -> str:
         """The beginning of a text of the server, in one line and without the secret."""
-        line = " ".join(text.split())
-        for secret in (self._secret, self._headers.get("Authorization", "").rpartition(" ")[2]):
-            line = line.replace(secret, "***") if secret else line
-        line = "".join(each if each.isprintable() else "\ufffd" for each in line)
-        return line if len(line) <= SHOWN else f"{line[:SHOWN]}..."
+        return without_secrets(text, (self._secret, self._headers.get("Authorization", "").rpartition(" ")[2]), SHOWN)
 
-    def _reason(self, error: Exception, late: bool, about: str) -> str:
+    def _reason(self, error: NoReply, about: str) -> str:
         host = self._description.host
-        if late or isinstance(error, TimeoutError):
+        if error.kind == "late":
             return f"{host} does not answer {about} within {self._description.timeout:g} s"
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return f"the certificate of {host} is not valid: give its authority in 'ca' ({self.safe(str(error))})"
-        if isinstance(error, http.client.IncompleteRead):
-            return f"{host} hangs up in the middle of its answer to {about}"
-        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return f"{host} does not answer {about} completely: {self.safe(what)}"
-
-    def _connection(self) -> http.client.HTTPConnection:
-        host, port, seconds = self._base.hostname or "", self._base.port, self._description.timeout
-        if self._tls is not None:
-            return http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
-        return http.client.HTTPConnection(host, port, timeout=seconds)
+        if error.kind == "unsent":
+            return f"{host} is not asked {about}: {error.reason}"
+        if error.kind == "untrusted":
+            return f"{host} does not answer {about}: {error.reason}; give its authority in 'ca'"
+        return f"{host} does not answer {about} completely: {error.reason}"
 
     def _context(self) -> ssl.SSLContext:
         given = self._description
@@ -144,12 +116,3 @@ class Api:
             files = " and ".join(each for each in (given.ca, given.certificate, given.key) if each)
             raise InputError(f"cannot use {files}: {error}") from None
         return context
-
-
-def _hang_up(connection: http.client.HTTPConnection, over: threading.Event) -> None:
-    """End a request that takes too long, whatever it waits for."""
-    over.set()
-    found = connection.sock
-    if found is not None:
-        with suppress(OSError):
-            found.shutdown(socket.SHUT_RDWR)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from batprotocol.campaigns.managers.interface import (
     KEPT_BYTES,
@@ -62,6 +64,24 @@ IDS: Final = 100
 PAGES: Final = 2000
 """The greatest number of pages of a collection."""
 
+MOST_RESOURCES: Final = 100_000
+"""How many resources a cluster may have."""
+
+MOST_UNIT: Final = 200
+"""How many characters of the property that counts as one resource are looked at."""
+
+MOST_CHARACTERS: Final = 20_000_000
+"""How many characters the texts of the jobs of this store may have that OAR lists."""
+
+TIMES: Final = 10
+"""How many time-outs the pages of a collection may take together."""
+
+COLLECTION_BYTES: Final = 256_000_000
+"""How many bytes these pages may have together."""
+
+DELETIONS: Final = 100
+"""How many copies of jobs one look deletes. The next look deletes others."""
+
 OUTPUTS: Final = 20
 """How many jobs that did not end well are reported by one look: each takes two requests for its output."""
 
@@ -109,16 +129,16 @@ class OarCluster:
         now = time.time()
         self._read_resources()
         busy: set[int] = set()
-        found: dict[int, list[OarJob]] = {}
+        found = self._none()
         clock = now
         for page in self._pages("jobs/details", job_page):
             clock = page.time or clock
             for job in page.items:
                 if job.seen_as is JobState.RUNNING:
-                    busy.update(job.resources)
+                    busy.update(each for each in job.resources if each in self._units)
                 self._keep(job, found)
         if self._adopts:
-            since = f"jobs/details?user={self._description.user}&from={int(clock - BEFORE_SECONDS)}"
+            since = f"jobs/details?user={quote(self._description.user, safe='')}&from={int(clock - BEFORE_SECONDS)}"
             for page in self._pages(since, job_page):
                 for job in page.items:
                     self._keep(job, found)
@@ -127,7 +147,7 @@ class OarCluster:
         self._dropped.clear()
         self._give_up(now)
         jobs = tuple(self._reported(found, now, clock))
-        free = len(set(self._units.values()) - {self._units[each] for each in busy if each in self._units})
+        free = len(set(self._units.values()) - {self._units[each] for each in busy})
         return Observation(
             cluster=self.name,
             time=now,
@@ -199,10 +219,10 @@ class OarCluster:
             return
         first = self._understood(submitted_id, answer)
         if len(together) == 1:
-            members = [OarJob(id=first, state="Hold", array=first)]
-            found = {together[0].job: members}
+            found = self._none()
+            found.keep(together[0].job, OarJob(id=first, state="Hold", array=first))
         else:
-            found = {}
+            found = self._none()
             for page in self._pages(f"jobs/details?array={first}", job_page):
                 for job in page.items:
                     self._keep(job, found)
@@ -233,12 +253,15 @@ class OarCluster:
         if changed:
             known.write()
         held: dict[int, OarJob] = {}
+        left = DELETIONS
         for number, jobs in found.items():
             for job in jobs:
                 if not job.is_held:
                     continue
                 if job.id != known.ids.get(number) or number in known.doomed:
-                    self._delete("DELETE", f"jobs/{job.id}")
+                    left -= 1
+                    if left >= 0:
+                        self._delete("DELETE", f"jobs/{job.id}")
                 else:
                     held[number] = job
         self._resume(held.values())
@@ -286,19 +309,23 @@ class OarCluster:
 
     # Jobs
 
-    def _keep(self, job: OarJob, found: dict[int, list[OarJob]]) -> None:
+    def _keep(self, job: OarJob, found: _Found) -> None:
         """Keep a job if it is one of ours."""
         number = number_of(job.command, self._mark)
         if number is not None and self._description.user in ("", job.owner):
-            found.setdefault(number, []).append(job)
+            found.keep(number, job)
+
+    def _none(self) -> _Found:
+        return _Found(self._description.host, self.name)
 
     def _reported(self, found: Mapping[int, Sequence[OarJob]], now: float, clock: float) -> Iterator[RemoteJob]:
         """All jobs that are known, as campaigns know them."""
         listed = {job.id: job for jobs in found.values() for job in jobs}
         silent = [id for number, id in self._known.ids.items() if number not in self._ended and id not in listed]
         for start in range(0, len(silent), IDS):
-            for page in self._pages(ids_query(silent[start : start + IDS]), job_page):
-                listed.update((job.id, job) for job in page.items)
+            asked = silent[start : start + IDS]
+            for page in self._pages(ids_query(asked), job_page):
+                listed.update((job.id, job) for job in page.items if job.id in asked)
         self._live = {}
         left = OUTPUTS
         for number, id in list(self._known.ids.items()):
@@ -371,7 +398,7 @@ class OarCluster:
         if answer.status != 200:
             return ""
         whole = answer.body.count(b"\n") < LINES and len(answer.body) <= KEPT_BYTES and answer.whole
-        return text_of_output(answer.body[-KEPT_BYTES:], whole=whole)
+        return text_of_output(bytes(answer.body[-KEPT_BYTES:]), whole=whole)
 
     # Resources and pages
 
@@ -381,22 +408,29 @@ class OarCluster:
         if self._read_at is not None and now - self._read_at < self._description.period:
             return
         wanted, unit = self._description.wanted, self._description.resource_unit
-        units = {}
-        for page in self._pages("resources/full", resource_page):
+        units: dict[int, str] = {}
+        for page in self._pages("resources/full", partial(resource_page, names=(*wanted, unit))):
             for each in page.items:
                 if _is_usable(each) and all(each.get(name) == value for name, value in wanted.items()):
-                    units[int(each["resource_id"])] = each.get(unit, each["resource_id"])
+                    units[int(each["resource_id"])] = each.get(unit, each["resource_id"])[:MOST_UNIT]
+            if len(units) > MOST_RESOURCES:
+                raise ClusterError(f"{self._description.host} lists more than {MOST_RESOURCES} resources", self.name)
         self._units = units
         self._stress = stress_of(self._api.ask("GET", "stress_factor"))
         self._read_at = now
 
     def _pages(self, path: str, read: Callable[[Answer], Page]) -> Iterator[Page]:
         """All pages of a collection."""
-        at = path
+        at, seconds, left = path, TIMES * self._description.timeout, COLLECTION_BYTES
+        until = time.monotonic() + seconds
         for _ in range(PAGES):
+            if time.monotonic() > until or left < 0:
+                limit = f"{COLLECTION_BYTES} bytes" if left < 0 else f"{seconds:g} s"
+                raise ClusterError(f"{self._description.host} lists {path} on pages of more than {limit}", self.name)
             answer = self._api.ask("GET", at)
             if answer.status != 200:
                 raise ClusterError(self._error(answer), self.name)
+            left -= len(answer.body)
             page = self._understood(read, answer)
             yield page
             if page.next is None:
@@ -432,6 +466,25 @@ CAUSES: Final = frozenset(
     }
 )
 """The events that say why a job has ended without an exit code."""
+
+
+class _Found(dict[int, list[OarJob]]):
+    """The jobs of this store that OAR lists, by their numbers: of one number, there may be copies."""
+
+    def __init__(self, host: str, cluster: str) -> None:
+        super().__init__()
+        self._host = host
+        self._cluster = cluster
+        self._left = MOST_CHARACTERS
+
+    def keep(self, number: int, job: OarJob) -> None:
+        """Keep a job. It raises `ClusterError` if all of them are too much."""
+        self._left -= job.characters
+        if self._left < 0:
+            raise ClusterError(
+                f"{self._host} lists jobs of this store with more than {MOST_CHARACTERS} characters", self._cluster
+            )
+        self.setdefault(number, []).append(job)
 
 
 def _is_usable(resource: Mapping[str, str]) -> bool:

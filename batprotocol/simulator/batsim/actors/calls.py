@@ -177,14 +177,17 @@ class PeriodicActor(Actor):
             armed = message.probe_id in simulator.probes
             self._probes[message.probe_id] = _Ticker(message.probe_id, trigger, now, message, armed)
         elif isinstance(message, StopCallMeLaterEvent):
-            self._calls.pop(message.call_me_later_id, None)
-            simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.call_me_later_id, False))
-            return True
+            return self._stop(self._calls, Stopped(message.call_me_later_id, False), simulator)
         elif isinstance(message, StopProbeEvent):
-            self._probes.pop(message.probe_id, None)
-            simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.probe_id, True))
-            return True
+            return self._stop(self._probes, Stopped(message.probe_id, True), simulator)
         return False
+
+    def _stop(self, tickers: dict[str, _Ticker], stopped: Stopped, simulator: Simulation) -> bool:
+        """Stop a call or probe, and say so; whether it ran. Batsim warns of one that does not run, and says nothing."""
+        if tickers.pop(stopped.id, None) is None:
+            return False
+        simulator.queue.leave(self, simulator.desk.mailbox, stopped)
+        return True
 
     def _tickers(self) -> list[_Ticker]:
         """Calls, then probes, by id."""

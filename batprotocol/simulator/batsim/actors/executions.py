@@ -6,7 +6,8 @@ from typing import Final
 
 from batprotocol.errors import shown
 from batprotocol.model import FinalJobState, JobAndProgress
-from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED, Order, Runner
+from batprotocol.simulator.batsim.actors.orders import Order
+from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED, Runner
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation
@@ -137,6 +138,9 @@ class Killer(Actor):
             if job.final_state is not None or execution is None:
                 self._place += 1
                 return False
+            if execution.replays_usage and not simulator.corrected:
+                text = f"Batsim aborts when job {shown(job.id)} is killed while it replays a usage trace"
+                raise simulator.refusal("job.kill-usage-trace", text)
             self._told.progresses.append(JobAndProgress(job.id, execution.progress(simulator)))
             self._step = _ASKED if execution.lone_task is not None else _CALLED
             if self._step == _CALLED:

@@ -5,27 +5,24 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final
 
-from mypy_extensions import mypyc_attr
-
 from batprotocol.model import (
     DelayProfile,
-    ExecuteJobEvent,
     ForkJoinCompositionProfile,
     KillProgress,
     KillProgressAtomicProfile,
     KillProgressForkJoinProfile,
     TraceReplayProfile,
 )
+from batprotocol.simulator.batsim.actors.orders import Order
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import parallel_task, usage_task
-from batprotocol.simulator.progress.placement import Placement, hosts_of
 from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
 from batprotocol.steps.counting import step
 
-__all__ = ["KILLED", "WALLTIME_REACHED", "Order", "Runner"]
+__all__ = ["KILLED", "WALLTIME_REACHED", "Runner"]
 
 WALLTIME_REACHED: Final = -1
 KILLED: Final = -2
@@ -34,35 +31,6 @@ _SLEPT: Final = 1
 _WORKED: Final = 2
 _SPAWNED: Final = 3
 _JOINED: Final = 4
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Order:
-    """The decision to execute a job.
-
-    Attributes:
-        event: the event of the decision.
-        hosts: the hosts of the job.
-        resources: the number of hosts that the job requests.
-        storages: the hosts of the storages that its profiles name.
-    """
-
-    __slots__ = ("_overrides", "event", "hosts", "resources", "storages")
-
-    def __init__(self, event: ExecuteJobEvent, hosts: tuple[int, ...], resources: int) -> None:
-        self.event = event
-        self.hosts = hosts
-        self.resources = resources
-        self.storages: dict[str, int] = {}
-        # If there are several for one profile, the first one counts.
-        self._overrides = {given.profile_id: given for given in reversed(event.profile_allocation_override or ())}
-
-    def placement(self, profile_id: str) -> Placement:
-        """The placement of a profile: the one for this profile in the decision, or the one of the whole job."""
-        given = self._overrides.get(profile_id)
-        if given is not None:
-            return Placement(hosts_of(given.host_allocation), given.executor_placement)
-        return Placement(self.hosts, self.event.allocation.executor_placement)
 
 
 class Runner(Actor):
@@ -122,6 +90,7 @@ class Runner(Actor):
         queue, order, leaf = simulator.queue, self.order, self.walk.leaf
         assert leaf is not None
         profile = leaf.profile.profile
+        order.check_part(simulator, leaf.profile_id, leaf.profile, self._left)
         self._since = queue.now
         if type(profile) is DelayProfile:
             delay, left = profile.delay, self._left
@@ -227,6 +196,11 @@ class Runner(Actor):
     def runs_task(self) -> bool:
         """Whether at least one parallel task is running."""
         return self._task is not None or any(child.runs_task for child in self._children)
+
+    @property
+    def replays_usage(self) -> bool:
+        """Whether a usage trace is being replayed."""
+        return any(isinstance(child, _Rank) for child in self._children)
 
     def progress(self, simulator: Simulation) -> KillProgress:
         """The progress of the walk."""

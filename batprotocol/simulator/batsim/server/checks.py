@@ -2,121 +2,40 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Final
 
-from batprotocol.errors import shown
+from batprotocol.errors import InputError, shown
 from batprotocol.model import (
     CreateProbeEvent,
-    DelayProfile,
     HostResources,
     Metrics,
-    ParallelTaskDataStagingBetweenStoragesProfile,
-    ParallelTaskHomogeneousProfile,
     ParallelTaskProfile,
     ProbeDataAccumulation,
+    Profile,
     RegisterJobEvent,
     TraceReplayProfile,
     TraceType,
 )
-from batprotocol.simulator.batsim.actors.runners import Order
-from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.probes import NORMALIZED
-from batprotocol.simulator.batsim.state.profiles import has_parts
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.progress.matrices import TASKS, size, storages
-from batprotocol.simulator.progress.placement import Placement, hosts_of
+from batprotocol.simulator.inputs import Usage
+from batprotocol.simulator.progress.matrices import size
+from batprotocol.simulator.progress.placement import hosts_of
 
-__all__ = ["check_execution", "check_probe", "check_registration"]
+__all__ = ["check_probe", "check_registration", "read_trace"]
 
 _OF_NETWORK: Final = (Metrics.NetworkLoad, Metrics.NormalizedNetworkLoad)
 
 
-def check_execution(simulation: Simulation, job: SimulatedJob, order: Order) -> None:
-    """Refuse an execution that cannot be simulated. Otherwise, store the hosts of its storages in the order."""
-    for given in order.event.profile_allocation_override or ():
-        if simulation.is_batsim and not given.host_allocation:
-            raise simulation.refusal("hosts.empty", f"profile {shown(given.profile_id)} is executed on no host")
-    profile = simulation.profiles.find(job.profile_id).profile
-    if isinstance(profile, DelayProfile):
-        if profile.delay == inf and job.job.walltime is None:
-            raise simulation.refusal("profile.infinite", f"job {shown(job.id)} would never end")
-        return
-    if not isinstance(profile, (*TASKS, TraceReplayProfile)) and not has_parts(profile):
-        return
-    # If there are several for one storage, the first one counts.
-    placed = {given.storage_name: given.host_id for given in reversed(order.event.storage_placement or ())}
-    for id in simulation.profiles.tree(job.profile_id):
-        _check_part(simulation, job, order, id, placed)
-
-
-def _check_part(simulation: Simulation, job: SimulatedJob, order: Order, id: str, placed: dict[str, int]) -> None:
-    known = simulation.profiles.find(id)
-    profile = known.profile
-    placement = order.placement(id)
-    requested = job.job.resource_request
-    if isinstance(profile, (*TASKS, TraceReplayProfile)):
-        _check_placement(simulation, id, placement)
-    if isinstance(profile, TraceReplayProfile):
-        if profile.trace_type == TraceType.SMPI:
-            raise simulation.refusal(
-                "profile.not-simulated",
-                f"profile {shown(id)} replays an SMPI trace, which only SimGrid itself can simulate",
-            )
-        ranks = len(known.traces or ())
-        if len(set(placement.executors(ranks, simulation.machine.hosts))) < ranks:
-            raise simulation.refusal("job.usage-hosts", f"each of the {ranks} ranks of {shown(id)} needs its own host")
-    elif isinstance(profile, TASKS):
-        _check_task(simulation, job, id, profile, placement, requested)
-    for name in storages(profile):
-        host = placed.get(name)
-        if host is None:
-            host = simulation.setup.host_named(name)
-        if host is None:
-            raise simulation.refusal(
-                "job.storage-unknown", f"storage {shown(name)} is not placed, and no host has this name"
-            )
-        order.storages[name] = host
-
-
-def _check_placement(simulation: Simulation, id: str, placement: Placement) -> None:
-    if not placement.allocation:
-        raise simulation.refusal("hosts.empty", f"profile {shown(id)} is executed on no host")
-    last = len(simulation.machine.hosts) - 1
-    if placement.allocation[-1] > last:
-        text = f"profile {shown(id)} is executed on host {placement.allocation[-1]}: the last one is {last}"
-        raise simulation.refusal("hosts.unknown", text)
-    size = len(placement.allocation)
-    wrong = next((entry for entry in placement.mapping or () if entry >= size), None)
-    if wrong is not None:
-        text = f"there is no host {wrong} in an allocation of {size} hosts (profile {shown(id)})"
-        raise simulation.refusal("job.mapping-entry", text)
-
-
-def _check_task(
-    simulation: Simulation, job: SimulatedJob, id: str, profile: object, placement: Placement, requested: int
-) -> None:
-    if requested == 0:
-        raise simulation.refusal("job.no-executors", f"job {shown(job.id)} has no executors to run {shown(id)}")
-    mapping = placement.mapping
-    if isinstance(profile, ParallelTaskProfile):
-        if size(profile) != requested:
-            text = f"job {shown(job.id)} has {requested} executors, and profile {shown(id)} is for {size(profile)}"
-            raise simulation.refusal("job.profile-size", text)
-        if mapping is not None and len(mapping) != requested:
-            text = f"the mapping has {len(mapping)} entries, and job {shown(job.id)} has {requested} executors"
-            raise simulation.refusal("job.mapping-size", text)
-    if not simulation.is_batsim:
-        return
-    if isinstance(profile, ParallelTaskHomogeneousProfile):
-        if inf in (profile.computation_amount, profile.communication_amount):
-            raise simulation.refusal("profile.infinite", f"profile {shown(id)} would never end")
-        count = requested if mapping is None else len(mapping)
-        if count == 1 and not profile.computation_amount:
-            raise simulation.refusal("profile.no-work", f"profile {shown(id)} has nothing to do on one executor")
-    staging = isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile) and profile.bytes_to_transfer > 0
-    if staging and not simulation.corrected:
-        raise simulation.refusal("profile.staging", f"Batsim aborts when it executes {shown(id)}")
+def read_trace(simulation: Simulation, id: str, profile: Profile) -> tuple[tuple[Usage, ...], ...] | None:
+    """The lines of a usage trace that is being registered, or None for other profiles. Refuse one that is not there."""
+    if not isinstance(profile, TraceReplayProfile) or profile.trace_type != TraceType.FractionalComputation:
+        return None
+    try:
+        return simulation.setup.traces(profile.filename, corrected=simulation.corrected)
+    except (InputError, OSError, ValueError) as error:
+        text = f"the trace {shown(profile.filename)} of profile {shown(id)} cannot be read: {error}"
+        raise simulation.refusal("profile.trace-unreadable", text) from None
 
 
 def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_id: str) -> None:

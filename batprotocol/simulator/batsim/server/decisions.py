@@ -6,6 +6,7 @@ simulator can check better, mostly because it knows all profiles.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import msgspec
@@ -34,9 +35,9 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.actors.calls import OneShotCall, OneShotProbe
 from batprotocol.simulator.batsim.actors.executions import Execution, Killer, execution_of
-from batprotocol.simulator.batsim.actors.runners import Order
+from batprotocol.simulator.batsim.actors.orders import Order
 from batprotocol.simulator.batsim.actors.switches import Switch
-from batprotocol.simulator.batsim.server.checks import check_execution, check_probe, check_registration
+from batprotocol.simulator.batsim.server.checks import check_probe, check_registration, read_trace
 from batprotocol.simulator.batsim.server.occurrences import submitted_event
 from batprotocol.simulator.batsim.state.desk import SwitchRequest
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
@@ -61,7 +62,8 @@ def _execute(simulation: Simulation, event: ExecuteJobEvent) -> None:
     job = _job(simulation, event.job_id)
     job.hosts, job.allocation = allocation_of(event.allocation.host_allocation)
     order = Order(event, job.hosts, job.job.resource_request)
-    check_execution(simulation, job, order)
+    for given in event.profile_allocation_override or ():
+        _check_some(simulation, given.host_allocation, f"profile {shown(given.profile_id)} is executed on no host")
     job.execution = Execution(job, order, Walk(job.profile_id, simulation.profiles.find))
     simulation.desk.todo.append(("spawn", (job.execution,)))
 
@@ -86,7 +88,8 @@ def _kill(simulation: Simulation, event: KillJobsEvent) -> None:
 
 def _register_profile(simulation: Simulation, event: RegisterProfileEvent) -> None:
     given = event.profile
-    simulation.profiles.known[given.id] = WorkloadProfile(given.profile, 0, given.extra_data)
+    traces = read_trace(simulation, given.id, given.profile)
+    simulation.profiles.known[given.id] = WorkloadProfile(given.profile, 0, given.extra_data, traces)
 
 
 def _register_job(simulation: Simulation, event: RegisterJobEvent) -> None:
@@ -117,9 +120,9 @@ def _call_me_later(simulation: Simulation, event: CallMeLaterEvent) -> None:
 
 
 def _stop_call(simulation: Simulation, event: StopCallMeLaterEvent) -> None:
-    desk = simulation.desk
-    if event.call_me_later_id in desk.calls:
-        desk.todo.append(("forward", event))
+    """Batsim forwards it in any case; the actor of periodic calls ignores what does not run, at the same cost."""
+    if simulation.is_batsim or event.call_me_later_id in simulation.desk.calls:
+        simulation.desk.todo.append(("forward", event))
 
 
 def _create_probe(simulation: Simulation, event: CreateProbeEvent) -> None:
@@ -142,7 +145,7 @@ def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
     probe = simulation.probes.get(event.probe_id)
     if probe is not None and isinstance(probe.event.measurement_triggering_policy, OneShot):
         simulation.end_probe(event.probe_id)
-    elif event.probe_id in desk.probes:
+    elif simulation.is_batsim or event.probe_id in desk.probes:
         desk.todo.append(("forward", event))
 
 
@@ -169,7 +172,7 @@ def _reset_probe(simulation: Simulation, event: ResetProbeEvent) -> None:
     probe.reset(event.new_value, now)
 
 
-def _check_some(simulation: Simulation, hosts: tuple[int, ...], text: str) -> None:
+def _check_some(simulation: Simulation, hosts: Sized, text: str) -> None:
     if not hosts and simulation.is_batsim:
         raise simulation.refusal("hosts.empty", text)
 
@@ -194,6 +197,10 @@ def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
 def _start_switches(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
     desk, machine = simulation.desk, simulation.machine
     hosts, now = hosts_of(event.host_ids), simulation.queue.now
+    for host in hosts:
+        found = machine.power[host].obstacle(event.state)
+        if found is not None:
+            raise simulation.refusal(found[0], f"host {host} is {found[1]}")
     request = SwitchRequest(hosts, intervals(hosts), event.state)
     turns_off = machine.hosts[hosts[0]].sleep_state(event.state) is not None
     switches = [Switch(host, request, machine.begin_switch(host, event.state, now)) for host in hosts]

@@ -186,7 +186,10 @@ def _stopped(simulation: Simulation, message: Stopped) -> None:
 
 
 def _switched(simulation: Simulation, message: Switched) -> None:
-    request = message.request
+    request, pstate = message.request, simulation.machine.power[message.host].pstate
+    if pstate != request.target and not simulation.corrected:
+        text = f"host {message.host} was switched to power state {request.target}, and then changed to {pstate}"
+        raise simulation.refusal("hosts.change-crosses", f"{text}, before Batsim's server heard of the switch")
     request.left -= 1
     if request.left:
         return

@@ -51,6 +51,13 @@ _ALL: Final = (
         "error",
     ),
     Rule(
+        "profile.trace-unreadable",
+        "A registered trace cannot be read",
+        "Batsim reads the file of a trace when its profile is registered, relative to its own working directory, and "
+        "aborts if it is not there. Register the absolute name of a file that lists one file per rank.",
+        "error",
+    ),
+    Rule(
         "job.no-executors",
         "A job without executors runs a parallel task",
         "A job that requests 0 hosts can only run delays.",
@@ -70,6 +77,13 @@ _ALL: Final = (
         "error",
     ),
     Rule(
+        "hosts.change-crosses",
+        "A host changes its power state when its switch is done",
+        "Batsim 5.0.0-rc2 aborts if a ChangeHostsPStateEvent acts on a host between the end of its switch and the "
+        "report of it. Wait for the HostsTurnedOnOffEvent.",
+        "error",
+    ),
+    Rule(
         "probe.senseless",
         "A probe that makes no sense",
         "Power and computation load are measured of hosts, network load of links, and normalized loads cannot be "
@@ -86,6 +100,13 @@ _ALL: Final = (
         "probe.unknown",
         "There is no such probe",
         "Only a probe that runs can be triggered or reset. Create it, and do not stop it before.",
+        "error",
+    ),
+    Rule(
+        "platform.no-route",
+        "SimGrid dies on a route",
+        "SimGrid searches for a route when bytes need it, and dies if a dragonfly lacks the router for it, or if there "
+        "are no coordinates in a zone with the routing Vivaldi. Correct the platform.",
         "error",
     ),
     Rule(

@@ -8,6 +8,7 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.model import EDCRequestedSimulationFeatures
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
+from batprotocol.simulator.inputs.traces import TraceReader, read_traces
 
 __all__ = ["Setup"]
 
@@ -25,6 +26,7 @@ class Setup:
         corrected: whether behaviour of Batsim that looks unintended is corrected.
         is_batsim: whether only the features of that Batsim are supported.
         at_once: whether the decision component gets events as soon as it has replied, as with Batsim before version 3.
+        traces: reads the usage trace with this name that the decision component registers, as `read_traces`.
         says_nothing: "", or the way in which the server gets a reply without decisions in the text protocol: "waiting",
             as for a decision, or "leaving", without waiting.
     """
@@ -40,6 +42,7 @@ class Setup:
         "is_batsim",
         "platform",
         "says_nothing",
+        "traces",
         "workloads",
     )
 
@@ -54,6 +57,7 @@ class Setup:
         is_batsim: bool,
         at_once: bool = False,
         says_nothing: str = "",
+        traces: TraceReader = read_traces,
     ) -> None:
         self.platform = platform
         self.workloads = workloads
@@ -64,6 +68,7 @@ class Setup:
         self.is_batsim = is_batsim
         self.at_once = at_once
         self.says_nothing = says_nothing
+        self.traces = traces
         self._static_ids: frozenset[str] | None = None
         self._host_names: dict[str, int] | None = None
 

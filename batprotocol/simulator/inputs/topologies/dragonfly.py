@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.network import Link
 from batprotocol.simulator.inputs.topologies.ranked import Cable, Connect, RankedZone
 from batprotocol.simulator.inputs.topologies.shapes import DragonflyShape
@@ -21,7 +22,7 @@ class Dragonfly(RankedZone):
         self._local: list[Cable] = []
         self._green: dict[tuple[int, int, int], Cable] = {}
         self._black: dict[tuple[int, int, int, int], Cable] = {}
-        self._blue: dict[tuple[int, int], Cable] = {}
+        self._blue: dict[int, Link] = {}
 
     def inner_nodes(self) -> Iterable[int]:
         return (self._limiter(router) for router in range(self.shape.hosts // self.shape.nodes))
@@ -52,7 +53,10 @@ class Dragonfly(RankedZone):
                     self._black[group, low, high, blade] = cable(name, black)
         for low, high in _pairs(groups):
             ends = f"{low * routers + high}_and_{high * routers + low}"
-            self._blue[low, high] = cable(f"blue_link_between_group_{low}_and_{high}_routers_{ends}", blue)
+            up, down = cable(f"blue_link_between_group_{low}_and_{high}_routers_{ends}", blue)
+            # As in SimGrid, a later cable replaces an earlier one of the same router, if there are very many groups.
+            self._blue[low * routers + high] = up
+            self._blue[high * routers + low] = down
 
     def _place(self, rank: int) -> tuple[int, int, int]:
         """The group, chassis and blade of a host."""
@@ -97,17 +101,26 @@ class Dragonfly(RankedZone):
         return links
 
     def _to_group(self, links: list[Link], here: tuple[int, int, int], group: int) -> tuple[int, int, int]:
-        """Add the cable to another group; the place of the router at its end."""
+        """Add the cable to another group; the place of the router at its end.
+
+        Router n of a group leads to group n. SimGrid takes the router of the own chassis for it, and for the way in
+        the router of this number in the whole group.
+        """
         own, chassis, blade = here
+        blades = self.shape.blades
+        if group >= blades or own >= self.shape.chassis * blades:
+            many = f"{blades} router{'s' if blades != 1 else ''}"
+            raise InputError(
+                f"the dragonfly {shown(self.name)} has no way from group {own} to group {group}: each chassis has "
+                f"{many}, and SimGrid needs one for each group; use {self.shape.groups} blades"
+            )
         if blade != group:
             self._along_green(links, here, group)
         if chassis != 0:
             self._along_black(links, (own, chassis, group), 0)
-        low, high = sorted((own, group))
-        cable = self._blue[low, high]
-        links.append(cable.up if own == low else cable.down)
+        links.append(self._blue[own * self.shape.chassis * blades + group])
         self._pass(links, own, 0, group)
-        return group, 0, own
+        return group, *divmod(own, blades)
 
 
 def _pairs(count: int) -> Iterable[tuple[int, int]]:

@@ -148,9 +148,11 @@ def _dragonfly(text: str) -> DragonflyShape:
     counts = [_number(field[0], f"a number of {meaning}") for field, meaning in zip(fields, meanings, strict=True)]
     factors = [_number(field[1], "a factor of a bandwidth") for field in fields[:3]]
     shape = DragonflyShape(*counts, *factors)
-    if shape.groups > shape.blades:
+    most = 2 * shape.chassis * shape.blades
+    if shape.groups > most:
         raise InputError(
-            f"expected a router in each chassis for each group: use {shape.groups} blades or more, got {shape.blades}"
+            f"expected at most {most} groups, twice the routers of a group, got {shape.groups}: SimGrid would write "
+            "past the end of its table of routers"
         )
     return shape
 

@@ -1,0 +1,134 @@
+"""Each function that writes a file is listed here, with the test that reads the file back, or the reason for none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+from support import ROOT
+
+from batprotocol.cli.main import batproto
+
+WITHOUT_ENGINE = True
+
+MODE = re.compile("[wxa][bt]*[+]?[bt]*|r[bt]*[+][bt]*")
+PACKAGE = ROOT / "batprotocol"
+HERE = "tables/test_read_back.py"
+NO_TABLE = "no table: "
+READ_BACK = {
+    "campaigns/managers/local/group": NO_TABLE + "notes of a process for itself",
+    "campaigns/managers/local/leader": NO_TABLE + "notes of a process for itself",
+    "campaigns/managers/oar/known": NO_TABLE + "a note for itself, as JSON",
+    "campaigns/managers/psij/folder": NO_TABLE + "notes of a process for itself",
+    "campaigns/managers/slurm/batches": NO_TABLE + "programs for a host, in an archive",
+    "capture/exporting/formats": HERE,
+    "capture/exporting/tables": HERE,
+    "capture/timeline/figures": NO_TABLE + "a figure",
+    "capture/timeline/timelines": NO_TABLE + "a page",
+    "cli/conformance/checking": NO_TABLE + "a report for other programs",
+    "cli/fast/watch": "fast/test_fast_live_cli.py",
+    "cli/grid/simulate": NO_TABLE + "a message that the recorder has encoded",
+    "cli/importing/logs": HERE,
+    "cli/main": NO_TABLE + "the null device",
+    "cli/new/scheduler": NO_TABLE + "a program",
+    "cli/messages/convert": "cli/test_convert.py",
+    "cli/study/tables": HERE,
+    "cli/whatif/asking": NO_TABLE + "a page, and a study",
+    "cli/workload/events": HERE,
+    "cli/workload/workflows": HERE,
+    "edc/embedded/options": NO_TABLE + "a note for the parent process",
+    "engines/child": NO_TABLE + "the output of a process",
+    "history/tables/writing": HERE,
+    "mcp/server": NO_TABLE + "the text of an assistant",
+    "recording/packing": "recording/test_full_disk.py",
+    "recording/tar": "recording/test_full_disk.py",
+    "simulator/results/allocations": HERE,
+    "simulator/results/attempts": HERE,
+    "simulator/results/beside": HERE,
+    "simulator/results/files": HERE,
+    "studies/comparing/formats": HERE,
+    "studies/failing": HERE,
+    "studies/files": NO_TABLE + "files of a user, byte for byte",
+    "studies/on_slurm": NO_TABLE + "a script",
+    "studies/preparing": NO_TABLE + "packages",
+    "studies/real": HERE,
+    "studies/store/jobs": HERE,
+    "studies/store/store": "studies/test_known_store.py",
+    "studies/whatif/logs": HERE,
+    "writing": NO_TABLE + "what others write",
+}
+"""Each module that writes files or rows, with the test that reads them back."""
+MAKERS = {
+    *("writer", "DictWriter", "ParquetWriter", "to_csv", "to_parquet", "names_text", "reports_text"),
+    *("write_bytes", "write_text"),
+}
+
+
+def writes(call: ast.Call) -> bool:
+    """Whether a call opens a file for writing, or makes a table."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name == "write_table":
+        return isinstance(call.func, ast.Attribute) and "parquet" in ast.unparse(call.func)
+    if name in ("open", "fdopen"):
+        modes = [*call.args[:2], *(each.value for each in call.keywords if each.arg == "mode")]
+        texts = [str(each.value) for each in modes if isinstance(each, ast.Constant)]
+        return any(MODE.fullmatch(text) for text in texts)
+    return name in MAKERS
+
+
+def writers() -> set[str]:
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        place = path.relative_to(PACKAGE).with_suffix("").as_posix()
+        uses_whole = "from batprotocol.writing import" in text and "whole(" in text
+        may_write = uses_whole or any(word in text for word in (*MAKERS, "open("))
+        if uses_whole or any(
+            writes(node) for node in ast.walk(ast.parse(text if may_write else "")) if isinstance(node, ast.Call)
+        ):
+            found.add(place)
+    return found
+
+
+@pytest.mark.slow
+def test_each_writer_is_listed() -> None:
+    """If this fails, add the module to `READ_BACK`, and a property test of its table to `test_read_back.py`."""
+    found = writers()
+    assert sorted(found - set(READ_BACK)) == []
+    assert sorted(set(READ_BACK) - found) == []
+
+
+def test_the_tests_exist() -> None:
+    for place in READ_BACK.values():
+        assert place.startswith(NO_TABLE) or (ROOT / "tests" / place).is_file(), place
+
+
+def test_each_exporter_of_csv_guards_texts_from_spreadsheets() -> None:
+    """A command that can write CSV says so in its help, and has the option."""
+    found = {words for words, text in helps() if "csv" in text.lower() and ("--output" in text or "--csv" in text)}
+    have = {words for words, text in helps() if "--spreadsheet" in text}
+    assert have == {("export",), ("import",), ("study", "table"), ("grid", "stat")}
+    assert found - have == READERS
+
+
+READERS = {
+    *(("simulate",), ("timeline",), ("study", "plot")),
+    *(("workload", "windows"), ("workload", "outages"), ("workload", "trace")),
+}
+"""Commands whose help names CSV for what they read, or for Batsim's own files."""
+
+
+def helps() -> Iterator[tuple[tuple[str, ...], str]]:
+    """The commands, with their helps."""
+
+    def walk(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+        if isinstance(command, click.Group):
+            for name, each in command.commands.items():
+                yield from walk(each, (*words, name))
+        else:
+            yield words, command.get_help(click.Context(command))
+
+    return walk(batproto, ())
