@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from batprotocol.model import FinalJobState
-from batprotocol.model.hosts import parse_hosts
 from batprotocol.simulator.results import (
     EnergyRow,
     JobRow,
@@ -39,6 +38,8 @@ from batprotocol.simulator.results import (
 from batprotocol.simulator.results.extended import Pair, difference, plus, quotient, times, total
 from batprotocol.simulator.results.files import job_line, jobs_text
 from batprotocol.simulator.results.series import StepSeries
+from batprotocol.simulator.results.times import SeenJobs
+from batprotocol.simulator.results.usage import Usage
 from batprotocol.tables import Rows, names_text, plain_names
 
 WITHOUT_ENGINE = True
@@ -314,22 +315,10 @@ def test_numbers_are_those_of_the_rows(given_rows: list[JobRow]) -> None:
         mean = sum(row.turnaround_time or 0.0 for row in ran)
         assert schedule["mean_turnaround_time"] == pytest.approx(mean / len(given_rows))
         assert result.mean_turnaround_time == pytest.approx(mean / len(ran))
-        area = 0.0  # of each host with jobs, once
-        for host in {host for row in ran for host in parse_hosts(row.allocated_resources)}:
-            end = 0.0
-            for start, finish in sorted(
-                (row.starting_time or 0.0, row.finish_time or 0.0)
-                for row in ran
-                if host in parse_hosts(row.allocated_resources)
-            ):
-                area += max(finish - max(start, end), 0.0)
-                end = max(end, finish)
-        last = max(row.finish_time or 0.0 for row in ran)
-        time = last - min(row.submission_time for row in ran)
-        rounded = len(ran) * 2e-5  # so short a job is not said to share its hosts
-        assert result.utilisation == pytest.approx(area / 9 / time, abs=9 * rounded / time)
+        jobs, time = SeenJobs(ran).jobs, result.makespan - min(row.submission_time for row in ran)
+        assert result.utilisation == pytest.approx(Usage.of(jobs).area(jobs) / 9 / time)
         parts = result.utilisation_over_time(7)
-        assert sum(parts) / 7 * last == pytest.approx(result.utilisation * time, rel=1e-6)
+        assert sum(parts) / 7 * result.makespan == pytest.approx(result.utilisation * time, rel=1e-6)
         waited = sum(row.waiting_time or 0.0 for row in ran)
         assert sum(result.queue_over_time(5)) / 5 * result.makespan == pytest.approx(waited, rel=1e-6, abs=1e-6)
     else:
