@@ -124,6 +124,7 @@ LONG = (
     "tables/test_read_back.py",
     "testing/test_strategies.py",
     "whatif/test_answers.py",
+    "whatif/test_backlogs.py",
     "whatif/test_page.py",
     "wire/test_bombs.py",
 )
