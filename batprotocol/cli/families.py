@@ -110,7 +110,7 @@ class Family(click.Group):
 def _with_options_once(command: click.Command) -> click.Command:
     """The command, which refuses options that are given again, as families do."""
     if not isinstance(command, Family):
-        command.make_parser = _once(command.make_parser)  # type: ignore[method-assign]
+        command.make_parser = _once(command.make_parser)  # type: ignore[method-assign, assignment]
     return command
 
 
