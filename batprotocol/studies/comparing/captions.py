@@ -126,7 +126,10 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     notes = []
     few = [count for count in counts if count]
     if few and max(few) < 2:
-        notes.append("n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds")
+        what, remedy = "draw", "repeat with several seeds"
+        if in_order(draws):
+            what, remedy = "window", "cut the log into shorter windows, such as --windows 1d"
+        notes.append(f"n = 1: one {what} a cell has no interval, and no row is the best; {remedy}")
     elif few and in_order(draws):
         notes += _notes_of_windows(few)
     elif few and min(few) < FEWEST:
@@ -186,7 +189,7 @@ def _notes_of_windows(counts: Sequence[int]) -> list[str]:
 
 
 def equal_pairs(counts: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """A sentence on differences of which many are 0, so that few pairs tell how large the others are.
+    """A sentence on differences of which many are 0, so that few pairs show how large the others are.
 
     Args:
         counts: for each difference of a table, the number of pairs without one, and the number of all pairs.
