@@ -7,9 +7,11 @@ messages are kept.
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +21,7 @@ from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import CapturedJob, JobBook, host_count
 from batprotocol.distributions import Distribution
 from batprotocol.model import Direction, FinalJobState
+from batprotocol.requests.usage import busy_hosts, share_hosts
 
 __all__ = ["JobStatistics", "LongTurn", "RunStatistics", "SideStatistics", "statistics_of", "statistics_of_jobs"]
 
@@ -74,8 +77,9 @@ class JobStatistics(msgspec.Struct, frozen=True, kw_only=True):
         waiting: the times from submission to execution, of jobs that were executed and have ended.
         running: the times from execution to end, of the same jobs.
         makespan: the time from the first submission to the last end of these jobs.
-        utilisation: host-seconds of these jobs / (hosts * makespan). None if there are no such jobs, or the number of
-            hosts is not known.
+        utilisation: host-seconds that these jobs used / (hosts * makespan). A host that several jobs share counts once,
+            as a whole. None if there are no such jobs, or the number of hosts is not known.
+        shares_hosts: whether jobs had a host at the same time.
         longest_waiting: the jobs that waited longest, the longest first.
         longest_running: the jobs that ran longest, the longest first.
     """
@@ -87,6 +91,7 @@ class JobStatistics(msgspec.Struct, frozen=True, kw_only=True):
     running: Distribution
     makespan: float
     utilisation: float | None
+    shares_hosts: bool = False
     longest_waiting: tuple[CapturedJob, ...] = ()
     longest_running: tuple[CapturedJob, ...] = ()
 
@@ -193,6 +198,8 @@ class _Jobs:
         self.waiting = array("d")
         self.running = array("d")
         self.host_seconds = 0.0
+        self._moments = array("d")  # the start and the end of each job
+        self._hosts: list[str] = []
         self.first, self.last = math.inf, -math.inf
         self.longest_waiting = _Longest()
         self.longest_running = _Longest()
@@ -214,7 +221,11 @@ class _Jobs:
             waited, ran = started - submitted, finished - started
             self.waiting.append(waited)
             self.running.append(ran)
-            self.host_seconds += ran * host_count(job.hosts)
+            held = host_count(job.hosts)
+            self.host_seconds += ran * held
+            if held:
+                self._moments.extend((started, finished))
+                self._hosts.append(sys.intern(job.hosts))
             if submitted < self.first:
                 self.first = submitted
             if finished > self.last:
@@ -227,6 +238,12 @@ class _Jobs:
     def statistics(self, hosts: int | None) -> JobStatistics:
         makespan = max(self.last - self.first, 0.0) if self.running else 0.0
         capacity = makespan * (hosts or 0)
+        stays = list(zip(self._moments[::2], self._moments[1::2], self._hosts, strict=True))
+        shared = share_hosts(stays)
+        used = self.host_seconds
+        if shared:
+            points = pairwise(busy_hosts(stays))
+            used = math.fsum(busy * (after - time) for (time, busy), (after, _) in points)
         ended = {state.name: self.ended[state] for state in sorted(self.ended)}
         return JobStatistics(
             count=sum(ended.values()) + len(self.book.open),
@@ -235,7 +252,8 @@ class _Jobs:
             waiting=Distribution.of(self.waiting),
             running=Distribution.of(self.running),
             makespan=makespan,
-            utilisation=self.host_seconds / capacity if capacity > 0 else None,
+            utilisation=used / capacity if capacity > 0 else None,
+            shares_hosts=shared,
             longest_waiting=tuple(job for _, job in self.longest_waiting.in_order()),
             longest_running=tuple(job for _, job in self.longest_running.in_order()),
         )

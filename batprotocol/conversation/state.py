@@ -53,7 +53,7 @@ class ProbeRecord(msgspec.Struct):
     emitted: int = 0
 
 
-class HostRecord(PowerRecord, kw_only=True):
+class HostRecord(PowerRecord):
     """The record of a host.
 
     Attributes:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from heapq import heappop, heappush
 from typing import ClassVar, Final, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.worlds.world import World
+from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.power import CARBON, PRICE
 from batprotocol.simulator import TAU, JobRow, OwnMetric, load_metric, measured
 
@@ -113,7 +115,10 @@ class Waiting(_OfJobs):
 
 
 class Utilisation(Reward):
-    """The fraction of the time of all hosts that jobs used, from the first submission to the last end, in [0,1]."""
+    """The fraction of the time of all hosts that jobs used, from the first submission to the last end, in [0,1].
+
+    A job that shares hosts uses the share of their cores that it takes, as in `Metrics`.
+    """
 
     name = "utilisation"
 
@@ -125,7 +130,7 @@ class Utilisation(Reward):
 
     def value(self, world: World) -> float:
         for job in world.outcomes[self._counted :]:
-            self._area += world.sizes[job] * world.lasts[job]
+            self._area += world.used(job) * world.lasts[job]
             self._end = max(self._end, world.starts[job] + world.lasts[job])
         self._counted = len(world.outcomes)
         passed = self._end - world.submitted[0]
@@ -177,7 +182,7 @@ class OfMetric(Reward):
     """A metric of your own, of the jobs that have ended; minus the metric if less is better; 0 if it is unknown.
 
     If the metric takes the run, all metrics are computed each time. In environments that only count hosts, each job has
-    the hosts with the lowest numbers.
+    the free hosts with the lowest numbers.
 
     Args:
         metric: a metric that defines whether less or more is better.
@@ -198,19 +203,31 @@ class OfMetric(Reward):
     def value(self, world: World) -> float:
         if not world.finished:
             return 0.0
-        rows = list(map(_on_hosts, world.rows()))
+        rows = _on_hosts(world.rows(), world.log.hosts)
         if self.metric.takes_run:
-            found = measured(rows, world.log.hosts, own=[self.metric]).own[self.metric.name]
+            run = measured(rows, world.log.hosts, own=[self.metric], allocations=world.allocated)
+            found = run.own[self.metric.name]
         else:
             found = self.metric.value([row for row in rows if row.starting_time is not None])
         return 0.0 if math.isnan(found) else self.sign * found
 
 
-def _on_hosts(row: JobRow) -> JobRow:
-    """The row of a job. If only the number of its hosts is known, it gets the first ones."""
-    if row.starting_time is None or row.allocated_resources:
-        return row
-    return replace(row, allocated_resources=f"0-{row.requested_number_of_resources - 1}")
+def _on_hosts(rows: Sequence[JobRow], hosts: int) -> list[JobRow]:
+    """The rows of jobs. If only the numbers of their hosts are known, each gets the lowest hosts that are free."""
+    found = list(rows)
+    free = Hosts(range(hosts))
+    ends: list[tuple[float, int, FrozenHosts]] = []
+    for place in sorted(range(len(rows)), key=lambda place: rows[place].starting_time or 0.0):
+        row = rows[place]
+        if row.starting_time is None or row.finish_time is None or row.allocated_resources:
+            continue
+        size = row.requested_number_of_resources
+        while ends and (ends[0][0] <= row.starting_time or len(free) < size):  # ends are rounded
+            free.give_back(heappop(ends)[2])
+        taken = free.take(size)
+        heappush(ends, (row.finish_time, place, taken))
+        found[place] = replace(row, allocated_resources=taken.text)
+    return found
 
 
 REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisation, Energy, Carbon, Cost)}
@@ -243,7 +260,7 @@ def summed_up(world: World) -> dict[str, float]:
     waits = [starts[job] - world.submitted[job] for job in outcomes]
     lasts = [world.lasts[job] for job in outcomes]
     ends = max((starts[job] + world.lasts[job] for job in outcomes), default=0.0)
-    area = sum(world.sizes[job] * world.lasts[job] for job in outcomes)
+    area = sum(world.used(job) * world.lasts[job] for job in outcomes)
     passed = world.log.hosts * (ends - world.submitted[0])
     slowdowns = [max(1.0, (wait + last) / max(last, TAU)) for wait, last in zip(waits, lasts, strict=True)]
     return {

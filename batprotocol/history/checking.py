@@ -12,14 +12,15 @@ from typing import Final, Protocol
 
 import msgspec
 
-from batprotocol.history.asking import Unit
+from batprotocol.history.asking import Unit, held_before
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.runs import Attempts, Run, runs_of, share_of
 from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.requests import Request, read_request
-from batprotocol.requests.fitting import needs_of
+from batprotocol.requests import Allocated, Request, read_request
 from batprotocol.simulator import JobRow, Platform, Workload
+from batprotocol.simulator.results.times import JobTimes
+from batprotocol.simulator.results.usage import Usage
 
 __all__ = [
     "ConflictLike",
@@ -149,6 +150,7 @@ def check_copy(
     rows: Iterable[JobRow],
     log: Numbers,
     conflicts: Iterable[ConflictLike] = (),
+    allocations: Iterable[Allocated] = (),
 ) -> CopyCheck:
     """Compare a simulation of the policy `recorded` with the log.
 
@@ -158,10 +160,12 @@ def check_copy(
         rows: the jobs of the simulation.
         log: the numbers of the log, see `numbers_of_log`.
         conflicts: the conflicts that the policy reported.
+        allocations: the amounts that jobs took of shared hosts, such as `Policy.allocated`.
     """
     requests = _requests(workload)
-    cores = [host.cores for host in platform.computation_hosts]
-    numbers = _Sums(len(cores))
+    numbers = _Sums(len(platform.computation_hosts))
+    rows = list(rows)
+    usage = Usage.of((job for row in rows if (job := JobTimes.of(row)) is not None), allocations)
     equal = same_hosts = never = 0
     for row in rows:
         request = requests[row.job_id]
@@ -169,7 +173,8 @@ def check_copy(
         if row.starting_time is None or row.execution_time is None:
             never += recorded is not None
             continue
-        held = _held_by(row, request, cores)
+        job = JobTimes.of(row)
+        held = 0.0 if job is None else usage.hosts(job)
         numbers.add(row.submission_time, row.starting_time, row.execution_time, held, ",".join(request.partition))
         if recorded is not None and abs(row.starting_time - recorded.start) <= EQUAL:
             equal += 1
@@ -185,14 +190,24 @@ def check_copy(
     )
 
 
-def numbers_of_log(jobs: Iterable[LoggedJob], platform: Platform, unit: Unit, attempts: Attempts = "last") -> Numbers:
+def numbers_of_log(
+    jobs: Iterable[LoggedJob],
+    platform: Platform,
+    unit: Unit,
+    attempts: Attempts = "last",
+    *,
+    awaited: frozenset[str] = frozenset(),
+) -> Numbers:
     """The log's own numbers: those of its jobs that started and ended, as they are in the log.
+
+    Jobs wait from the moment at which they come in a simulation: when they were eligible.
 
     Args:
         jobs: the jobs.
         platform: the machine of the log.
         unit: what the jobs ask for.
         attempts: which attempts of a job count.
+        awaited: the ids of jobs and arrays that dependencies can name.
     """
     hosts = platform.computation_hosts
     cores = {host.name: host.cores for host in hosts}
@@ -205,7 +220,9 @@ def numbers_of_log(jobs: Iterable[LoggedJob], platform: Platform, unit: Unit, at
             seen.add(same)
             held = _held_in_log(run, unit, cores, usual)
             partition = run.job.partition or ALL
-            numbers.add(run.attempt.submitted, run.started, run.ended - run.started, held, partition)
+            numbers.add(
+                run.attempt.submitted + held_before(run, awaited), run.started, run.ended - run.started, held, partition
+            )
     return numbers.numbers()
 
 
@@ -274,22 +291,14 @@ def _requests(workload: Workload) -> dict[str, Request]:
     return {submission.id[cut:]: read_request(submission.job.extra_data) for submission in workload}
 
 
-def _held_by(row: JobRow, request: Request, cores: Sequence[int]) -> float:
-    """The number of hosts that a job has, of which it may have parts."""
-    if request.is_whole:
-        return row.requested_number_of_resources
-    wanted = needs_of(request, row.requested_number_of_resources).cores or 1
-    return sum(min(wanted / cores[host], 1.0) for host in frozen_hosts(row.allocated_resources))
-
-
 def _held_in_log(run: Run, unit: Unit, cores: Mapping[str, int], usual: float) -> float:
-    """The same, for a job as the log has it."""
+    """The number of hosts that a job has in the log, of which it may have parts: by its cores, as `Usage` counts."""
     if unit == "cores":
         return run.job.cores or run.job.requested_cores or run.host_count
     share = share_of(run)
     if unit == "hosts" or run.job.exclusive or not (share.cores or share.memory or share.gres):
         return run.host_count
-    wanted = share.cores or 1
+    wanted = (run.job.cores or run.job.requested_cores or run.host_count) / run.host_count
     names = run.attempt.hosts
     if not names:
         return run.host_count * min(wanted / usual, 1.0)

@@ -6,8 +6,8 @@ use `amounts` (memory, generic resources, times), `features` (constraints), `dep
 says about a job) and `ranges` (names of hosts). `fitting` matches the two: the hosts that a job can ever have, or why
 there are none. `waiting` decides when the dependencies of jobs are satisfied, with `circles` for jobs that wait for
 each other. `checking` checks the requests of whole workloads. `paths` has the longest paths through such jobs, `lives`
-the ids of jobs that run again, `attempts` how their runs ended, and `allocated` what started jobs take of their hosts.
-`schema` writes the vocabulary as JSON schema.
+the ids of jobs that run again, `attempts` how their runs ended, `allocated` what started jobs take of their hosts, and
+`usage` how many hosts are in use where jobs share them. `schema` writes the vocabulary as JSON schema.
 
 This package must not know schedulers.
 """

@@ -24,7 +24,7 @@ def simulated_copy(workload: Workload, platform: Platform, log: Numbers) -> Copy
     """
     policy = named("recorded")()
     result = simulate(platform, workload, policy)
-    return check_copy(workload, platform, result.jobs, log, policy.conflicts)
+    return check_copy(workload, platform, result.jobs, log, policy.conflicts, policy.allocated)
 
 
 def explanations(workload: Workload, platform: Platform, policies: Iterable[str]) -> Iterator[Explanation]:

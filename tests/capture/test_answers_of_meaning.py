@@ -232,8 +232,11 @@ def test_the_numbers_of_jobs() -> None:
     found = statistics_of_jobs(jobs, 4)
     assert (found.count, found.under_way, found.makespan) == (9, 0, 22.0)
     assert found.ended == {"COMPLETED_SUCCESSFULLY": 7, "COMPLETED_FAILED": 1, "REJECTED": 1}
-    held = sum((10 + number) * (number % 3 + 1) for number in range(7))
-    assert found.utilisation == held / (4 * 22.0)
+    # Each host counts once, from its first start to its last end.
+    assert found.shares_hosts
+    assert found.utilisation == ((23 - 1) + (21 - 2) + (15 - 3) + (21 - 6) - (15 - 6)) / (4 * 22.0)
+    alone = statistics_of_jobs([ran(str(number), 0.0, 1.0, 11.0, hosts=f"{number}") for number in range(3)], 4)
+    assert (alone.shares_hosts, alone.utilisation) == (False, 3 * 10 / (4 * 11.0))
     assert (found.waiting.max, found.waiting.mean, found.running.max) == (6.0, 21 / 8, 16.0)
     assert [job.job_id for job in found.longest_waiting] == ["6", "5", "4", "3", "2"]
     assert [job.job_id for job in found.longest_running] == ["6", "5", "4", "3", "2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -10,11 +11,14 @@ from statistics import fmean, median
 import pytest
 from changes import Run, loaded
 from recorded import all_runs, jobs_csv, some_of
+from sites import shared_run
 from support import files_of
 
 from batprotocol.capture import Capture, Entry
+from batprotocol.capture.jobs import jobs_of
 from batprotocol.capture.statistics import statistics_of
 from batprotocol.model import Direction
+from batprotocol.model.hosts import parse_hosts
 
 pytestmark = pytest.mark.once
 LATENCY = 0.01
@@ -71,7 +75,11 @@ def test_utilisation_is_the_share_of_the_hosts_that_jobs_had() -> None:
     rows = [row for row in (jobs_csv(path) or {}).values() if row["starting_time"]]
     with Capture(path) as run:
         found = statistics_of(run)
-    area = sum(float(row["execution_time"]) * hosts(row["allocated_resources"]) for row in rows)
+    area = 0.0  # its jobs share hosts: each host counts once
+    moments = [(float(row["starting_time"]), float(row["finish_time"]), row["allocated_resources"]) for row in rows]
+    for since, until in itertools.pairwise(sorted({time for row in moments for time in row[:2]})):
+        here = {host for start, end, taken in moments if start <= since < end for host in parse_hosts(taken)}
+        area += len(here) * (until - since)
     first = min(float(row["submission_time"]) for row in rows)
     last = max(float(row["finish_time"]) for row in rows)
     assert found.hosts
@@ -91,3 +99,24 @@ def test_nothing_has_no_numbers() -> None:
     assert (found.batsim.messages, found.jobs.count, found.jobs.utilisation, found.simulated) == (0, 0, None, 0.0)
     assert math.isnan(found.edc.sizes.mean)
     assert found.to_json()["edc"]["sizes"]["mean"] is None
+
+
+def test_hosts_that_several_jobs_have_count_once() -> None:
+    found = statistics_of(shared_run()).jobs
+    assert found.shares_hosts
+    assert found.utilisation is not None
+    messages = [(each.direction, each.message) for each in shared_run() if each.message is not None]
+    rows = [job for job in jobs_of(messages) if job.started is not None and job.finished is not None]
+    used, last = 0.0, max(job.finished or 0.0 for job in rows)
+    edges = sorted({time for job in rows for time in (job.started, job.finished) if time is not None})
+    for since, until in itertools.pairwise(edges):
+        here = {
+            host
+            for job in rows
+            if (job.started or 0.0) <= since < (job.finished or 0.0)
+            for host in parse_hosts(job.hosts)
+        }
+        used += len(here) * (until - since)
+    first = min(job.submitted or 0.0 for job in rows)
+    assert found.utilisation == pytest.approx(used / (5 * (last - first)))
+    assert found.utilisation <= 1

@@ -251,3 +251,15 @@ def test_the_order_of_ends_tells_which_hour_it_is(tmp_path: Path, seed: int, lat
     in_doubt = sum(each.count for each in left_out if each.reason == TWICE)
     assert wrong <= in_doubt  # a row that says when its job ended may not say when it started
     assert wrong < 45
+
+
+def test_a_real_slurm_when_clocks_are_set_back(tmp_path: Path) -> None:
+    """A Slurm in Paris from 01:45 on, until after 03:00: jobcomp and sacct against sacct with seconds since 1970."""
+    expected = {job.id: job for job in read(tmp_path, sample("sacct-set-back-epoch.txt"))[0]}
+    for name, format in (("sacct-set-back.txt", "sacct"), ("jobcomp-set-back.txt", "jobcomp")):
+        found, left_out = read(tmp_path, sample(name), format, "Europe/Paris")
+        for job in found:
+            same = expected[job.id].last
+            assert (job.last.submitted, job.last.started, job.last.ended) == (same.submitted, same.started, same.ended)
+        assert len(found) == len(expected) == 173
+        assert {each.reason for each in left_out} == {TWICE}

@@ -125,7 +125,8 @@ def _jobs(jobs: JobStatistics, hosts: int | None) -> Node:
             Node(_fact("makespan", seconds(jobs.makespan)), []),
         ]
     if jobs.utilisation is not None and hosts:
-        nodes.append(Node(_fact("utilisation", f"{jobs.utilisation:.1%} of {number_of(hosts, 'host')}"), []))
+        what = " with jobs, as jobs share hosts" if jobs.shares_hosts else ""
+        nodes.append(Node(_fact("utilisation", f"{jobs.utilisation:.1%} of {number_of(hosts, 'host')}{what}"), []))
     counts = ", ".join(part for part in (states, open_ones) if part)
     return Node(_fact("jobs", f"{jobs.count:,}" + (f" ({counts})" if counts else "")), nodes)
 

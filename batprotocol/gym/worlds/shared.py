@@ -6,6 +6,7 @@ A site of `policies` has the only account of who has what. The queue has the job
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple, TypeVar
@@ -32,6 +33,7 @@ from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.reserving import Start
 from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.steering import Steered
+from batprotocol.requests import Allocated
 from batprotocol.simulator import JobRow
 from batprotocol.simulator.copying import copied
 
@@ -64,11 +66,11 @@ class Shared(Simulated):
         partitions: the same with the partitions in which it can run, as 1 or 0 for each partition of the machine.
     """
 
-    __slots__ = ("_call", "_entered", "_order", "_state", "asked", "machine", "partitions", "rejected", "site")
+    __slots__ = ("_call", "_entered", "_held", "_order", "_state", "asked", "machine", "partitions", "rejected", "site")
 
     shared: ClassVar[tuple[str, ...]] = (*Simulated.shared, "_order", "machine")
     numbers: ClassVar[tuple[str, ...]] = (*Simulated.numbers, "_call")
-    changing: ClassVar[tuple[str, ...]] = (*Simulated.changing, "asked", "partitions", "rejected")
+    changing: ClassVar[tuple[str, ...]] = (*Simulated.changing, "_held", "asked", "partitions", "rejected")
 
     def __init__(
         self,
@@ -96,6 +98,7 @@ class Shared(Simulated):
         self._call = math.inf
         self._entered: set[str] = set()
         self.rejected: list[int] = []
+        self._held = array("d", bytes(8 * self.count))
         self.asked = np.zeros((self.count, len(machine.resources) - 1), np.float32)
         self.partitions = np.zeros((self.count, len(machine.partitions)), np.float32)
 
@@ -185,6 +188,13 @@ class Shared(Simulated):
 
     # Which jobs can start now
 
+    def used(self, job: int) -> float:
+        return self._held[job]
+
+    @property
+    def allocated(self) -> Sequence[Allocated]:
+        return self.site.allocated
+
     def fits(self, job: int) -> bool:
         return self.site.has_space(self._name(job))
 
@@ -248,6 +258,7 @@ class Shared(Simulated):
         """A job has started on the site."""
         job = self._names[running.waited.id]
         self.allocations[job] = running.hosts
+        self._held[job] = self.site.allocated[-1].held or 0.0
         self.lasts[job] = min(self.lasts[job], running.entry.limit)  # NaN stays NaN
         mapping = mapping_of(running.entry.job, running.members)
         self._decisions.append(Execute(running.waited.id, running.hosts, None if mapping is None else tuple(mapping)))

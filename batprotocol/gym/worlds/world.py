@@ -22,6 +22,7 @@ from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import Backfilling, Order, State
 from batprotocol.power import Kind
+from batprotocol.requests import Allocated
 from batprotocol.simulator import JobRow
 
 __all__ = ["World"]
@@ -393,6 +394,15 @@ class World(ABC):
             starting_time=self.starts[job],
             execution_time=self.lasts[job],
         )
+
+    def used(self, job: int) -> float:
+        """The hosts that a job that has started uses: its share of their cores, where jobs share hosts."""
+        return self.sizes[job]
+
+    @property
+    def allocated(self) -> Sequence[Allocated]:
+        """The amounts that started jobs take of shared hosts; none, if jobs have whole hosts."""
+        return ()
 
     def rows(self) -> list[JobRow]:
         """The rows of the jobs that have ended, in the order of their ends."""

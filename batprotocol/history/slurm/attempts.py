@@ -24,9 +24,9 @@ _ENDED: Final = frozenset(
         JobState.DEADLINE,
     )
 )
-"""The states of jobs that ended by themselves, or as their users wanted."""
+"""The states of jobs that ended without an interruption."""
 _KNOWN_AFTER: Final = 3600.0
-"""Seconds after such an end in which a job can still be told to run again: twelve times Slurm's MinJobAge."""
+"""Seconds after such an end in which a job can still run again: twelve times Slurm's MinJobAge."""
 _AGAIN_AFTER: Final = 30 * 86400.0
 """The same after another end. The log may have the end of a job long before it waits again, if a node was lost."""
 
@@ -95,7 +95,7 @@ def _divided(rows: list[LoggedJob]) -> Iterator[list[LoggedJob]]:
 def _is_another(before: Attempt, attempt: Attempt) -> bool:
     """Whether an attempt is that of another job than the one before it.
 
-    A job that runs again is submitted again at the moment when it stops: at once, or, if it had ended by itself, for as
+    A job that runs again is submitted again at the moment when it stops: at once, or, if it was not interrupted, for as
     long as the resource manager knows it, which is some minutes (MinJobAge of Slurm). LSF keeps its first submission.
     """
     if attempt.submitted == before.submitted:

@@ -128,7 +128,7 @@ class Layout(NamedTuple):
 
 
 def _pieces(line: AnyStr, spans: Sequence[tuple[int, int]]) -> list[AnyStr] | None:
-    """What a line has in these columns; None if there is something between them."""
+    """The texts of a line in these columns; None if there is something between them."""
     end = 0
     for first, last in spans:
         if line[end:first].strip():

@@ -346,7 +346,7 @@ class Rows:
         return moments
 
 
-TWICE: Final = "clocks were set back, and the row does not tell which of two hours it means: one that agrees is taken"
+TWICE: Final = "clocks were set back, and the row does not say which of two hours it means: one that agrees is taken"
 
 
 class _Refused(Exception):

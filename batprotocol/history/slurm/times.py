@@ -67,8 +67,11 @@ def settled(
             count += 2 * (ended < no_end_before)
         return count
 
+    set_back = min((choice[1] for choice in choices if len(choice) > 1 and choice[1] is not None), default=None)
+
     def changes(moments: tuple[float | None, ...]) -> int:
-        later = [choice.index(moment) for choice, moment in zip(choices, moments, strict=True) if len(choice) > 1]
+        """How often clocks are set back between them."""
+        later = [each >= set_back for each in moments if each is not None and set_back is not None]
         return sum(one != two for one, two in itertools.pairwise(later))
 
     ranked = sorted(

@@ -3,11 +3,12 @@
 `observing` has the values that a simulation reports while it runs, and the interface of observers. `files` writes
 Batsim's result files; `allocations` what jobs took of shared hosts, and `attempts` the runs that were interrupted, with
 the `reports` of schedulers; `beside` has the files of failures. `statistics` (with `series`, `extended` and `precise`
-numbers) adds up important numbers. `metrics` computes the metrics of the field from the `times` of jobs, with the names
-of a `catalogue`: `failures` those of interruptions and of hosts that were `away`, `electricity` those of watts, carbon
-and cost, `own` those of users, `workflows` those of each workflow, and `grouping` those of groups of jobs, such as
-partitions. `result` has the results at the end: as text (`facts` in `words`, and `steadiness`: whether the run was long
-enough), as a `summary` with charts, and as `frames` of other libraries.
+numbers) adds up important numbers. `usage` defines what jobs use of the machine, and `metrics` computes the metrics of
+the field from the `times` of jobs, with the names of a `catalogue`: `failures` those of interruptions and of hosts that
+were `away`, `electricity` those of watts, carbon and cost, `own` those of users, `workflows` those of each workflow,
+and `grouping` those of groups of jobs, such as partitions. `result` has the results at the end: as text (`facts` in
+`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts, and as `frames` of other
+libraries.
 """
 
 from batprotocol.simulator.results.allocations import read_allocations, write_allocations

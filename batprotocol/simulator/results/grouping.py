@@ -164,8 +164,8 @@ def grouped(
     """The metrics of each group of jobs, by the names of the groups. Those of failures are only for the whole machine.
 
     All groups have the measured time of the whole run. The utilisation of a group is that of all hosts by its jobs. Its
-    loss of capacity counts the hosts that no job of any group used while its jobs were waiting. What is counted is the
-    same for all groups: see `Metrics.counted`. Its makespan is from its own first
+    loss of capacity counts the hosts that no job of any group used while its jobs were waiting. All groups
+    count the same, see `Metrics.counted`. Its makespan is from its own first
     submission to its own last end. Its energy, carbon and cost are those of the hosts of its jobs while they ran, if
     energy was measured.
 

@@ -30,7 +30,7 @@ COUNTED: Final[Mapping[Counted, str]] = {
     "cores": "jobs share hosts: their share of the cores is counted",
     "shared hosts": "jobs share hosts, and their cores are not known: hosts with jobs count as a whole",
 }
-"""What is counted, with the end of a sentence that says so."""
+"""The units that are counted, with the end of a sentence that says so."""
 
 
 class Usage(msgspec.Struct, frozen=True):
