@@ -20,7 +20,9 @@ The packages and modules, from the lowest layer to the highest:
   vocabulary of hosts that fail), `power` (carbon intensities and prices), `wire` (bytes), `builder`, `conversation`
   (the rules), `advice`;
 - `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
-  the schema), `engines` (places where programs run), `slurm` (the files of a Slurm site, and a client of a real one);
+  the schema), `engines` (places where programs run), `children` (commands with bounded time and output), `web`
+  (requests over HTTP), `strangers` (JSON of servers, in bounded memory), `slurm` (the files of a Slurm site, and a
+  client of a real one);
 - `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),
   `capture` (reads recordings), `history` (reads logs of resource managers), `fast` (FaST's schedulers, nodes and agents
   over MQTT);
