@@ -22,6 +22,7 @@ READ_BACK = {
     "campaigns/managers/local/group": NO_TABLE + "notes of a process for itself",
     "campaigns/managers/local/leader": NO_TABLE + "notes of a process for itself",
     "campaigns/managers/oar/known": NO_TABLE + "a note for itself, as JSON",
+    "campaigns/managers/outputs": NO_TABLE + "the output of a task",
     "campaigns/managers/psij/folder": NO_TABLE + "notes of a process for itself",
     "campaigns/managers/slurm/batches": NO_TABLE + "programs for a host, in an archive",
     "capture/exporting/formats": HERE,
