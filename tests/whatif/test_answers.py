@@ -171,7 +171,7 @@ def test_a_difference_below_the_models_own_error_cannot_be_told(tmp_path: Path) 
     question = msgspec.structs.replace(QUESTION, policies=("easy-sjf", "fcfs"), today="", nodes=())
     answer, _, html = answered(tmp_path, recorded_log(tmp_path / "log.swf", days=6), question)
     assert (answer.plan.today, answer.plan.is_assumed) == ("easy", True)
-    assert "nobody said that this is the policy of today: --today names it" in answer.error_sentence()
+    assert "nobody said that this is today's policy: --today names it" in answer.error_sentence()
     assert answer.errors is not None
     told, shown = 0, Cells(html).found
     for place, metric in enumerate(answer.metrics):
@@ -240,7 +240,7 @@ def test_what_it_rests_on(asked: Asked) -> None:
     assert f"{sum(each.jobs for each in plan.windows)} of {len(plan.workload)} jobs count" in said
     assert "The first 12 hours of the log are a warm-up" in said
     assert "In the simulation, the machine is empty then" in said
-    assert "The baseline is fcfs, 16 hosts, simulated: the policy of today" in said
+    assert "The baseline is fcfs, 16 hosts, simulated: today's policy" in said
     assert "Energy is not measured" in said
 
 
