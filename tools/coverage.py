@@ -227,15 +227,17 @@ def print_seeds(found: Any) -> None:
 
 
 def print_windows(found: Any) -> None:
-    """The least and the largest share over queues, of waiting times and differences, and each of them."""
-    print("| jobs in a window | load | " + " | ".join(f"{windows} windows" for windows in WINDOWS) + " |")
-    print("|---|---|" + "---|" * len(WINDOWS))
-    for jobs, load in dict.fromkeys((jobs, load) for (_, load, jobs), _ in found):
+    """The least and the largest share over queues, of waiting times and differences; and each."""
+    print("| jobs in a window | load | run times | " + " | ".join(f"{windows} windows" for windows in WINDOWS) + " |")
+    print("|---|---|---|" + "---|" * len(WINDOWS))
+    for jobs, load, skewed in sorted({(jobs, load, queue.skewed) for (queue, load, jobs), _ in found}):
+        alike = [rows for (queue, *rest), rows in found if (*rest, queue.skewed) == (load, jobs, skewed)]
         cells = []
         for windows in WINDOWS:
-            shares = [row[2] for key, rows in found if key[1:] == (load, jobs) for row in rows if row[0] == windows]
+            shares = [row[2] for rows in alike for row in rows if row[0] == windows]
             cells.append(f"{min(shares):.1f} to {max(shares):.1f} %")
-        print(f"| {jobs:,} | {load} | " + " | ".join(cells) + " |")
+        kind = "lognormal" if skewed else "exponential"
+        print(f"| {jobs:,} | {load} | {kind} | " + " | ".join(cells) + " |")
     for what in ("wait", "difference"):
         print(f"\n{what}: each queue (width in units of Student's: median, 90 %)\n")
         for (queue, load, jobs), rows in found:

@@ -12,6 +12,7 @@ were. The module must not know formats of logs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
@@ -230,7 +231,7 @@ class _Conversion:
         profile = _Profile(run.runtime, code)
         name = profile.name
         self.profiles.setdefault(name, profile)
-        walltime = job.walltime if job.walltime is not None and job.walltime > 0 else None
+        walltime = job.walltime if job.walltime is not None and 0 < job.walltime < inf else None
         if walltime is not None and walltime < run.runtime:
             self.left_out.value(LONGER, job.line)
         origin = self.survey.first_submission

@@ -68,9 +68,9 @@ def test_windows_contain_the_truth_as_often_as_the_page_says(servers: int, load:
     _, rows = tool().held((tool().Queue(servers, False), load, jobs, 1000))
     least = 90 if load == 0.9 and jobs == 1000 else 92.5
     for windows, what, share, wide, widest in rows:
-        assert least <= share <= 98.5, (windows, what)
-        assert 0.9 < wide < 1.4, (windows, what)
-        assert widest < 2, (windows, what)
+        assert least <= share <= 99, (windows, what)
+        assert 0.9 < wide < 1.5, (windows, what)
+        assert widest < 2.1, (windows, what)
 
 
 @pytest.mark.slow

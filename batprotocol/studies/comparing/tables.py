@@ -355,7 +355,7 @@ def table(
     cells = [column.cells(tests) for column in made]
     counts = [cell.draws for column in cells for cell in column if cell.mean is not None]
     over = {axis: len(found) for axis, found in axes.items() if axis not in (rows, columns) and len(found) > 1}
-    pooled = {axis: count for axis, count in over.items() if axis not in found_draws}
+    pooled = pooled_sentence(kept, rows, (axis for axis in over if axis not in found_draws))
     named = [None] if columns is None else heads
     return Table(
         metrics=tuple(metrics if columns is None else metrics * len(heads)),
@@ -371,7 +371,7 @@ def table(
         draws=found_draws,
         comparisons=tests.count,
         correction=correction,
-        sentence=draws_sentence(kept, found_draws, counts) + pooled_sentence(pooled),
+        sentence=draws_sentence(kept, found_draws, counts) + pooled,
         unit=unit,
         notes=(
             *filter(None, [factor_note(kept, (rows, columns))]),
