@@ -22,6 +22,7 @@ from support import ROOT
 from batprotocol.cli.main import batproto
 from batprotocol.simulator import described_platform, named_workload, platform_xml
 from batprotocol.studies import Study
+from batprotocol.studies.comparing.tables import UNKNOWABLE
 from batprotocol.studies.whatif import Answer, Question, answer_of, page, plan_for, study_toml
 from batprotocol.studies.whatif.assumptions import assumptions_of
 
@@ -180,13 +181,13 @@ def test_a_difference_below_the_models_own_error_cannot_be_told(tmp_path: Path) 
         ):
             error = abs(answer.errors.cells[1][place].mean or 0)
             below = abs(cells[place].mean or 0) < error
-            assert entries[1 + place].text.startswith("cannot tell (") == below
-            assert shown[metric][name][0].startswith("cannot tell (") == below
-            assert answer.conclusion(name, metric).startswith("cannot tell") == below
+            assert entries[1 + place].text.startswith(f"{UNKNOWABLE} (") == below
+            assert shown[metric][name][0].startswith(f"{UNKNOWABLE} (") == below
+            assert answer.conclusion(name, metric).startswith(UNKNOWABLE) == below
             assert not (below and entries[1 + place].bold)
             told += below
     assert told
-    assert "cannot tell: the model's own error is larger than the difference" in answer.differences.caption
+    assert f"{UNKNOWABLE}: the model's own error is larger than the difference" in answer.differences.caption
 
 
 def test_groups_are_those_of_a_plain_computation(asked: Asked) -> None:

@@ -1,8 +1,8 @@
-"""The answer to a what-if question: each alternative compared with the simulated copy of today's policy.
+"""The answer to a what-if question: each alternative compared with today's policy, simulated.
 
 Today's policy is simulated, too, since a simulation is never the machine itself: the copy and the alternatives
 have the same past and the same errors. The difference between the copy and what really happened is the model's own
-error. A difference that is smaller than this error has no sign that anybody could know.
+error. The sign of a difference that is smaller than this error is unknown.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         plan: the plan of the study.
         metrics: the names of the metrics.
         means: each metric over the whole log, for each alternative.
-        errors: the model's own error: the simulated copy of today's policy minus what really happened; None if the log has no
-            starts.
+        errors: the model's own error: the simulated copy of today's policy minus what really happened; None if the log
+            has no starts.
         differences: the differences to the simulated copy of today's policy, over the whole log.
         arguments: what speaks for and against each difference, by the alternative and the metric.
         loads: the offered load of each window on the machine as it is, for each factor of arrivals.

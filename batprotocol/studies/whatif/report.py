@@ -120,7 +120,7 @@ def _look(table: Table, place: int, cell: Cell) -> str:
 
 
 def _error(answer: Answer) -> str:
-    """The model's own error: the simulated copy of today's policy beside what really happened."""
+    """The model's own error: today's policy, simulated, beside what really happened."""
     if answer.errors is None:
         return f'<p class="note">{_text(answer.error_sentence())}</p>'
     grid = answer.errors.grid()
