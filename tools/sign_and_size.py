@@ -8,7 +8,8 @@ First, each answer is held against the simulation of the whole log, without wind
 difference of the whole log in the interval, and has each difference in bold the same sign?
 
 The whole log's difference is what the windows add up to, so this does not prove that intervals are wide enough. So
-there are many independent logs of each load, too. How often does the interval of one log contain the mean difference of all?
+there are many independent logs of each load, too. How often does the interval of one log contain the mean difference
+of all?
 At loads near 1 and above, a log is one long backlog, and says little about other logs.
 
     python tools/sign_and_size.py              some minutes

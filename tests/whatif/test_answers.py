@@ -370,7 +370,7 @@ def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
 )
 def test_mistakes_on_the_command_line(tmp_path: Path, options: list[str], reason: str) -> None:
     log = log_of(tmp_path / "log.swf", days=4)
-    words: list[Any] = ["whatif", log, "-o", str(tmp_path / "r.html"), "--windows", "1d", *options]
+    words: list[Any] = ["whatif", log, "-o", str(tmp_path / "r.html"), *options]
     done = CliRunner().invoke(batproto, words)
     assert done.exit_code != 0
     assert reason in done.output or reason in str(done.exception)
