@@ -147,7 +147,7 @@ def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -
     The combinations are compared with today's policy, simulated as they are. If LOG has the starts of its jobs,
     the difference between this copy and what really happened is the model's own error. It is printed first, and
     each difference that is smaller is marked: its sign is unknown. For each difference, the command also prints its
-    signs over time, and whether other windows lead to the same conclusion. The report is one page that needs no network:
+    signs over time, and whether other windows lead to the same conclusion. The report is one page without a network:
     differences, who gains and who loses, the offered load of each window, and what the answer rests on.
 
     \b
