@@ -1,14 +1,15 @@
 """Whether the answers of `batproto whatif` have the right sign and size, on logs whose truth is known.
 
 Four generated logs have loads of 0.7, 0.9, 0.97 and 1.05: 42 days of jobs on 16 hosts, with a cycle of the day. The
-fifth is real: ten weeks of Theta (examples/theta.swf.gz). EASY is the policy of today. Five other policies, and FCFS
+fifth is real: ten weeks of Theta (examples/theta.swf.gz). EASY is today's policy. Five other policies, and FCFS
 with a tenth more arrivals, are compared with it, over windows of 6 hours, a day and a week.
 
 First, each answer is held against the simulation of the whole log, without windows and without a warm-up: is the
 difference of the whole log in the interval, and has each difference in bold the same sign?
 
-The whole log's difference is what the windows add up to, so this is no proof that intervals are wide enough. So there
-are many independent logs of each load, too. How often does the interval of one log contain the mean difference of all?
+The whole log's difference is what the windows add up to, so this does not prove that intervals are wide enough. So
+there are many independent logs of each load, too. How often does the interval of one log contain the mean difference
+of all?
 At loads near 1 and above, a log is one long backlog, and says little about other logs.
 
     python tools/sign_and_size.py              some minutes

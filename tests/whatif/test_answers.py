@@ -22,6 +22,7 @@ from support import ROOT
 from batprotocol.cli.main import batproto
 from batprotocol.simulator import described_platform, named_workload, platform_xml
 from batprotocol.studies import Study
+from batprotocol.studies.comparing.tables import UNKNOWABLE
 from batprotocol.studies.whatif import Answer, Question, answer_of, page, plan_for, study_toml
 from batprotocol.studies.whatif.assumptions import assumptions_of
 
@@ -171,7 +172,7 @@ def test_a_difference_below_the_models_own_error_cannot_be_told(tmp_path: Path) 
     question = msgspec.structs.replace(QUESTION, policies=("easy-sjf", "fcfs"), today="", nodes=())
     answer, _, html = answered(tmp_path, recorded_log(tmp_path / "log.swf", days=6), question)
     assert (answer.plan.today, answer.plan.is_assumed) == ("easy", True)
-    assert "nobody said that this is the policy of today: --today names it" in answer.error_sentence()
+    assert "nobody said that this is today's policy: --today names it" in answer.error_sentence()
     assert answer.errors is not None
     told, shown = 0, Cells(html).found
     for place, metric in enumerate(answer.metrics):
@@ -180,13 +181,13 @@ def test_a_difference_below_the_models_own_error_cannot_be_told(tmp_path: Path) 
         ):
             error = abs(answer.errors.cells[1][place].mean or 0)
             below = abs(cells[place].mean or 0) < error
-            assert entries[1 + place].text.startswith("cannot tell (") == below
-            assert shown[metric][name][0].startswith("cannot tell (") == below
-            assert answer.conclusion(name, metric).startswith("cannot tell") == below
+            assert entries[1 + place].text.startswith(f"{UNKNOWABLE} (") == below
+            assert shown[metric][name][0].startswith(f"{UNKNOWABLE} (") == below
+            assert answer.conclusion(name, metric).startswith(UNKNOWABLE) == below
             assert not (below and entries[1 + place].bold)
             told += below
     assert told
-    assert "cannot tell: the model's own error is larger than the difference" in answer.differences.caption
+    assert f"{UNKNOWABLE}: the model's own error is larger than the difference" in answer.differences.caption
 
 
 def test_groups_are_those_of_a_plain_computation(asked: Asked) -> None:
@@ -240,7 +241,7 @@ def test_what_it_rests_on(asked: Asked) -> None:
     assert f"{sum(each.jobs for each in plan.windows)} of {len(plan.workload)} jobs count" in said
     assert "The first 12 hours of the log are a warm-up" in said
     assert "In the simulation, the machine is empty then" in said
-    assert "The baseline is fcfs, 16 hosts, simulated: the policy of today" in said
+    assert "The baseline is fcfs, 16 hosts, simulated: today's policy" in said
     assert "Energy is not measured" in said
 
 
@@ -369,7 +370,7 @@ def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
 )
 def test_mistakes_on_the_command_line(tmp_path: Path, options: list[str], reason: str) -> None:
     log = log_of(tmp_path / "log.swf", days=4)
-    words: list[Any] = ["whatif", log, "-o", str(tmp_path / "r.html"), "--windows", "1d", *options]
+    words: list[Any] = ["whatif", log, "-o", str(tmp_path / "r.html"), *options]
     done = CliRunner().invoke(batproto, words)
     assert done.exit_code != 0
     assert reason in done.output or reason in str(done.exception)

@@ -45,7 +45,7 @@ def ask(
         arrivals: factors of arrivals.
         nodes: other numbers of hosts.
         estimates: the estimates that policies have.
-        today: the policy of today, or "".
+        today: today's policy, or "".
         windows: the length of windows in seconds, or None.
         warm_up: that of the warm-up, or None.
         cool_down: that of the cool-down.

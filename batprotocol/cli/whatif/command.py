@@ -144,10 +144,10 @@ def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -
     standard input). The whole log is simulated with each combination of the values, and with those of the log. Then it
     is cut into windows, such as weeks. So a backlog is carried along, and the numbers do not depend on the windows.
 
-    The combinations are compared with the policy of today, simulated as they are. If LOG has the starts of its jobs,
+    The combinations are compared with today's policy, simulated as they are. If LOG has the starts of its jobs,
     the difference between this copy and what really happened is the model's own error. It is printed first, and
-    "cannot tell" stands before each difference that is smaller. For each difference, the command also prints its signs
-    over time, and whether other windows lead to the same conclusion. The report is one page that needs no network:
+    each difference that is smaller is marked: its sign is unknown. For each difference, the command also prints its
+    signs over time, and whether other windows lead to the same conclusion. The report is one page without a network:
     differences, who gains and who loses, the offered load of each window, and what the answer rests on.
 
     \b

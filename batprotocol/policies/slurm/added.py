@@ -29,7 +29,9 @@ def with_added_hosts(configuration: Configuration, hosts: Iterable[Host]) -> Con
     >>> from batprotocol.model import HostProperty
     >>> from batprotocol.slurm.configuration import configuration_of
     >>> made = configuration_of("NodeName=n[0-1] CPUs=4\\nPartitionName=p Nodes=n1")
-    >>> more = with_added_hosts(made, [Host(id=2, name="added2", properties=(HostProperty("like", "n1"),))])
+    >>> like = (HostProperty("like", "n1"),)
+    >>> added = Host(id=2, name="added2", properties=like, computation_speed=(1e9,))
+    >>> more = with_added_hosts(made, [added])
     >>> [(node.name, node.cpus) for node in more.nodes], more.partitions[0].nodes
     ([('n0', 4), ('n1', 4), ('added2', 4)], ('n1', 'added2'))
     """

@@ -127,8 +127,8 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     few = [count for count in counts if count]
     if few and max(few) < 2:
         what, remedy = "draw", "repeat with several seeds"
-        if in_order(draws):
-            what, remedy = "window", "cut the log into shorter windows, such as --windows 1d"
+        if any("window" in row.axes for row in rows):  # of a log, which seeds do not repeat
+            what, remedy = "window", "cut the log into ten windows or more (batproto whatif LOG --windows 1d)"
         notes.append(f"n = 1: one {what} a cell has no interval, and no row is the best; {remedy}")
     elif few and in_order(draws):
         notes += _notes_of_windows(few)

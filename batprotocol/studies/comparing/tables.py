@@ -65,7 +65,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         is_baseline: whether it is a cell of the baseline, which has means, while the other rows have differences.
         p: the probability of such a difference to the baseline by chance, corrected if the table is; None without one.
         is_unknowable: whether the difference is smaller than the error of the model that the runs are of, so that
-            nobody can tell its sign.
+            its sign is unknown.
     """
 
     mean: float | None = None

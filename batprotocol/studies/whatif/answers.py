@@ -1,8 +1,8 @@
-"""The answer to a what-if question: each alternative compared with the simulated policy of today.
+"""The answer to a what-if question: each alternative compared with today's policy, simulated.
 
-The policy of today is simulated, too, since a simulation is never the machine itself: the copy and the alternatives
+Today's policy is simulated, too, since a simulation is never the machine itself: the copy and the alternatives
 have the same past and the same errors. The difference between the copy and what really happened is the model's own
-error. A difference that is smaller than this error has no sign that anybody could know.
+error. The sign of a difference that is smaller than this error is unknown.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         plan: the plan of the study.
         metrics: the names of the metrics.
         means: each metric over the whole log, for each alternative.
-        errors: the model's own error: the simulated policy of today minus what really happened; None if the log has no
-            starts.
-        differences: the differences to the simulated policy of today, over the whole log.
+        errors: the model's own error: the simulated copy of today's policy minus what really happened; None if the log
+            has no starts.
+        differences: the differences to the simulated copy of today's policy, over the whole log.
         arguments: what speaks for and against each difference, by the alternative and the metric.
         loads: the offered load of each window on the machine as it is, for each factor of arrivals.
         warning: a sentence on runs that are not steady, or "".
@@ -89,7 +89,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     def error_sentence(self) -> str:
         """The model's own error, as a sentence."""
         today = self.titles[self.plan.baseline]
-        named = " (nobody said that this is the policy of today: --today names it)" if self.plan.is_assumed else ""
+        named = " (nobody said that this is today's policy: --today names it)" if self.plan.is_assumed else ""
         if self.errors is None:
             return (
                 f"The model's own error is unknown: the log has no starts of jobs. All is compared with {today}{named}."
@@ -156,7 +156,7 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
     }
     base = runs.get(plan.baseline)
     if base is None or len(runs) < 2:
-        raise InputError("the run of the baseline, or each other run, has failed: batproto study log tells why")
+        raise InputError("the run of the baseline, or each other run, has failed: batproto study table has the reasons")
     metrics = [name for name in SHOWN if name in METRICS and any(name in row.metrics for row in kept)]
     if any(each.held or each.begin or each.dependency for each in facts.values()):
         metrics.insert(min(2, len(metrics)), FROM_SUBMISSION.name)
@@ -208,7 +208,7 @@ def title_of(plan: Plan, name: str) -> str:
 
 
 def _judged(cell: Cell, place: int, errors: Sequence[Cell] | None) -> Cell:
-    """The difference, which nobody can tell if the model's own error is larger."""
+    """The difference. Its sign is unknown if the model's own error is larger."""
     error = None if errors is None else errors[place].mean
     if error is None or cell.mean is None or abs(cell.mean) >= abs(error):
         return cell

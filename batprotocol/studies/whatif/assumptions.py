@@ -107,16 +107,16 @@ def _of_runs(answer: Answer) -> Iterator[str]:
         why = (
             "nobody said what the machine has, so this is an assumption (--today names another one)"
             if plan.is_assumed
-            else "the policy of today"
+            else "today's policy"
         )
         yield f"The baseline is {today}, simulated: {why}. It has the same past as the alternatives."
         yield (
-            f"What really happened is {RECORDED}: jobs start when and where the log says that they did, unless hosts "
-            "that the log gives to a job are still busy. The model's own error is the baseline minus this. If it is "
-            "larger than a difference, nobody can tell the sign of that difference."
+            f"The policy {RECORDED} is the log itself: jobs start when and where the log says that they did, unless "
+            "hosts that the log gives to a job are still busy. The model's own error is the baseline minus this. If it "
+            "is larger than a difference, the sign of that difference is unknown."
         )
     else:
-        what = "the first policy" if plan.is_assumed else "the policy of today"
+        what = "the first policy" if plan.is_assumed else "today's policy"
         yield f"The log has no starts of jobs, so the baseline is {what}: {today}. The model's own error is unknown."
     if answer.failed:
         yield f"{answer.failed:,} of {_many(answer.runs, 'run')} failed and are missing, with their pairs."
@@ -134,7 +134,10 @@ def _of_intervals(plan: Plan) -> Iterator[str]:
         "sums over windows (Cochran, Sampling techniques, 1977), and differences are compared in pairs by window."
     )
     yield (
-        "Intervals contain the true mean difference in 95 of 100 cases. Windows that follow one another may be alike, "
+        "Intervals are for 95 of 100 cases if windows are long enough to forget the one before. On generated logs of "
+        "six weeks, they contained the mean of other logs in 83 to 91 of 100 cases with weeks, 69 to 82 with "
+        "days, and 55 to 76 with 6 hours. "
+        "Windows that follow one another may be alike, "
         "so they count as fewer independent ones, by the autocorrelation of neighbours (Bayley and Hammersley, 1946). "
         "Intervals reach farther to the side on which windows are farther off the mean (Zou and Donner, 2008)."
     )

@@ -49,7 +49,7 @@ Parts = Sequence[tuple[float, float]]
 
 
 class Facts(NamedTuple):
-    """What the log knows of a job that could not start when it was submitted.
+    """The data of the log on a job that could not start when it was submitted.
 
     Attributes:
         held: the seconds from its submission until it comes in the simulation.

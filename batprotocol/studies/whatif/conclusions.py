@@ -25,7 +25,7 @@ MARKS: Final = 10
 """The number of signs in a strip: with more windows, several share one."""
 _P95: Final = "p95_waiting_time"
 _OUTLIERS: Final = 20
-"""One of so many windows is left out as an outlier, at least one."""
+"""One of twenty windows is left out as an outlier, at least one."""
 _EQUAL: Final = 1e-9
 _WORDS: Final = {1: "above 0", -1: "below 0", 0: "may be chance", None: "too few windows"}
 
@@ -49,7 +49,7 @@ class Cut(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """What speaks for or against a conclusion.
+    """The evidence for or against a conclusion.
 
     Attributes:
         strip: the sign of the difference in each window, or in each of ten groups of windows: `+`, `-`, `=`, or ` `
@@ -64,7 +64,7 @@ class Argument(NamedTuple):
 
     @property
     def breaking(self) -> tuple[str, ...]:
-        """What leads to another conclusion."""
+        """The cuts that lead to another conclusion."""
         return tuple(what for what, sign in self.others if sign is not None and sign != self.sign)
 
     @property

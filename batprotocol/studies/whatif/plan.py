@@ -51,10 +51,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         windows: its windows, which are cut after the simulation.
         keys: the keys of the study; names of files are as they were given.
         axes: the axes of alternatives that have several values, in the order of the names of alternatives.
-        baseline: the name of the baseline, a value on these axes joined by commas: the policy of today, simulated.
+        baseline: the name of the baseline, a value on these axes joined by commas: today's policy, simulated.
         recorded: the name of what really happened; "" if the log has no starts.
-        today: the policy of today.
-        is_assumed: whether nobody said that this is the policy of today.
+        today: today's policy.
+        is_assumed: whether nobody said that this is today's policy.
         hosts: the number of hosts of the machine.
         has_starts: whether the log has the starts of its jobs.
         machines: the number of hosts of each machine, by its name on the axis of platforms.
@@ -179,7 +179,7 @@ def plan_for(
 
 
 def _today(question: Question, has_starts: bool) -> tuple[str, bool]:
-    """The policy of today, and whether it is an assumption."""
+    """Today's policy, and whether it is an assumption."""
     known = question.today or next(filter(is_slurm, question.policies), "")
     if known:
         return known, False

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Final
 
 from batprotocol.studies.comparing.digits import cell_decimals, number, signed
-from batprotocol.studies.comparing.tables import Cell, Table
+from batprotocol.studies.comparing.tables import UNKNOWABLE, Cell, Table
 from batprotocol.studies.whatif.answers import Answer
 from batprotocol.studies.whatif.assumptions import assumptions_of
 from batprotocol.studies.whatif.batches import metric_of
@@ -120,7 +120,7 @@ def _look(table: Table, place: int, cell: Cell) -> str:
 
 
 def _error(answer: Answer) -> str:
-    """The model's own error: the simulated policy of today beside what really happened."""
+    """The model's own error: today's policy, simulated, beside what really happened."""
     if answer.errors is None:
         return f'<p class="note">{_text(answer.error_sentence())}</p>'
     grid = answer.errors.grid()
@@ -227,7 +227,7 @@ def _group_table(changes: Sequence[Change]) -> str:
 
 
 def _result(change: Change) -> str:
-    return change.verdict or ("cannot tell" if change.is_unknowable else "may be chance")
+    return change.verdict or (UNKNOWABLE if change.is_unknowable else "may be chance")
 
 
 def _group_name(change: Change) -> str:
