@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-__all__ = ["Distribution"]
+__all__ = ["Distribution", "percentile"]
 
 
 class Distribution(msgspec.Struct, frozen=True):
@@ -44,11 +44,19 @@ class Distribution(msgspec.Struct, frozen=True):
         ordered = sorted(values)
         if not ordered:
             return cls(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
-        half, p90, p95, p99 = (_percentile(ordered, part) for part in (0.5, 0.9, 0.95, 0.99))
+        half, p90, p95, p99 = (percentile(ordered, part) for part in (0.5, 0.9, 0.95, 0.99))
         return cls(math.fsum(ordered) / len(ordered), half, p90, p95, p99, ordered[-1])
 
 
-def _percentile(ordered: Sequence[float], part: float) -> float:
+def percentile(ordered: Sequence[float], part: float) -> float:
+    """A percentile of numbers in ascending order, interpolated linearly; NaN without numbers.
+
+    Args:
+        ordered: the numbers.
+        part: the part of them that it is above, in [0, 1].
+    """
+    if not ordered:
+        return math.nan
     place = part * (len(ordered) - 1)
     low = math.floor(place)
     below, above = ordered[low], ordered[min(low + 1, len(ordered) - 1)]

@@ -316,6 +316,25 @@ class SchedulerError(ProtocolError, TypeError):
     """A scheduler that cannot be run as it was written, for example because a method takes other arguments."""
 
 
+def expect_instance(value: object, kinds: type | tuple[type, ...], caller: str, noun: str) -> None:
+    """Refuse a class where an instance is wanted, and anything else that is none.
+
+    Args:
+        value: what was given.
+        kinds: the class of instances, or several classes.
+        caller: what takes it: `simulate`.
+        noun: what is expected, with its article: `a scheduler`.
+
+    Raises:
+        SchedulerError: it is no instance.
+    """
+    if isinstance(value, type):
+        name = value.__name__
+        raise SchedulerError(f"{caller} takes {noun}, and not a class: write {name}() instead of {name}")
+    if not isinstance(value, kinds):
+        raise SchedulerError(f"{caller} takes {noun}, got {shown(value)}")
+
+
 class TaskFailed(ProtocolError):
     """A node answered that it could not do a task, or not all of it.
 

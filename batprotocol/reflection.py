@@ -335,10 +335,14 @@ class _Reflection:
                 raise IndexError
             return Type("struct" if self.objects[index].scalar(2, "B") else "table", self.object_names[index])
         if number in (_UTYPE, _UNION):
-            if index < 0:
-                raise IndexError
-            return Type(_BASE_TYPES[number], self.enum_names[index])
-        return Type("enum", self.enum_names[index]) if index >= 0 else Type(_BASE_TYPES[number])
+            return Type(_BASE_TYPES[number], self.enum_name(index, is_union=True))
+        return Type("enum", self.enum_name(index, is_union=False)) if index >= 0 else Type(_BASE_TYPES[number])
+
+    def enum_name(self, index: int, *, is_union: bool) -> str:
+        """The name of an enum or of a union: a damaged file may name one in place of the other."""
+        if index < 0 or bool(self.found[index].scalar(2, "B")) != is_union:
+            raise IndexError
+        return self.enum_names[index]
 
     def enum(self, name: str, entry: _Table) -> Enum:
         values = self.several(entry, 1)
@@ -360,7 +364,10 @@ class _Reflection:
                 kind = value.table(3)
                 if kind.scalar(0, "B") != _TABLE:
                     raise ValueError(f"the union {name} has a member that is not a table; this is not supported")
-                members.append(self.object_names[kind.scalar(2, "i", -1)])
+                place = kind.scalar(2, "i", -1)
+                if place < 0:
+                    raise IndexError
+                members.append(self.object_names[place])
                 if doc := value.doc(4):
                     docs[members[-1]] = doc
         return Union(name, tuple(members), entry.doc(5), docs)

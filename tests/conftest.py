@@ -61,6 +61,7 @@ LONG = (
     "campaigns/test_crashes.py",
     "campaigns/test_dask.py",
     "campaigns/test_grid_commands.py",
+    "campaigns/test_hostile_folders.py",
     "campaigns/test_psij.py",
     "campaigns/test_simulation.py",
     "campaigns/test_slurm_cluster.py",
@@ -120,8 +121,10 @@ LONG = (
     "studies/test_study_command.py",
     "studies/test_watts_plot.py",
     "studies/test_with_batsim.py",
+    "tables/test_read_back.py",
     "testing/test_strategies.py",
     "whatif/test_answers.py",
+    "whatif/test_backlogs.py",
     "whatif/test_page.py",
     "wire/test_bombs.py",
 )

@@ -9,8 +9,8 @@ Windows: queues with Poisson arrivals, whose mean waiting times are known (Polla
 into windows, and so is the same queue on servers that are a tenth faster. Then there are intervals of the mean waiting
 time and of the difference. Widths are those of Student's t with the true effective number of windows.
 
-    python tools/coverage.py                          6,000 seeds, some minutes, then 1,000 tables; then the queues
-    python tools/coverage.py --runs 2000 --repetitions 200      fewer, to try it
+    python tools/coverage.py                          6,000 seeds, 5,000 tables of ten, and the queues: 20 minutes
+    python tools/coverage.py --runs 2000 --tables 200 --logs 100      fewer, to try it
     python tools/coverage.py --population FILE.npz    keeps the runs, and takes them from there the next time
 """
 
@@ -30,7 +30,8 @@ from scipy import stats
 
 from batprotocol.policies import named
 from batprotocol.simulator import METRICS, lublin_workload, platform_for, simulate
-from batprotocol.studies.comparing import PlainRow, difference_of_ratios, ratio, table
+from batprotocol.studies.comparing import difference_of_ratios, interval, ratio
+from batprotocol.studies.comparing.cells import domain_for
 
 HOSTS: Final = 32
 JOBS: Final = 50
@@ -38,12 +39,7 @@ LOADS: Final = (0.5, 0.9)
 POLICIES: Final = ("fcfs", "easy")
 NAMES: Final = ("mean_bounded_slowdown", "mean_waiting_time", "utilisation", "makespan")
 SEEDS: Final = 10
-FORMS: Final = {
-    "means": {"columns": "load"},
-    "means, loads pooled": {},
-    "paired differences": {"columns": "load", "baseline": POLICIES[0]},
-    "paired differences, loads pooled": {"baseline": POLICIES[0]},
-}
+FORMS: Final = ("means", "means, loads pooled", "paired differences", "paired differences, loads pooled")
 
 BUSY: Final = (0.6, 0.75, 0.9)
 WINDOWS: Final = (10, 12, 26, 52)
@@ -77,19 +73,6 @@ def population(runs: int, path: Path | None, processes: int) -> Any:
     return found
 
 
-def rows_of(values: Any) -> list[PlainRow]:
-    """The rows of a study of these seeds."""
-    return [
-        PlainRow(
-            {"scheduler": policy, "load": load, "seed": seed},
-            dict(zip(NAMES, values[seed, at, place].tolist(), strict=True)),
-        )
-        for seed in range(len(values))
-        for at, load in enumerate(LOADS)
-        for place, policy in enumerate(POLICIES)
-    ]
-
-
 def draws_of(values: Any, name: str, form: str) -> Any:
     """The numbers of the cells that a table of this form has, in their order: seeds x cells."""
     given = values[..., NAMES.index(name)]  # seeds x loads x policies
@@ -101,20 +84,19 @@ def draws_of(values: Any, name: str, form: str) -> Any:
 
 
 def one(argument: tuple[Any, dict[tuple[str, str], list[float]]]) -> dict[tuple[str, str], list[list[float]]]:
-    """For the cells of one study: whether the interval is below or above the truth, and its width."""
+    """For the cells of one study: whether the interval is below or above the truth, and its width.
+
+    The intervals are those of the cells of a table (`tests/studies/test_tables.py` holds it).
+    """
     values, truth = argument
-    rows = rows_of(values)
-    found = {}
-    for form, options in FORMS.items():
-        for name in NAMES:
-            made = table(rows, metric=name, **options)  # type: ignore[arg-type]
-            cells = [cell for row in made.cells for cell in row if made.baseline is None or not cell.is_baseline]
-            given = draws_of(values, name, form)
-            usual = 2 * stats.t.ppf(0.975, SEEDS - 1) * given.std(axis=0, ddof=1) / math.sqrt(SEEDS)
-            found[name, form] = [
-                [cell.high < mean, cell.low > mean, (cell.high - cell.low) / width if width else 1.0]  # type: ignore[operator]
-                for cell, mean, width in zip(cells, truth[name, form], usual.tolist(), strict=True)
-            ]
+    found: dict[tuple[str, str], list[list[float]]] = {}
+    for name, form in truth:
+        given = draws_of(values, name, form)
+        usual = 2 * stats.t.ppf(0.975, SEEDS - 1) * given.std(axis=0, ddof=1) / math.sqrt(SEEDS)
+        for cell, mean, width in zip(given.T.tolist(), truth[name, form], usual.tolist(), strict=True):
+            ends = interval(cell, domain=domain_for(None if "paired" in form else METRICS[name], cell))
+            low, high = ends or (math.nan, math.nan)
+            found.setdefault((name, form), []).append([high < mean, low > mean, (high - low) / width if width else 1.0])
     return found
 
 
@@ -244,30 +226,45 @@ def print_seeds(found: Any) -> None:
         print(f"| {form} | " + " | ".join(cells) + " |")
 
 
-def print_windows(found: Any, what: str) -> None:
-    print("| jobs in a window | load | queue | " + " | ".join(f"{windows} windows" for windows in WINDOWS) + " |")
+def print_windows(found: Any) -> None:
+    """The least and the largest share over queues, of waiting times and differences; and each."""
+    print("| jobs in a window | load | run times | " + " | ".join(f"{windows} windows" for windows in WINDOWS) + " |")
     print("|---|---|---|" + "---|" * len(WINDOWS))
-    for (queue, load, jobs), rows in found:
-        cells = [f"{share:.1f} % ({wide:.1f}, {widest:.1f})" for _, kind, share, wide, widest in rows if kind == what]
-        print(f"| {jobs:,} | {load} | {queue.name} | " + " | ".join(cells) + " |")
+    for jobs, load, skewed in sorted({(jobs, load, queue.skewed) for (queue, load, jobs), _ in found}):
+        alike = [rows for (queue, *rest), rows in found if (*rest, queue.skewed) == (load, jobs, skewed)]
+        cells = []
+        for windows in WINDOWS:
+            shares = [row[2] for rows in alike for row in rows if row[0] == windows]
+            cells.append(f"{min(shares):.1f} to {max(shares):.1f} %")
+        kind = "lognormal" if skewed else "exponential"
+        print(f"| {jobs:,} | {load} | {kind} | " + " | ".join(cells) + " |")
+    for what in ("wait", "difference"):
+        print(f"\n{what}: each queue (width in units of Student's: median, 90 %)\n")
+        for (queue, load, jobs), rows in found:
+            cells = [
+                f"{share:.1f} % ({wide:.1f}, {widest:.1f})" for _, kind, share, wide, widest in rows if kind == what
+            ]
+            print(f"| {jobs:,} | {load} | {queue.name} | " + " | ".join(cells) + " |")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=6000, help="simulations of each policy at each load")
-    parser.add_argument("--repetitions", type=int, default=1000, help="tables of each form, and logs of each queue")
+    parser.add_argument("--tables", type=int, default=5000, help="tables of each form")
+    parser.add_argument("--logs", type=int, default=1000, help="logs of each queue")
     parser.add_argument("--population", type=Path, help="a file that keeps the simulations")
     parser.add_argument("--jobs", type=int, nargs="*", default=[1000, 3000], help="the jobs in a window of the queues")
     parser.add_argument("-j", "--processes", type=int, default=os.cpu_count(), help="how many at once")
     given = parser.parse_args()
     whole = population(given.runs, given.population, given.processes)
-    print(f"{len(whole):,} simulations of each policy at each load; {given.repetitions:,} tables of {SEEDS} seeds")
+    print(f"{len(whole):,} simulations of each policy at each load; {given.tables:,} tables of {SEEDS} seeds")
     print("(below the truth, above it; median width in units of Student's)\n")
-    print_seeds(of_seeds(whole, given.repetitions, given.processes))
-    found = of_windows(given.jobs, given.repetitions, given.processes)
-    for what in ("wait", "difference"):
-        print(f"\n{given.repetitions:,} logs of each queue: {what} (width in units of Student's: median, 90 %)\n")
-        print_windows(found, what)
+    print_seeds(of_seeds(whole, given.tables, given.processes))
+    if not given.logs:
+        return 0
+    found = of_windows(given.jobs, given.logs, given.processes)
+    print(f"\n{given.logs:,} logs of each queue\n")
+    print_windows(found)
     return 0
 
 

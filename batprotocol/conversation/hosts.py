@@ -207,8 +207,10 @@ def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent
         return True  # it may be in another state, from which it can be turned
     if found is not None:
         rule, reason = found
-        path = "state" if rule == "hosts.turn-direction" else "host_ids"
-        state.report(rule, path, f"host {record.host.id} is {reason}")
+        if rule == "hosts.turn-switching":
+            state.report("hosts.turn-switching", "host_ids", f"host {record.host.id} is {reason}")
+        else:
+            state.report("hosts.turn-direction", "state", f"host {record.host.id} is {reason}")
     return found is None
 
 
@@ -230,6 +232,8 @@ def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
     if not due.some:
         del state.switches_due[event.state]
     for record in _records(state, hosts):
+        if record.target != event.state or record.power in _RESTING:
+            continue  # one event reports all hosts of a request: this one has been turned again since
         record.end(event.state)
         if any(mask >> record.host.id & 1 for mask, _ in state.pstate_changes_due):
             record.change(record.changed)  # it was asked for, and is not reported yet
@@ -242,7 +246,7 @@ def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
 def host_records(computing: tuple[model.Host, ...], storing: tuple[model.Host, ...]) -> dict[int, HostRecord]:
     """The hosts of a platform by id."""
     return {
-        host.id: HostRecord(host=host, is_storage=stores, pstate=host.pstate, sleeps=sleeps_of(host))
+        host.id: HostRecord(host.pstate, sleeps_of(host), HostPower.ON, -1, host, stores)
         for hosts, stores in ((computing, False), (storing, True))
         for host in hosts
     }

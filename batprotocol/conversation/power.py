@@ -29,8 +29,8 @@ class PowerRecord(msgspec.Struct):
 
     pstate: int
     sleeps: Mapping[int, tuple[int, int]]
-    power: HostPower = HostPower.ON
-    target: int = -1
+    power: HostPower
+    target: int
 
     def kind(self, pstate: int) -> str:
         """The kind of a power state: "sleep", "virtual" (on the way to sleep or back) or "computation"."""

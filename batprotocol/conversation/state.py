@@ -13,7 +13,7 @@ import msgspec
 from mypy_extensions import mypyc_attr
 
 from batprotocol import model
-from batprotocol.conversation.automaton import Expected, Phase, Registration
+from batprotocol.conversation.automaton import Expected, HostPower, Phase, Registration
 from batprotocol.conversation.holding import Holding
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, read_hosts
 from batprotocol.conversation.known_jobs import JobRecord, Jobs
@@ -53,7 +53,7 @@ class ProbeRecord(msgspec.Struct):
     emitted: int = 0
 
 
-class HostRecord(PowerRecord, kw_only=True):
+class HostRecord(PowerRecord):
     """The record of a host.
 
     Attributes:
@@ -77,6 +77,10 @@ class HostRecord(PowerRecord, kw_only=True):
     def at(self, time: float) -> PowerRecord:
         """The power at that time: a reply can take longer than a switch."""
         return self.ended() if time >= self.ready_at else self
+
+    def power_at(self, time: float) -> HostPower:
+        """Whether the host is on, off or switching at that time."""
+        return self.at(time).power
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.history.runs import Run, run_id, share_of
+from batprotocol.history.runs import Run, run_id, seconds_between, share_of
 from batprotocol.history.surveys import Survey
 from batprotocol.left_out import LeftOut
 from batprotocol.requests import read_request
@@ -21,7 +21,7 @@ from batprotocol.requests.dependencies import parse_dependency
 from batprotocol.requests.ranges import expanded_names, folded_names
 from batprotocol.simulator import Platform
 
-__all__ = ["Unit", "asked", "unit_for"]
+__all__ = ["Unit", "asked", "held_before", "unit_for"]
 
 Unit = Literal["hosts", "shares", "cores"]
 """What a job asks for: whole `hosts`; `shares` of hosts, by cores, memory and generic resources; or `cores`, each of
@@ -108,6 +108,23 @@ def asked(
         else:
             left_out.value(f"a value of {key} that requests cannot have", job.line)
     return data
+
+
+def held_before(run: Run, awaited: frozenset[str] = frozenset()) -> float:
+    """The seconds from the submission of a run until it comes in a simulation: until it was eligible in the log.
+
+    A job that waits for other jobs of the workload comes when it was submitted, since these end when they end.
+
+    Args:
+        run: the run.
+        awaited: the ids of jobs and arrays that dependencies can name.
+    """
+    submitted, eligible = run.attempt.submitted, run.attempt.eligible
+    if eligible is None or run.attempt.is_planned:
+        return 0.0
+    if run.job.dependency and run.is_first and _kept(run.job.dependency, awaited)[0] is not None:
+        return 0.0
+    return max(seconds_between(submitted, min(eligible, run.started)), 0.0)
 
 
 def _share(run: Run) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from batprotocol.history.asking import Unit
+from batprotocol.history.asking import Unit, held_before
 from batprotocol.history.jobs import LoggedJob
 from batprotocol.history.runs import Attempts, Run, runs_of, share_of
 from batprotocol.left_out import LeftOut
@@ -190,14 +190,24 @@ def check_copy(
     )
 
 
-def numbers_of_log(jobs: Iterable[LoggedJob], platform: Platform, unit: Unit, attempts: Attempts = "last") -> Numbers:
+def numbers_of_log(
+    jobs: Iterable[LoggedJob],
+    platform: Platform,
+    unit: Unit,
+    attempts: Attempts = "last",
+    *,
+    awaited: frozenset[str] = frozenset(),
+) -> Numbers:
     """The log's own numbers: those of its jobs that started and ended, as they are in the log.
+
+    Jobs wait from the moment at which they come in a simulation: when they were eligible.
 
     Args:
         jobs: the jobs.
         platform: the machine of the log.
         unit: what the jobs ask for.
         attempts: which attempts of a job count.
+        awaited: the ids of jobs and arrays that dependencies can name.
     """
     hosts = platform.computation_hosts
     cores = {host.name: host.cores for host in hosts}
@@ -210,7 +220,9 @@ def numbers_of_log(jobs: Iterable[LoggedJob], platform: Platform, unit: Unit, at
             seen.add(same)
             held = _held_in_log(run, unit, cores, usual)
             partition = run.job.partition or ALL
-            numbers.add(run.attempt.submitted, run.started, run.ended - run.started, held, partition)
+            numbers.add(
+                run.attempt.submitted + held_before(run, awaited), run.started, run.ended - run.started, held, partition
+            )
     return numbers.numbers()
 
 

@@ -104,7 +104,7 @@ class Import:
 
     def numbers(self) -> Numbers:
         """The log's own numbers: its utilisation and waiting times."""
-        return numbers_of_log(self._jobs, self.platform, self.unit, self._attempts)
+        return numbers_of_log(self._jobs, self.platform, self.unit, self._attempts, awaited=self.survey.awaited)
 
     def windows(self) -> list[HostWindow]:
         """The windows of time in which the log shows hosts down or lent."""

@@ -24,10 +24,12 @@ NO_TIME: Final = "the job ran for 0 seconds"
 BACKWARDS: Final = "the job ended before it started"
 SUSPENDED: Final = "the job was suspended for longer than it ran"
 EARLY: Final = "the job started before it was submitted"
+ENDLESS: Final = "a time of the job is not a number, or is too large"
 TOO_MANY: Final = "the job has more hosts than a machine can have"
 EARLIER_ATTEMPTS: Final = "an earlier attempt of the job: it ran again"
 LATER_ATTEMPTS: Final = "a later attempt of the job, which never started"
 
+_LARGEST: Final = 2.0**53
 _MOST_HOSTS: Final = 2**31 - 1
 """The most hosts that Batsim can number."""
 
@@ -105,6 +107,10 @@ def runs_of(jobs: Iterable[LoggedJob], left_out: LeftOut, attempts: Attempts = "
                 continue
             if job.host_count > _MOST_HOSTS:
                 left_out.row(TOO_MANY, job.line)
+                continue
+            size = abs(attempt.submitted) + abs(started) + abs(ended) + abs(attempt.suspended)
+            if not size < _LARGEST:  # neither infinities nor NaN are
+                left_out.row(ENDLESS, job.line)
                 continue
             runtime = seconds_between(started + max(attempt.suspended, 0.0), ended)
             if runtime <= 0:

@@ -1,18 +1,23 @@
 """Logged jobs as a workload: in memory, or written as Batsim's JSON without being kept.
 
-Times count from the first submission. The extra data of a job have its start and hosts in the log, as
-`"recorded": {"start": 12.0, "hosts": "0-3"}`: the start in seconds of the workload, the hosts by their numbers in the
-platform. Jobs of Slurm on several hosts that are shared also have `cores`. The module must not know formats of logs.
+Times count from the first submission. A job comes when it was eligible in the log: a job that was held, or had a begin,
+could not start before. A job that waits for other jobs comes when it was submitted, since these end when they end.
+
+The extra data of a job have its start and hosts in the log, as `"recorded": {"start": 12.0, "hosts": "0-3"}`: the start
+in seconds of the workload, the hosts by their numbers in the platform. Jobs of Slurm on several hosts that are shared
+also have `cores`. Jobs that were not eligible at once also have `held`, the seconds from their submission until they
+were. The module must not know formats of logs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from batprotocol.history.asking import Unit, asked, unit_for
+from batprotocol.history.asking import Unit, asked, held_before, unit_for
 from batprotocol.history.jobs import JobState, LoggedJob
 from batprotocol.history.runs import Attempts, Run, runs_of, seconds_between
 from batprotocol.history.sorting import Keyed, in_order
@@ -226,7 +231,7 @@ class _Conversion:
         profile = _Profile(run.runtime, code)
         name = profile.name
         self.profiles.setdefault(name, profile)
-        walltime = job.walltime if job.walltime is not None and job.walltime > 0 else None
+        walltime = job.walltime if job.walltime is not None and 0 < job.walltime < inf else None
         if walltime is not None and walltime < run.runtime:
             self.left_out.value(LONGER, job.line)
         origin = self.survey.first_submission
@@ -242,8 +247,11 @@ class _Conversion:
         )
         if not attempt.is_planned:
             data["recorded"] = self._recorded(run, origin)
+        held = held_before(run, self.survey.awaited)
+        if held:
+            data["recorded"]["held"] = held
         text = msgspec.json.encode(data).decode()
-        return JobRecord(id, seconds_between(origin, attempt.submitted), resources, name, walltime, text)
+        return JobRecord(id, seconds_between(origin, attempt.submitted + held), resources, name, walltime, text)
 
     def _recorded(self, run: Run, origin: float) -> dict[str, Any]:
         recorded: dict[str, Any] = {"start": seconds_between(origin, run.started)}

@@ -17,6 +17,7 @@ from batprotocol.mcp.places import Places, is_in
 
 __all__ = ["confine", "kernel_version"]
 
+_FIRST_VERSION: Final = 2
 _WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 _CODE: Final = (".py", ".pyc", ".pyd", ".so", ".pth", ".zip", ".egg", ".dll", ".dylib")
 _READING: Final = ("os.listdir", "os.scandir", "os.chdir", "os.listxattr", "os.getxattr")
@@ -34,12 +35,19 @@ _REFUSED: Final = (
 
 
 def kernel_version() -> int:
-    """The version of Landlock that confines processes here, as the kernel numbers it; 0: there is none."""
+    """The version of Landlock that confines processes here, as the kernel numbers it; 0: there is none.
+
+    The first version does not count: under it, no file can be moved into another folder, as stores of studies do.
+    """
     if sys.platform != "linux":
         return 0
     import landlockpy
 
-    return landlockpy.abi_version()
+    try:
+        version = landlockpy.abi_version()
+    except OSError:  # a container can forbid the question
+        return 0
+    return version if version >= _FIRST_VERSION else 0
 
 
 def confine(places: Places, *, runs_code: bool = False) -> None:

@@ -86,7 +86,7 @@ class Places(NamedTuple):
 def places_of(folder: str, scratch: str) -> Places:
     """What this process needs to run commands on a folder.
 
-    Folders of `sys.path` that have the folder in them are no part of it: else all beside the folder could be read.
+    It leaves out folders of `sys.path` that have the folder in them: else all files beside the folder could be read.
 
     Args:
         folder: the folder.

@@ -62,7 +62,8 @@ def main(folder: str, scratch: str, memory: str, code: str, *words: str) -> None
 
 def limit(memory: int) -> None:
     """Limit the address space of this process and of each that it starts. It cannot be raised again."""
-    with suppress(ImportError):  # on systems without it, there is no such limit
+    # Systems without it have no such limit, and macOS accepts few of its values.
+    with suppress(ImportError, *(() if sys.platform == "linux" else (ValueError, OSError))):
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -106,19 +107,23 @@ def _watch(child: int, ended: int, scratch: str) -> NoReturn:
     waiting.register(0, select.POLLIN)
     waiting.register(ended, select.POLLIN)
     is_wanted = all(descriptor != 0 for descriptor, _ in waiting.poll())
-    status = os.waitpid(child, 0)[1] if is_wanted else signal.SIGKILL
-    _kill_all(child)
+    if is_wanted:
+        status = os.waitpid(child, 0)[1]
+    else:
+        status = signal.SIGKILL
+        os.kill(child, signal.SIGKILL)
+    _kill_all()
     if not is_wanted:
         shutil.rmtree(scratch, ignore_errors=True)
     code = os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else _SIGNALLED - code)
 
 
-def _kill_all(child: int) -> None:
+def _kill_all() -> None:
     """Kill all processes that the command has left, also those that they have started: their parent is this one now."""
     with suppress(ChildProcessError):
         while True:
-            for each in (child, *_children()):
+            for each in _children():
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(each, signal.SIGKILL)
             os.waitpid(-1, 0)

@@ -83,5 +83,5 @@ def _fault(text: str) -> tuple[str | int | None, int, str]:
     known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
     with suppress(UnicodeEncodeError):
         str(known).encode()
-        return known, _INVALID_REQUEST, "this is no request of JSON-RPC 2.0, or its text is not valid Unicode"
+        return known, _INVALID_REQUEST, "this is not a request of JSON-RPC 2.0, or its text is not valid Unicode"
     return None, _INVALID_REQUEST, "the id of the request is not valid Unicode"

@@ -27,8 +27,11 @@ try:
     from mcp.types import ToolAnnotations
     from pydantic import Field
 
+    from batprotocol.mcp.confining import kernel_version
     from batprotocol.mcp.process import Answer, run
     from batprotocol.mcp.requests import serve_requests
+
+    _HAS_LANDLOCK: Final = kernel_version() > 0
 except ImportError as error:
     raise PackageMissing(f"a server of MCP needs mcp: {installing('mcp')}", name=error.name) from None
 
@@ -109,6 +112,8 @@ def serve(limits: Limits) -> None:
     """
 
     server = server_of(limits)
+    if not _HAS_LANDLOCK:
+        print("batproto: this system has no Landlock, so Python alone keeps commands to the folder", file=sys.stderr)
 
     async def served() -> None:
         async with anyio.create_task_group() as group:

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -20,21 +21,21 @@ from xml.parsers import expat
 __all__ = ["without_values"]
 
 _LEFT_OUT: Final = "..."
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = re.compile(r"\w+")
 _RUN: Final = re.compile(r"""(\s*)('[^'\n]*'|"[^"\n]*"|[^\s'"]+|['"])""")
-"""What is left out as a whole: a quoted text, or what stands between two spaces."""
+"""A quoted text, or a text between two spaces: it stays, or is left out, as a whole."""
 _PLACES: Final = ("line", "column", "byte", "row", "message", "event", "status")
-"""What stands before a number that is a place or a status."""
+"""The words before a number that is a place or a status."""
 _FOUND: Final = ("got", "found")
 _VALUES: Final = "'\"[{(+-.0123456789"
-"""What stands before values of a file, and how they begin. They end with a semicolon, or with the line."""
+"""The words before values of a file, and how such values begin. They end with a semicolon, or with the line."""
 _SHORT_NUMBER: Final = 3
-_OF_OTHERS: Final = ("json", "tomllib", "xml.etree", "importlib")
+_OF_OTHERS: Final = ("json", "tomllib", "tomli", "xml.etree", "importlib")
 """Packages whose errors readers pass on, besides those of the system and of expat."""
 
 
 def without_values(text: str, call: Iterable[str] = ()) -> str:
-    """An error without what comes from a file.
+    """An error without the values of files.
 
     Args:
         text: the error.
@@ -58,7 +59,7 @@ def without_values(text: str, call: Iterable[str] = ()) -> str:
 
 
 def _is_told(found: str, known: AbstractSet[str], before: str, are_values: bool) -> bool:
-    """Whether all words of a run are known, or are numbers that tell nothing."""
+    """Whether all words of a run are known, or are short numbers or places."""
     for word in _WORD.finditer(found):
         if word[0].lower() not in known:
             if are_values or not word[0].isdecimal():
@@ -82,7 +83,8 @@ def _vocabulary() -> frozenset[str]:
     texts = [os.strerror(number) for number in errno.errorcode]
     texts += [expat.ErrorString(number) or "" for number in expat.errors.messages]
     for package in ("batprotocol", *_OF_OTHERS):
-        texts += _sources(files(package))
+        with suppress(ModuleNotFoundError):  # which of the two for TOML there is depends on the version of Python
+            texts += _sources(files(package))
     return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
 
 

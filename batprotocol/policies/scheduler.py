@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import InputError, expect_instance, shown
 from batprotocol.hosts import Hosts
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
@@ -121,6 +121,15 @@ class Policy(Allocating, Scheduler):
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
+        parts: list[tuple[object, type, str]] = [
+            *((order, Order, "an Order"), (backfilling, Backfilling, "a Backfilling")),
+            *((allocation, Allocation, "an Allocation"), (walltimes, Walltimes, "Walltimes")),
+            *((site, SiteRules, "SiteRules"), (failures, Failures, "Failures"), (starts, Wait, "a Wait")),
+            (cap, Cap, "a Cap"),
+        ]
+        for part, kind, noun in parts:
+            if part is not None:
+                expect_instance(part, kind, "Policy", noun)
         self.order = order or FCFS()
         self.backfilling = backfilling or NoBackfilling()
         if cap is not None and cap.off:

@@ -15,7 +15,7 @@ from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 __all__ = ["Recording", "moved_recording", "parse_recording", "with_recording"]
 
 _KEY: Final = "recorded"
-_KNOWN: Final = ("start", "hosts", "cores")
+_KNOWN: Final = ("start", "hosts", "cores", "held")
 _LARGEST: Final = 2**53
 """No time is larger, so that seconds are exact."""
 
@@ -28,11 +28,13 @@ class Recording(NamedTuple):
         hosts: the numbers of its hosts; None if the log does not have them.
         cores: its cores on all hosts together, if they fill one host after the other, as Slurm gives them; None if it
             has as many of each host.
+        held: the seconds from its submission until it was eligible, when it comes in a simulation of the log.
     """
 
     start: float
     hosts: FrozenHosts | None = None
     cores: int | None = None
+    held: float = 0.0
 
 
 def parse_recording(value: Any) -> Recording:
@@ -42,28 +44,31 @@ def parse_recording(value: Any) -> Recording:
         InputError: it is not an object with a start in seconds, and perhaps hosts such as "0-3 8" and their cores.
 
     >>> parse_recording({"start": 60, "hosts": "0-3 8"})
-    Recording(start=60.0, hosts=FrozenHosts('0-3 8'), cores=None)
+    Recording(start=60.0, hosts=FrozenHosts('0-3 8'), cores=None, held=0.0)
     """
     if not isinstance(value, dict) or "start" not in value:
         raise InputError(f"""expected an object such as {{"start": 60, "hosts": "0-3"}}, got {shown(value)}""")
     for key in value:
         if key not in _KNOWN:
-            raise InputError(f"expected start, hosts and cores, got the key {shown(key)}")
+            raise InputError(f"expected start, hosts, cores and held, got the key {shown(key)}")
     start, hosts = value["start"], value.get("hosts")
     if isinstance(start, bool) or not isinstance(start, int | float) or not abs(start) <= _LARGEST:
         raise InputError(f"expected seconds, got {shown(start)}", "start")
     cores = value.get("cores")
     if cores is not None and (isinstance(cores, bool) or not isinstance(cores, int) or not 0 < cores <= _LARGEST):
         raise InputError(f"expected a number of cores, got {shown(cores)}", "cores")
+    held = value.get("held", 0.0)
+    if isinstance(held, bool) or not isinstance(held, int | float) or not 0 <= held <= _LARGEST:
+        raise InputError(f"expected seconds >= 0, got {shown(held)}", "held")
     if hosts is None:
-        return Recording(float(start), None, cores)
+        return Recording(float(start), None, cores, float(held))
     try:
         found = frozen_hosts(hosts) if isinstance(hosts, str) else None
     except HostSetError:
         found = None
     if found is None or not found.intervals:
         raise InputError(f"""expected numbers of hosts such as "0-3 8", got {shown(hosts)}""", "hosts")
-    return Recording(float(start), found, cores)
+    return Recording(float(start), found, cores, float(held))
 
 
 def with_recording(extra_data: str | None, start: float, hosts: str | None = None) -> str:

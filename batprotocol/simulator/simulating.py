@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
+from batprotocol.errors import SchedulerError, expect_instance, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs import (
@@ -86,6 +87,7 @@ def simulate(
 
     Raises:
         InputError: an input cannot be used.
+        SchedulerError: the scheduler is a class, or no scheduler; or another argument is a class.
         RuleViolation: the scheduler asked for something that Batsim would not survive.
         OSError: a file cannot be read or written.
 
@@ -99,9 +101,16 @@ def simulate(
     >>> [(job.job_id, job.final_state.name, job.execution_time) for job in result.jobs]
     [('1', 'COMPLETED_SUCCESSFULLY', 10.0)]
     """
+    _expect_scheduler(scheduler)
     corrected = corrected or rules != DEFAULT_RULE_SET
+    expect_instance(platform, (Platform, str, os.PathLike), "simulate", "a platform or its file")
     hosts = platform if isinstance(platform, Platform) else read_platform(platform, energy=energy)
-    given = [workloads] if isinstance(workloads, Workload | str | os.PathLike) else workloads
+    single = isinstance(workloads, Workload | str | os.PathLike | type)
+    given: list[Workload | Path] = [workloads] if single else list(workloads)  # type: ignore[arg-type,list-item]
+    for each in given:
+        expect_instance(each, (Workload, str, os.PathLike), "simulate", "a workload or its file")
+    for observer in observers:
+        expect_instance(observer, Observer, "simulate", "an Observer")
     statistics, rows, points = Statistics(), JobRows(), EnergyPoints()
     watching: list[Observer] = [statistics, *observers]
     files = None if output is None else ResultFiles(output, energy=energy, statistics=statistics)
@@ -164,6 +173,17 @@ def _play(
     return any(isinstance(event, ForceSimulationStopEvent) for event in before.events) and _is_unfinished(
         simulator.conversation
     )
+
+
+def _expect_scheduler(scheduler: object) -> None:
+    """Refuse an object that is not a scheduler, above all the class of one."""
+    if isinstance(scheduler, str):
+        raise SchedulerError(f"simulate takes a scheduler, got {shown(scheduler)}: write named({shown(scheduler)})()")
+    if isinstance(scheduler, type) and scheduler.__module__.startswith("batprotocol.policies"):
+        raise SchedulerError(
+            f"simulate takes a scheduler, and not the class {scheduler.__name__}: add (), as in named('easy')()"
+        )
+    expect_instance(scheduler, (Player, DecisionComponent), "simulate", "a scheduler")
 
 
 def is_notified_at_once(scheduler: object) -> bool:

@@ -16,6 +16,7 @@ _AXES: Final = tuple(
     if key.kind in ("input", "change", "machine") and name not in ("scheduler", "seed", "events", "failures")
 )
 """The axes that decide the offered load. Seeds draw the same workload anew."""
+_PARTS: Final = ("warm_up", "cool_down", "begin", "end")
 
 
 class WorkloadLoad(NamedTuple):
@@ -25,11 +26,13 @@ class WorkloadLoad(NamedTuple):
         name: the workload, and its values on the axes of the study with several values: `workload=log.swf jobs=0-99`.
         least: the smallest offered load of its runs.
         most: the largest one, of another seed.
+        left_out: the settings of the study by which a part of each run does not count, such as `warm_up`.
     """
 
     name: str
     least: float
     most: float
+    left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """A line for readers.
@@ -38,7 +41,8 @@ class WorkloadLoad(NamedTuple):
         'workload=log.swf arrival_factor=1.2: offered load 0.941'
         """
         least, most = f"{self.least:.3g}", f"{self.most:.3g}"
-        return f"{self.name}: offered load {least if least == most else f'{least} to {most}'}"
+        of = f" in the measured part of each run ({', '.join(self.left_out)})" if self.left_out else ""
+        return f"{self.name}: offered load {least if least == most else f'{least} to {most}'}{of}"
 
 
 def loads_of(rows: Iterable[ResultRow]) -> list[WorkloadLoad]:
@@ -50,6 +54,7 @@ def loads_of(rows: Iterable[ResultRow]) -> list[WorkloadLoad]:
     ['workload=w: offered load 0.5 to 0.7']
     """
     found: dict[str, list[float]] = {}
+    left_out: dict[str, dict[str, None]] = {}
     rows = list(rows)
     axes = axes_of(rows)
     shown = [axis for axis in _AXES if axis == "workload" or len(axes.get(axis, ())) > 1]
@@ -58,4 +63,11 @@ def loads_of(rows: Iterable[ResultRow]) -> list[WorkloadLoad]:
         if load is not None and load == load:
             name = " ".join(f"{axis}={label(row.axes[axis])}" for axis in shown if axis in row.axes)
             found.setdefault(name or "workload", []).append(load)
-    return [WorkloadLoad(name, min(loads), max(loads)) for name, loads in found.items()]
+            left_out.setdefault(name or "workload", {}).update(dict.fromkeys(_left_out(row)))
+    return [WorkloadLoad(name, min(loads), max(loads), tuple(left_out[name])) for name, loads in found.items()]
+
+
+def _left_out(row: ResultRow) -> list[str]:
+    """The settings by which a part of a run does not count."""
+    settings = getattr(getattr(row, "measure", None), "settings", {})
+    return [name for name in _PARTS if settings.get(name)]

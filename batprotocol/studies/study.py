@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.errors import StudyError, shown
+from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.files import naming
 from batprotocol.policies.names import PolicyNameError, named
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
@@ -29,6 +29,7 @@ from batprotocol.studies.changing import (
     word_of,
     words_of,
 )
+from batprotocol.studies.comparing.rows import expect_one_axis
 from batprotocol.studies.electric import (
     ELECTRICITY,
     ElectricSchedulers,
@@ -486,6 +487,10 @@ def _wanted(only: Iterable[str], axes: Mapping[str, Sequence[Any]]) -> dict[str,
             raise StudyError(f"expected AXIS=VALUE with one of the axes {', '.join(axes)}, got {shown(each)}")
         known = {str(value) for value in axes[axis]}
         values = {text} if text in known else set(text.split(","))
+        try:
+            expect_one_axis(axes, axis, values)
+        except InputError as error:
+            raise StudyError(error.reason) from None
         if not values <= known:
             missing = min(values - known)
             raise StudyError(f"{axis} has no value {shown(missing)}; it has {', '.join(map(str, axes[axis]))}")

@@ -164,9 +164,10 @@ def workloads(
                 draw(_extra_data()),
             )
         )
-    needed = {job.profile for job in jobs}
-    for given in [given for given in needed if isinstance(composed_of := used[given].profile, _COMPOSITIONS)]:
-        needed.update(used[given].profile.profile_ids)
+    # Batsim crashes when it forwards a profile at the beginning that no job uses.
+    needed = {str(job.profile) for job in jobs}
+    for given in sorted(needed):
+        needed.update(getattr(used[given].profile, "profile_ids", ()))
     return Workload(jobs, {given: profile for given, profile in used.items() if given in needed}, name=name)
 
 

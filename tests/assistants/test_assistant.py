@@ -27,7 +27,7 @@ WITHOUT_ENGINE = True
 STUDY = 'scheduler = ["fcfs", "easy"]\nworkload = "lublin:16?jobs=30"\nseed = "0-2"\n'
 """Six simulations of a moment each."""
 Play = Callable[[Any], Awaitable[None]]
-"""What a test does with a client."""
+"""The part of a test that uses a client."""
 
 
 def play(limits: Limits, acts: Play) -> None:
@@ -161,15 +161,59 @@ def test_code_of_the_folder_runs_only_if_that_is_allowed(tmp_path: Path) -> None
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
-def test_the_program_serves_on_standard_input_and_output(tmp_path: Path) -> None:
-    async def acts() -> None:
-        server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "batprotocol", "mcp", str(tmp_path)])
-        async with mcp.Client(mcp.stdio_client(server)) as client:
-            failed, text = await said(client, "simulate", policy="easy", workloads=["lublin:16?jobs=20"])
-            assert not failed, text
-            assert json.loads(text)["complete"] is True
+def served(acts: Play, *arguments: str, cwd: Path, **environment: str) -> None:
+    """Play with the program, which is started as programs of assistants do."""
 
-    anyio.run(acts)
+    async def connected() -> None:
+        words = ["-m", "batprotocol", "mcp", *arguments]
+        server = mcp.StdioServerParameters(command=sys.executable, args=words, cwd=cwd, env=environment)
+        async with mcp.Client(mcp.stdio_client(server)) as client:
+            await acts(client)
+
+    anyio.run(connected)
+
+
+@pytest.mark.parametrize("argument", [("experiments",), ("..",), (".",), ()])
+def test_the_program_serves_the_folder_that_it_names(tmp_path: Path, argument: tuple[str, ...]) -> None:
+    """A relative folder is relative to the folder in which the program starts."""
+    start = tmp_path / "above" / "start"
+    folder = (start / "".join(argument)).resolve()
+    (start / "experiments").mkdir(parents=True)
+    run = sorted((DATA / "runs").glob("*.tar.xz"))[0]
+    for each in (folder, folder.parent):
+        shutil.copy(run, each / "run.tar.xz")
+
+    async def acts(client: Any) -> None:
+        failed, text = await said(client, "dump", file="run.tar.xz", events=["SimulationEnds"])
+        assert not failed, text
+        for file in ("../run.tar.xz", str(folder.parent / "run.tar.xz")):
+            failed, text = await said(client, "dump", file=file)
+            assert failed
+            assert "outside" in text, text
+        failed, text = await said(client, "study", toml=STUDY)
+        assert not failed, text
+        failed, text = await said(client, "simulate", policy="easy", workloads=["lublin:16?jobs=20"], output="../out")
+        assert failed
+        assert "outside" in text, text
+
+    served(acts, *argument, cwd=start)
+    assert len(list(folder.glob("study-*.toml"))) == 1
+    assert not (folder.parent / "out").exists()
+
+
+def test_commands_get_the_variables_that_they_need(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os\nfrom batprotocol.policies import Policy as Mine\nprint(sorted(os.environ), *os.environ.values())\n"
+    )
+
+    async def acts(client: Any) -> None:
+        failed, text = await said(client, "simulate", policy="mine.py:Mine", workloads=["lublin:16?jobs=5"])
+        assert not failed, text
+        assert "'PATH'" in text, text
+        assert "'PASSWORD'" not in text
+        assert "Qz7secret" not in text
+
+    served(acts, "--schedulers", ".", cwd=tmp_path, PASSWORD="Qz7secret")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -24,15 +24,13 @@ anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
 
 WITHOUT_ENGINE = True
-pytestmark = pytest.mark.long
 
-CALLS = 500
 SECONDS = 20.0
 CHARACTERS = 5000
 RUNS = 6
 ENVIRONMENT, OUTSIDE, INSIDE = "Qz7environment", "Qz7outside", "Qz7inside"
 SECRETS = (ENVIRONMENT, OUTSIDE, INSIDE, "Qz7", "root:x:0", "7349182650")
-"""In the environment of the server, in files outside, in files of the folder that are no inputs; and their like."""
+"""In the environment of the server, in files outside, in files of the folder that are not inputs; and their like."""
 RUN = "run.tar.xz"
 
 
@@ -211,12 +209,15 @@ def random_calls(seed: int, count: int, outside: Path) -> list[tuple[str, dict[s
     return [call() for _ in range(count)]
 
 
-def test_random_calls_reach_nothing_outside_and_tell_no_secret(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "count", [pytest.param(150, marks=pytest.mark.long), pytest.param(500, marks=pytest.mark.minutes)]
+)
+def test_random_calls_reach_nothing_outside_and_tell_no_secret(tmp_path: Path, count: int) -> None:
     work, outside, python = laid_out(tmp_path)
     folder = work / "experiments"
     fixed = [outside, folder / ".venv", work / "experiments-other", *(work / name for name in os.listdir(outside))]
     before, names = state(*fixed), sorted(os.listdir(work)) + sorted(os.listdir(tmp_path))
-    calls = random_calls(53, CALLS, outside)
+    calls = random_calls(53, count, outside)
     failures = 0
     program = mcp.StdioServerParameters(
         command=str(python),
@@ -254,6 +255,6 @@ def test_random_calls_reach_nothing_outside_and_tell_no_secret(tmp_path: Path) -
     anyio.run(acts)
     assert state(*fixed) == before
     assert sorted(os.listdir(work)) + sorted(set(os.listdir(tmp_path)) - {"errors"}) == names
-    assert CALLS / 4 < failures < CALLS
+    assert count / 4 < failures < count
     for runs in folder.glob("*.runs"):
         assert len(list((runs / "runs").glob("*"))) <= RUNS

@@ -1,11 +1,12 @@
-"""What a confined process can do: it uses the files of its folder, and nothing else.
+"""A confined process uses the files of its folder, and nothing else.
 
 Each question is one process that tries many things, as a confined process stays so. It is asked with the kernel and
-without, as on systems that have no Landlock. What code in C does, the kernel alone sees.
+without, as on systems without Landlock. Only the kernel sees the files that code in C opens.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -16,6 +17,9 @@ import pytest
 
 from batprotocol.mcp.confining import kernel_version
 from batprotocol.mcp.places import Folder, places_of
+
+if sys.platform == "linux":
+    pytest.importorskip("landlockpy")
 
 WITHOUT_ENGINE = True
 
@@ -79,7 +83,7 @@ tried = {
     "listen": lambda: socket.socket().bind(("127.0.0.1", 0)),
     "resolve a name": lambda: socket.getaddrinfo("localhost", 1),
 }
-if way == "kernel":  # it refuses none of these, and a shell that it refuses is no exception
+if way == "kernel":  # it refuses none of these, and does not raise an exception for a shell
     for name in ("read code", "replace the process", "listen", "resolve a name", "go outside", "a shell"):
         del tried[name]
 said = {}
@@ -106,7 +110,7 @@ def tried(place: Path, runs_code: str = "no", kernel: str = "yes", way: str = "p
     (folder / "code.py").write_text("")
     (folder / "link.txt").symlink_to(outside / "secret.txt")
     (folder / "linked").symlink_to(outside)
-    # The folder for temporary files, which is open, must not be one above these folders.
+    # The folder for temporary files, which is open, must not be above these folders.
     scratch = place / "scratch"
     scratch.mkdir()
     words = [sys.executable, "-c", TRY, *map(str, (folder, outside, scratch)), runs_code, kernel, way]
@@ -127,9 +131,21 @@ def test_a_confined_process_uses_its_folder_only(tmp_path: Path, runs_code: str,
 
 @needs_kernel
 def test_code_in_c_is_confined_too(tmp_path: Path) -> None:
-    """The kernel alone, as no audit hook sees what libraries do. It does not know which files have code."""
+    """The kernel alone, as an audit hook does not see libraries. The kernel does not know which files have code."""
     for name, answer in tried(tmp_path, way="kernel").items():
         assert (answer == "done") is any(word in name for word in FINE), (name, answer)
+
+
+@needs_kernel
+def test_a_kernel_under_which_files_cannot_be_moved_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    import landlockpy
+
+    def forbidden() -> int:
+        raise landlockpy.LandlockError(errno.EPERM, "not permitted")
+
+    for answer in (lambda: 1, lambda: 0, forbidden):
+        monkeypatch.setattr(landlockpy, "abi_version", answer)
+        assert kernel_version() == 0
 
 
 RACE = """

@@ -329,14 +329,20 @@ def test_names_and_comments_run_nothing(slurm: RunningSlurm, remote: Reached, tm
     client = SlurmCommands(runner, 30)
     (tmp_path / "work").mkdir()
     ids = []
-    for name in names(20, 1):
+    hostile = [*names(20, 1), "x\n99|RUNNING|n0|None|cigri.b1"]
+    for name in hostile:
         batch = Batch(script="#!/bin/sh\n", name=name, comment=name, partition="idle", directory=str(tmp_path / "work"))
         ids.append(client.submit(batch))
         record = slurm.command("scontrol", "-o", "show", "job", ids[-1]).stdout
         assert f"JobName={name} UserId=".replace("\r", "\n") in record
     until(lambda: all(job.has_ended for job in client.jobs() if job.id.partition("_")[0] in ids))
     assert [*(tmp_path / "work").iterdir()] == []
-    assert {job.state for job in client.jobs() if job.id.partition("_")[0] in ids} == {"COMPLETED"}
+    found = {job.id: job for job in client.jobs()}
+    assert {found[f"{id}_0"].state for id in ids} == {"COMPLETED"}
+    if way == "here":  # with `ssh`, those of the test before are there, too
+        assert "99" not in found
+    for id, name in zip(ids, hostile, strict=True):
+        assert found[f"{id}_0"].name == name
 
 
 def check_tasks(cluster: SlurmCluster, folder: Path, texts: Sequence[str]) -> None:

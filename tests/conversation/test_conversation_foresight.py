@@ -171,6 +171,15 @@ def test_a_host_of_several_may_have_been_changed_after_its_switch() -> None:
     assert fatal(talk(*done, turn("1", 1))) == ["hosts.turn-direction"]
 
 
+def test_a_host_of_several_may_have_been_turned_on_again() -> None:
+    """The event for all hosts comes when the last one is done, in a recorded run after another switch of one host."""
+    again = message(turn("0", 0), 6.0)
+    done = [turn("0-1", 1), [], again, message(turned("0", 0), 12.0), [], message(turned("0-1", 1), 13.0)]
+    assert fatal(talk(*done, turn("0", 1))) == []
+    assert fatal(talk(*done, turn("0", 0))) == ["hosts.turn-direction"]
+    assert fatal(talk(*done, turn("1", 0))) == []
+
+
 def test_a_change_that_is_not_reported_yet_is_not_undone() -> None:
     changes = [HostsPStateChangedEvent(host_ids="0", pstate=pstate) for pstate in (2, 0)]
     start = [[change("0", 2), change("0", 0)], changes[0]]

@@ -130,6 +130,19 @@ def test_runs(archive: Path) -> None:
         assert is_fatal(violations) is not survived(archive), [str(each) for each in violations]
 
 
+RANDOM4 = SHARED / "random4" if (SHARED / "random4").is_dir() else DATA / "simulations" / "random"
+
+
+@pytest.mark.slow
+@pytest.mark.once
+@pytest.mark.parametrize("archive", sorted(RANDOM4.glob("random4*.tar.xz")), ids=lambda path: path.name.split(".")[0])
+def test_what_ended_well_breaks_no_rule(archive: Path) -> None:
+    """Decisions about what is not there, switches that are changed on their way, parts that are never reached."""
+    violations = check([recorded.data for recorded in read_run(archive)])
+    assert not is_fatal(violations), [str(each) for each in violations if each.is_fatal]
+    assert [str(each) for each in violations if each.message % 2 == 0 and each.rule not in LEFT_UNDONE] == []
+
+
 @pytest.mark.slow
 @pytest.mark.once
 @every_run

@@ -98,6 +98,7 @@ def test_metrics_lead_to_their_headings() -> None:
 
 
 INNER = {
+    "children",
     "cli",
     "compression",
     "deprecation",

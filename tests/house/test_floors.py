@@ -21,6 +21,7 @@ import in_place
 WITHOUT_ENGINE = True
 
 FLOORS = {
+    "children": 4.5,  # it starts commands, for clients of clusters
     "deprecation": 0,
     "distributions": 0,
     "durations": 0.5,

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import json
 import math
 import pickle
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from rich.console import Console
 
 from batprotocol.model import FinalJobState
@@ -36,11 +32,11 @@ from batprotocol.simulator.results import (
     write_real_execution,
 )
 from batprotocol.simulator.results.extended import Pair, difference, plus, quotient, times, total
-from batprotocol.simulator.results.files import job_line, jobs_text
+from batprotocol.simulator.results.files import jobs_text
 from batprotocol.simulator.results.series import StepSeries
 from batprotocol.simulator.results.times import SeenJobs
 from batprotocol.simulator.results.usage import Usage
-from batprotocol.tables import Rows, names_text, plain_names
+from batprotocol.tables import Rows
 
 WITHOUT_ENGINE = True
 
@@ -132,53 +128,6 @@ def test_rows_are_written_as_batsim_writes_them(tmp_path: Path) -> None:
         "r,w0,w0!p,3.000000,7,10.000000,0,REJECTED,,,,,,,,,",
         f"zero,w0,w0!p,0.000000,1,-1.000000,1,COMPLETED_SUCCESSFULLY,{of_nothing},0,-1.000000,",
     ]
-
-
-NAMED = st.text(st.characters(blacklist_categories=("Cs",)) | st.sampled_from('",!w0 '), max_size=12)
-
-
-def as_csv(row: JobRow) -> str:
-    """A line of jobs.csv as programs write it that put names into quotation marks."""
-    written = io.StringIO()
-    csv.writer(written).writerow([row.job_id, row.workload_name, row.profile])
-    return written.getvalue().removesuffix("\r\n") + job_line(job()).removeprefix("1,w0,w0!p")
-
-
-@given(st.lists(st.tuples(NAMED, NAMED), max_size=3))
-def test_names_are_written_raw_and_read_raw_and_quoted(tmp_path_factory: pytest.TempPathFactory, names: Any) -> None:
-    assume(not any("\0" in each for pair in names for each in pair))
-    rows = [replace(job(id), profile=f"w0!{profile}") for id, profile in names]
-    path = tmp_path_factory.mktemp("read") / "jobs.csv"
-    path.write_text("\n".join([JOBS, *map(job_line, rows), ""]), encoding="utf-8", newline="")
-    assert list(read_jobs(path)) == rows
-    for row, (id, profile) in zip(rows, names, strict=True):
-        if plain_names(id, "w0", row.profile, 14) is not None:
-            assert job_line(row).startswith(f"{id},w0,w0!{profile},0.000000,")
-        if not set('\n\r"') & set(id + profile) and ",w0,w0!" not in f"{id},{profile}" and profile != "w0":
-            assert plain_names(id, "w0", row.profile, 14) is not None
-    # A row that other programs write may be one that Batsim writes of other names.
-    others = [row for row in rows if as_csv(row).startswith(names_text(row.job_id, "w0", row.profile, 14) + ",")]
-    path.write_text("\n".join([JOBS, *map(as_csv, others), ""]), encoding="utf-8", newline="")
-    assert list(read_jobs(path)) == others
-
-
-@pytest.mark.parametrize(
-    ("line", "names"),
-    [
-        ("a,b,w0,w0!p", ("a,b", "w0!p")),
-        ('a"b,w0,w0!p', ('a"b', "w0!p")),
-        ('"a",w0,w0!p', ('"a"', "w0!p")),
-        ('"a,b",w0,w0!p', ("a,b", "w0!p")),
-        ('"a ""b""",w0,"w0!p,q"', ('a "b"', "w0!p,q")),
-        ('a,w0,w0!"p, q', ("a", 'w0!"p, q')),
-        ('"1","w0","w0!p"', ("1", "w0!p")),
-    ],
-)
-def test_which_names_are_read(tmp_path: Path, line: str, names: tuple[str, str]) -> None:
-    path = tmp_path / "jobs.csv"
-    path.write_text(f"{JOBS}\n{line}{job_line(job()).removeprefix('1,w0,w0!p')}\n")
-    (row,) = read_jobs(path)
-    assert (row.job_id, row.profile) == names
 
 
 def test_an_empty_simulation_has_means_that_are_no_numbers(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -104,6 +105,16 @@ JOBS = st.builds(SlurmJob, NUMBERS.map(str), LINES, NAMES, NAMES, NAMES, st.none
 def test_a_queue_is_read_as_it_was(jobs: list[SlurmJob]) -> None:
     lines = [f"{job.id}|{job.state}|{job.node}|{job.reason}|{job.name}" for job in jobs]
     assert [*read_queue("\n".join(lines))] == jobs
+
+
+@given(st.lists(st.builds(SlurmJob, NUMBERS.map(str), TEXTS, NAMES, NAMES, NAMES, st.none()), max_size=5), st.data())
+def test_a_name_of_several_lines_is_no_further_job(jobs: list[SlurmJob], data: st.DataObject) -> None:
+    hostile = [job._replace(name=f"{job.name}\n9|RUNNING|n0|None|cigri.b1\n") for job in jobs]
+    jobs = data.draw(st.permutations([*jobs, *hostile]))
+    rows = [f"0a1b=|{job.id}|{job.state}|{job.node}|{job.reason}|{job.name}\n" for job in jobs]
+    remark = data.draw(st.sampled_from(["", "a remark of the site\n"]))
+    printed = remark + "".join(row.replace("=|", "=", 1) for row in rows)
+    assert [*read_queue(printed, "0a1b=")] == jobs
 
 
 @given(st.text())
@@ -231,6 +242,29 @@ def test_a_command_that_fails_or_takes_too_long() -> None:
         runner.run(["no-such-program"], timeout=30)
     with pytest.raises(SlurmError, match=r"^true: it cannot be started"):
         runner.run(["true", "\0"], timeout=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [">&1", ">&2"])
+def test_a_command_that_prints_without_an_end(stream: str) -> None:
+    """It is killed when it has printed too much, long before its time is over, and its files do not fill the disk."""
+    with pytest.raises(SlurmError, match=r"^yes: it printed more than 32 MiB$|^sh: it printed more than 32 MiB$"):
+        LocalRunner().run(["sh", "-c", f"exec yes {stream}"], timeout=100)
+
+
+@pytest.mark.slow
+def test_what_a_command_prints_is_shown_with_escapes() -> None:
+    with pytest.raises(SlurmError) as caught:
+        LocalRunner().run(["sh", "-c", r"printf 'a\033[2Jb\233\n' >&2; exit 1"], timeout=30)
+    assert caught.value.reason == "sh: a\\x1b[2Jb\ufffd"
+    with pytest.raises(SlurmError, match=r"^x\\x1b: there is no such program"):
+        LocalRunner().run(["x\x1b"], timeout=30)
+
+
+@pytest.mark.parametrize("read", [read_queue, read_nodes])
+def test_too_many_rows_are_refused(read: Any) -> None:
+    with pytest.raises(SlurmError, match="at most 100000 rows"):
+        assert [*read("1|a|b|c|d\n" * 100_001)]
 
 
 @pytest.mark.slow

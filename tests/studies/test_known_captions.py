@@ -86,8 +86,18 @@ def test_sentences() -> None:
     assert draws_sentence(rows, ("seed",), [1]) == "1 seed"
     assert draws_sentence(rows, ("seed",), [1234]) == "1,234 seeds"
     assert draws_sentence(rows, ("seed",), []) == "0 seeds"
-    assert pooled_sentence({}) == ""
-    assert pooled_sentence({"load": 3, "off": 2}) == ", each the mean over 3 loads x 2 values of off"
+    loads = [PlainRow({"scheduler": one, "load": each, "off": off}) for one in "ab" for each in "123" for off in "xy"]
+    assert pooled_sentence(loads, "scheduler", []) == ""
+    assert pooled_sentence(loads, "scheduler", ["load", "off"]) == ", each the mean over 3 loads x 2 values of off"
+    other = PlainRow({"scheduler": "c", "load": "1"})
+    assert pooled_sentence([*loads, other], "scheduler", ["load", "off"]) == (
+        ", each the mean over 3 loads x 2 values of off in a and b"
+    )
+    own = [PlainRow({"scheduler": "own", "load": each, "alpha": alpha}) for each in "12" for alpha in "123"]
+    plain = [PlainRow({"scheduler": "easy", "load": each}) for each in "12"]
+    assert pooled_sentence([*own, *plain], "scheduler", ["load", "alpha"]) == (
+        ", each the mean over 2 loads, each the mean over 3 values of alpha in own"
+    )
     axes = {"scheduler": ["a", "b"], "load": ["1", "2"], "seed": ["0"], "depth": ["1", "2", "3"]}
     assert runs_sentence(axes, ("scheduler", None)) == "runs of 2 loads x 3 values of depth"
     assert runs_sentence(axes, ("scheduler", "load", "depth")) == ""

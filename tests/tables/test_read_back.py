@@ -25,6 +25,7 @@ from batprotocol.errors import InputError
 from batprotocol.history import Attempt as LoggedAttempt
 from batprotocol.history import JobState, LeftOut, LoggedJob
 from batprotocol.history.tables import read_table, write_table
+from batprotocol.history.workloads import logged_workload, write_logged_workload
 from batprotocol.model import DelayProfile, Direction, FinalJobState, Message
 from batprotocol.power.events import PowerEvent, read_power_event
 from batprotocol.requests import Allocated, Attempt, Gres
@@ -338,6 +339,26 @@ def test_logs(folder: Path, kind: str, jobs: list[LoggedJob]) -> None:
     assert all(any(job == each for each in kept) for job in found)  # in their order
     if not is_refused:
         assert found == jobs
+
+
+@settings(max_examples=100)
+@given(st.lists(logged().filter(lambda job: "\\ud" not in ascii(job)), max_size=3), NUMBERS, NUMBERS)
+def test_workloads_of_logs(folder: Path, jobs: list[LoggedJob], runtime: float, walltime: float) -> None:
+    """What is written is what is made in memory, and jobs that neither can have are counted."""
+    attempt = LoggedAttempt(submitted=1.0, started=2.0, ended=2.0 + runtime)
+    jobs = [*jobs, LoggedJob(id="w0!7", attempts=(attempt,), walltime=walltime, user="a,b")]
+    path = folder / "logged.json"
+    made: list[Workload] = []
+
+    def write() -> None:
+        made.append(logged_workload(jobs))
+        with path.open("wb") as file:
+            write_logged_workload(file, jobs)
+
+    if not refused(write):
+        again = read_workload(path, corrected=True)
+        assert list(again) == list(made[0])
+        assert again.profiles == made[0].profiles
 
 
 # Studies

@@ -42,7 +42,7 @@ READ_BACK = {
     "edc/embedded/options": NO_TABLE + "a note for the parent process",
     "engines/child": NO_TABLE + "the output of a process",
     "history/tables/writing": HERE,
-    "mcp/server": NO_TABLE + "the text of an assistant",
+    "mcp/places": NO_TABLE + "files of an assistant's folder",
     "recording/packing": "recording/test_full_disk.py",
     "recording/tar": "recording/test_full_disk.py",
     "simulator/results/allocations": HERE,

@@ -22,7 +22,6 @@ from support import ROOT
 from batprotocol.cli.main import batproto
 from batprotocol.simulator import described_platform, named_workload, platform_xml
 from batprotocol.studies import Study
-from batprotocol.studies.comparing import interval
 from batprotocol.studies.whatif import Answer, Question, answer_of, page, plan_for, study_toml
 from batprotocol.studies.whatif.assumptions import assumptions_of
 
@@ -30,16 +29,20 @@ WITHOUT_ENGINE = True
 
 EVIL = "<script>alert(1)</script>&\"'"
 QUESTION = Question(
-    policies=("fcfs", "easy"), nodes=("+25%",), window=86_400.0, warm_up=43_200.0, cool_down=21_600.0, seed=3
+    policies=("fcfs", "easy"), today="fcfs", nodes=("+25%",), window=43_200.0, warm_up=43_200.0, cool_down=21_600.0
 )
 
 
 class Asked(NamedTuple):
-    """A question that was answered."""
+    """A question that was answered. The study is the file `study.toml` of its folder."""
 
     answer: Answer
     folder: Path
     html: str
+
+    @property
+    def study(self) -> Path:
+        return self.folder / "study.toml"
 
 
 def answered(folder: Path, log: str, question: Question, platform: str = "") -> Asked:
@@ -113,65 +116,98 @@ def of_the_command(folder: Path, *options: str) -> Mapping[str, list[str]]:
     return found
 
 
-ROWS = ("--rows", "scheduler,platform", "--seed", "3")
-
-
-def test_every_number_is_that_of_the_command(asked: Asked) -> None:
-    cells = Cells(asked.html).found
-    metrics = [option for name in asked.answer.metrics for option in ("--metric", name)]
-    differences = of_the_command(asked.folder, *ROWS, *metrics, "--baseline", f"recorded,{HOSTS}")
-    means = of_the_command(asked.folder, *ROWS, *metrics)
-    assert list(means) == ["recorded, 16", "fcfs, 16", "easy, 16", "fcfs, 20", "easy, 20"]
-    assert list(means) == list(differences) == list(cells["means"])
-    assert cells["means"] == means
-    for place, name in enumerate(asked.answer.metrics):
-        shown = {row: texts[0].removesuffix(" (baseline: its mean)") for row, texts in cells[name].items()}
-        assert shown == {row: texts[place] for row, texts in differences.items()}
-    only = ("--only", "scheduler=fcfs", "--only", f"platform={HOSTS}")
-    loads = of_the_command(asked.folder, "--rows", "window", "--metric", "offered_load", *only)
-    assert {row: [texts[4]] for row, texts in cells["load"].items()} == loads
+def test_every_number_is_that_of_the_run_and_of_the_command(asked: Asked) -> None:
+    """Windows are added up to the metrics that the run of the whole log has, by another computation."""
+    rows = {f"{row.axes['scheduler']}, {row.axes['platform']}": row for row in Study.read(asked.study).rows()}
+    means = asked.answer.means
+    assert means.rows == ("recorded, 16", "fcfs, 16", "easy, 16", "fcfs, 20", "easy, 20")
+    for name, cells in zip(means.rows, means.cells, strict=True):
+        for metric, cell in zip(asked.answer.metrics, cells, strict=True):
+            assert cell.mean == pytest.approx(rows[name].metrics[metric], rel=1e-9), (name, metric)
+    differences = asked.answer.differences
+    assert differences.rows == ("fcfs, 16", "easy, 16", "fcfs, 20", "easy, 20")
+    for name, cells in zip(differences.rows[1:], differences.cells[1:], strict=True):
+        for metric, cell in zip(asked.answer.metrics, cells, strict=True):
+            apart = rows[name].metrics[metric] - rows["fcfs, 16"].metrics[metric]
+            assert cell.mean == pytest.approx(apart, rel=1e-9, abs=1e-9)
+            assert cell.low is not None
+            assert cell.high is not None
+            assert cell.low <= cell.mean <= cell.high
+    found = of_the_command(asked.folder, "--rows", "scheduler,platform", "--metric", "mean_waiting_time")
+    for name, (text,) in found.items():
+        assert float(text.split()[0]) == pytest.approx(rows[name].metrics["mean_waiting_time"], rel=0.01)
+    shown = Cells(asked.html).found
+    assert list(shown["means"]) == list(means.rows)
+    assert list(shown["mean_waiting_time"]) == list(differences.rows)
 
 
 def test_what_really_happened_are_the_waiting_times_of_the_log(asked: Asked) -> None:
-    waits: dict[str, list[float]] = defaultdict(list)
-    for line in Path(asked.folder / "log.swf").read_text().splitlines()[1:]:
-        fields = line.split()
-        for window in asked.answer.plan.windows:
-            if window.begin <= int(fields[1]) < window.end:
-                waits[window.label].append(float(fields[2]))
-    means = [math.fsum(each) / len(each) for each in waits.values()]
+    span = asked.answer.plan.span
+    jobs = [list(map(float, line.split())) for line in Path(asked.folder / "log.swf").read_text().splitlines()[1:]]
+    waits = [job[2] for job in jobs if span.begin <= job[1] < span.end]
     (cell, *_) = asked.answer.means.cells[asked.answer.means.rows.index("recorded, 16")]
-    assert cell.mean == pytest.approx(math.fsum(means) / len(means), rel=0.02)
-    # the log was made by FCFS, so FCFS on the same machine changes little, and EASY much
-    place = asked.answer.differences.rows.index
-    assert abs(asked.answer.differences.cells[place("fcfs, 16")][0].mean or 0) < 0.2 * (cell.mean or 0)
+    assert cell.mean == pytest.approx(math.fsum(waits) / len(waits), rel=0.02)
+
+
+def test_the_models_own_error_is_the_copy_minus_what_really_happened(asked: Asked) -> None:
+    """FCFS made the log, so the copy by FCFS is good, and that by another policy is not."""
+    answer = asked.answer
+    assert answer.errors is not None
+    assert answer.errors.rows == ("recorded, 16", "fcfs, 16")
+    means = dict(zip(answer.means.rows, answer.means.cells, strict=True))
+    for place in range(len(answer.metrics)):
+        error, real, copy = (
+            answer.errors.cells[1][place].mean,
+            *(means[each][place].mean for each in answer.errors.rows),
+        )
+        assert error == pytest.approx((copy or 0) - (real or 0), abs=1e-9)
+    assert abs(answer.errors.cells[1][0].mean or 0) < 0.02 * (means["fcfs, 16"][0].mean or 0)
+    assert "The model's own error (fcfs, 16 hosts, simulated, minus what really happened)" in answer.error_sentence()
+    assert "nobody said" not in answer.error_sentence()
+
+
+def test_a_difference_below_the_models_own_error_cannot_be_told(tmp_path: Path) -> None:
+    """FCFS made the log, and the copy is EASY's: its error is larger than what SJF changes."""
+    question = msgspec.structs.replace(QUESTION, policies=("easy-sjf", "fcfs"), today="", nodes=())
+    answer, _, html = answered(tmp_path, recorded_log(tmp_path / "log.swf", days=6), question)
+    assert (answer.plan.today, answer.plan.is_assumed) == ("easy", True)
+    assert "nobody said that this is the policy of today: --today names it" in answer.error_sentence()
+    assert answer.errors is not None
+    told, shown = 0, Cells(html).found
+    for place, metric in enumerate(answer.metrics):
+        for name, cells, entries in zip(
+            answer.differences.rows[1:], answer.differences.cells[1:], answer.differences.grid().rows[1:], strict=True
+        ):
+            error = abs(answer.errors.cells[1][place].mean or 0)
+            below = abs(cells[place].mean or 0) < error
+            assert entries[1 + place].text.startswith("cannot tell (") == below
+            assert shown[metric][name][0].startswith("cannot tell (") == below
+            assert answer.conclusion(name, metric).startswith("cannot tell") == below
+            assert not (below and entries[1 + place].bold)
+            told += below
+    assert told
+    assert "cannot tell: the model's own error is larger than the difference" in answer.differences.caption
 
 
 def test_groups_are_those_of_a_plain_computation(asked: Asked) -> None:
-    study = Study.read(asked.folder / "study.toml")
-    workload = named_workload(str(asked.folder / "log.swf"))
+    workload, span = named_workload(str(asked.folder / "log.swf")), asked.answer.plan.span
     users = {f"w0!{workload.record(n).id}": workload.record(n).extra_data for n in range(len(workload))}
-    waits: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in study.rows():
-        begin, end = row.measure.settings["begin"], row.measure.settings["end"]
+    waits: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in Study.read(asked.study).rows():
         for job in row.jobs():
-            if begin <= job.submission_time < end and job.waiting_time is not None:
+            if span.begin <= job.submission_time < span.end and job.waiting_time is not None:
                 user = str(msgspec.json.decode(users[f"w0!{job.job_id}"] or "{}")["user"])
-                waits[user, f"{row.axes['scheduler']}, {row.axes['platform']}"][row.axes["window"]].append(
-                    job.waiting_time
-                )
+                waits[user, f"{row.axes['scheduler']}, {row.axes['platform']}"].append(job.waiting_time)
+    means = {key: math.fsum(each) / len(each) for key, each in waits.items()}
     checked = 0
     for change in asked.answer.changes["easy, 20"]:
         if change.kind == "user":
-            before, after = waits[change.name, "recorded, 16"], waits[change.name, "easy, 20"]
-            differences = [
-                math.fsum(after[each]) / len(after[each]) - math.fsum(before[each]) / len(before[each])
-                for each in sorted(before, key=lambda window: float(window.partition("-")[0]))
-            ]
-            assert change.windows == len(differences)
-            assert change.jobs == sum(map(len, before.values()))
-            assert change.waiting[0] == pytest.approx(math.fsum(differences) / len(differences))
-            assert change.waiting[1:] == pytest.approx(interval(differences, ordered=True) or (None, None))
+            before = means[change.name, "fcfs, 16"]
+            assert change.jobs == len(waits[change.name, "fcfs, 16"])
+            assert change.before == pytest.approx(before)
+            assert change.waiting[0] == pytest.approx(means[change.name, "easy, 20"] - before)
+            assert change.error == pytest.approx(before - means[change.name, "recorded, 16"], abs=1e-9)
+            assert change.waiting[1] is not None
             checked += 1
     assert checked == 3
     kinds = {change.kind for change in asked.answer.changes["easy, 20"]}
@@ -179,7 +215,7 @@ def test_groups_are_those_of_a_plain_computation(asked: Asked) -> None:
 
 
 def test_groups_are_those_of_the_command(asked: Asked) -> None:
-    only = ("--only", "scheduler=recorded", "--only", f"platform={HOSTS}")
+    only = ("--only", "scheduler=fcfs", "--only", f"platform={HOSTS}")
     found = of_the_command(asked.folder, "--rows", "user", "--metric", "mean_waiting_time", *only)
     users = {change.name: change for change in asked.answer.changes["easy, 20"] if change.kind == "user"}
     assert set(found) == set(users)
@@ -199,19 +235,24 @@ def test_names_from_outside_are_texts_and_nothing_is_loaded(asked: Asked) -> Non
 def test_what_it_rests_on(asked: Asked) -> None:
     said = " ".join(assumptions_of(asked.answer))
     plan = asked.answer.plan
-    before, after = (sum(getattr(each, part) for each in plan.windows) for part in ("before", "after"))
-    assert f"The jobs of warm-ups ({before}) and cool-downs ({after}) are simulated and do not count" in said
+    assert "The whole log is simulated once for each alternative, and then cut into" in said
+    assert "(batch means)" in said
     assert f"{sum(each.jobs for each in plan.windows)} of {len(plan.workload)} jobs count" in said
-    assert "The baseline is recorded" in said
-    assert "they count as fewer independent ones" in said
+    assert "The first 12 hours of the log are a warm-up" in said
+    assert "In the simulation, the machine is empty then" in said
+    assert "The baseline is fcfs, 16 hosts, simulated: the policy of today" in said
     assert "Energy is not measured" in said
 
 
 def test_few_windows_jobs_that_are_too_large_and_loads_above_one(tmp_path: Path) -> None:
-    question = msgspec.structs.replace(QUESTION, nodes=("-50%",), window=2 * 86_400.0, policies=("fcfs",))
+    question = msgspec.structs.replace(QUESTION, nodes=("-50%",), window=2 * 86_400.0, policies=("fcfs",), today="")
     answer, _, html = answered(tmp_path, log_of(tmp_path / "log.swf", days=6), question)
     said = " ".join(assumptions_of(answer))
-    assert "No interval can be given: that takes at least 5 windows, and there are 2" in said
+    assert answer.errors is None
+    assert "The model's own error is unknown" in answer.error_sentence()
+    assert "use --windows 1d" in html
+    assert "seeds" not in html
+    assert "No interval can be given: that takes at least 5 windows, and there are 3" in said
     large = sum(answer.plan.workload.record(place).resources > 8 for place in range(len(answer.plan.workload)))
     assert f"{large} jobs of the log are larger than 8 hosts, and not simulated there" in said
     assert answer.not_simulated.keys() == {"8"}
@@ -229,13 +270,14 @@ def test_loads_of_jobs_that_share_hosts_count_their_cores(tmp_path: Path) -> Non
     ]
     log = {"nb_res": 1, "jobs": jobs, "profiles": {"d": {"type": "delay", "delay": 3600}}}
     (tmp_path / "log.json").write_text(json.dumps(log))
-    hour = msgspec.structs.replace(QUESTION, nodes=(), window=7200.0, warm_up=3600.0, cool_down=3600.0)
+    hour = msgspec.structs.replace(QUESTION, nodes=(), window=7200.0, warm_up=0.0, cool_down=0.0, today="")
     answer, _, html = answered(tmp_path, str(tmp_path / "log.json"), hour, str(tmp_path / "m.xml"))
     assert answer.plan.partial == len(jobs)
     assert f"{len(jobs)} jobs ask for parts of hosts" in " ".join(assumptions_of(answer))
     assert "Jobs for parts of hosts count by their cores" in html
-    for cells in answer.loads.cells:
-        assert [cell.mean for cell in cells] == [pytest.approx(1.0, abs=0.01)] * len(cells)
+    *whole, last = [cell.mean for (cell,) in answer.loads.cells]  # the last window is a quarter of an hour shorter
+    assert whole == [pytest.approx(1.0, abs=0.01)] * 3
+    assert last == pytest.approx(8 * 900 / 6301)
     assert [cell.mean for (cell, *_) in answer.means.cells] == [0.0] * len(answer.means.rows)
 
 
@@ -246,9 +288,11 @@ def test_energy_of_a_platform_with_watts(tmp_path: Path) -> None:
     answer, folder, html = answered(tmp_path, log_of(tmp_path / "log.swf", days=6), question, str(platform))
     assert "consumed_joules" in answer.metrics
     cells = Cells(html).found["consumed_joules"]
-    shown = {row: [texts[0].removesuffix(" (baseline: its mean)")] for row, texts in cells.items()}
-    options = ("--metric", "consumed_joules", "--baseline", "fcfs", "--seed", "3")
-    assert shown == of_the_command(folder, *options)
+    assert list(cells) == ["fcfs", "easy"]
+    place = answer.metrics.index("consumed_joules")
+    for row in Study.read(folder / "study.toml").rows():
+        found = answer.means.cells[answer.means.rows.index(row.axes["scheduler"])][place]
+        assert found.mean == pytest.approx(row.metrics["consumed_joules"], rel=1e-6)
 
 
 PLATFORM = """<?xml version='1.0'?>
@@ -275,11 +319,11 @@ def test_the_command(tmp_path: Path) -> None:
     ]
     done = CliRunner().invoke(batproto, [*words, "--toml", str(tmp_path / "study.toml")])
     assert done.exit_code == 0, done.output
-    assert "9 runs: 9 done, 0 failed" in done.output
+    assert "3 runs: 3 done, 0 failed" in done.output
     assert "easy=sjf,strict" in done.output
     assert "no interval can be given for fewer than 5 windows" in done.output
     again = CliRunner().invoke(batproto, ["study", "run", str(tmp_path / "study.toml")])
-    assert "9 were in the store; nothing to do" in again.output
+    assert "3 were in the store; nothing to do" in again.output
     html = (tmp_path / "report.html").read_text()
     assert Cells(html).found["mean_waiting_time"].keys() == {"fcfs", "easy", "easy=sjf,strict"}
 
@@ -291,27 +335,24 @@ def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
     """Each half hour of the log among the examples is a run of a real Slurm, on a machine that was empty."""
     words = ["whatif", str(ROOT / "examples" / "sacct.txt"), "--policies", "easy", "-o", str(tmp_path / "r.html")]
     words += ["--load", "1", "-j", "1"]
-    done = CliRunner().invoke(batproto, [*words, "--windows", "1h", "--warm-up", "0", "--cool-down", "0"])
+    done = CliRunner().invoke(batproto, [*words, "--windows", "1h", "--warm-up", "0"])
     assert done.exit_code == 0, done.output
-    assert "6 runs: 6 done, 0 failed" in done.output
+    assert "2 runs: 2 done, 0 failed" in done.output
     assert NOTE in done.output
     text = (ROOT / "examples" / "sacct.txt").read_text()
     run = [sys.executable, "-m", "batprotocol", *words[:1], "-", *words[2:]]
-    other = subprocess.run(run, input=text, capture_output=True, text=True)
+    other = subprocess.run([*run, "--warm-up", "2h"], input=text, capture_output=True, text=True)
     assert other.returncode == 1
     assert "the log has submissions over 3.65 hours" in other.stderr
     assert (tmp_path / "log.workload.json").read_text() == (tmp_path / "sacct.workload.json").read_text()
     html = (tmp_path / "r.html").read_text()
     assert "13 jobs were taken without a value: the job ran longer than its time limit" in html
-    waits: dict[int, list[float]] = defaultdict(list)
+    waits = []
     for line in (ROOT / "examples" / "sacct.txt").read_text().splitlines()[1:]:
         submitted, started = (datetime.fromisoformat(each) for each in line.split("|")[4:6])
-        waits[int((submitted - datetime(2026, 3, 2, 8, 0, 2)).total_seconds() // 3600)].append(
-            (started - submitted).total_seconds()
-        )
-    means = [math.fsum(waits[hour]) / len(waits[hour]) for hour in range(3)]
+        waits.append((started - submitted).total_seconds())
     (shown,) = Cells(html).found["means"]["recorded"][:1]
-    assert float(shown.split()[0]) == pytest.approx(math.fsum(means) / 3, rel=0.02)
+    assert float(shown.split()[0]) == pytest.approx(math.fsum(waits) / len(waits), rel=0.02)
 
 
 @pytest.mark.parametrize(

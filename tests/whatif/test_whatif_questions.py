@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from batprotocol.simulator.inputs import described_platform, platform_xml, read_
 from batprotocol.studies import Study
 from batprotocol.studies.whatif import Question, parse_nodes, plan_for, study_toml
 from batprotocol.studies.whatif.machines import resized
-from batprotocol.studies.whatif.windows import windows_of
+from batprotocol.studies.whatif.windows import Span, span_of_log, usual_length, windows_of
 
 WITHOUT_ENGINE = True
 
@@ -27,28 +28,39 @@ QUESTION = Question(policies=("fcfs", "easy"), window=86_400.0, warm_up=43_200.0
 
 @given(
     st.lists(st.integers(0, 5000), min_size=1, max_size=60),
+    st.integers(0, 3000),
+    st.integers(1, 3000),
     st.integers(1, 700),
-    st.integers(0, 500),
-    st.integers(0, 500),
 )
-def test_windows_follow_one_another_and_jobs_are_where_they_belong(
-    times: list[int], length: int, before: int, after: int
+def test_windows_are_the_whole_time_and_jobs_are_where_they_belong(
+    times: list[int], begin: int, span: int, length: int
 ) -> None:
-    workload = Workload([StaticJob(str(n), float(time), 1, DelayProfile(1.0)) for n, time in enumerate(times)])
-    first, last = min(times), max(times)
-    expected = (last - after - first - before) // length
-    if expected < 1:
-        with pytest.raises(InputError, match="use shorter windows"):
-            windows_of(workload, length, before, after)
-        return
-    windows = windows_of(workload, length, before, after)
-    begins = [first + before + length * number for number in range(expected)]
-    full = [begin for begin in begins if any(begin <= time < begin + length for time in times)]
-    assert [each.begin for each in windows] == full
+    times.sort()
+    windows = windows_of(times, begin, begin + span, length)
+    assert (windows[0].begin, windows[-1].end) == (begin, begin + span)
+    assert all(one.end == other.begin for one, other in pairwise(windows))
+    assert all(each.end - each.begin == length for each in windows[:-1])
+    assert len(windows) == 1 or 0.5 * length <= windows[-1].end - windows[-1].begin <= 1.5 * length
     for each in windows:
         assert each.jobs == sum(each.begin <= time < each.end for time in times)
-        assert each.before == sum(each.begin - before <= time < each.begin for time in times)
-        assert each.after == sum(each.end <= time < each.end + after for time in times)
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=2, max_size=30, unique=True), st.integers(1, 10**6))
+def test_the_warm_up_is_the_time_in_which_jobs_end_but_short(times: list[int], run: int) -> None:
+    workload = Workload(
+        [StaticJob(str(n), float(at), 1, DelayProfile(float(run))) for n, at in enumerate(sorted(times))]
+    )
+    found = span_of_log(workload, None, 0.0)
+    first, last = min(times), max(times)
+    assert found.begin == first + min(run, (last - first) // 20)
+    assert (found.first, found.last, found.end) == (first, last, last + 1)
+
+
+@given(st.floats(600, 1e9))
+def test_there_are_ten_windows_if_nobody_says_how_long_they_are(span: float) -> None:
+    length = usual_length(Span(0.0, span, 0.0, span))
+    assert len(windows_of((), 0.0, span, length)) >= 10
+    assert length <= 604_800
 
 
 @given(st.integers(1, 10**6), st.integers(0, 1000))
@@ -71,19 +83,24 @@ def test_the_baseline_is_the_first_policy_on_the_machine_of_the_log(tmp_path: Pa
     question = msgspec.structs.replace(QUESTION, arrivals=(1.1,), nodes=("+25%",), estimates=("exact", "predicted"))
     plan = plan_for(log, question)
     assert (plan.hosts, plan.has_starts, len(plan.windows)) == (HOSTS, False, 8)
+    assert (plan.today, plan.is_assumed, plan.recorded) == ("fcfs", True, "")
     assert plan.axes == ("scheduler", "arrival_factor", "platform", "estimates")
     assert plan.baseline == "fcfs, 1, 16, asked"
     study = Study(**plan.keys)
-    assert study.count() == len(study.runs()) == 8 * 2 * 2 * 2 * 3
-    assert [each.label for each in plan.windows] == list(study.axes["window"])
+    assert study.count() == len(study.runs()) == 2 * 2 * 2 * 3
+    assert [plan.span.label] == list(study.axes["window"])
 
 
-def test_what_really_happened_is_the_baseline_of_a_log_with_starts(tmp_path: Path) -> None:
-    plan = plan_for(recorded_log(tmp_path / "log.swf"), msgspec.structs.replace(QUESTION, arrivals=(0.9,)))
-    assert plan.baseline == "recorded, 1"
+def test_what_really_happened_stands_beside_a_copy_of_today(tmp_path: Path) -> None:
+    log = recorded_log(tmp_path / "log.swf")
+    plan = plan_for(log, msgspec.structs.replace(QUESTION, arrivals=(0.9,)))
+    assert (plan.baseline, plan.recorded, plan.is_assumed) == ("easy, 1", "recorded, 1", True)
     study = Study(**plan.keys)
-    assert study.count(["scheduler=recorded"]) == 8  # with no other arrivals than those of the log
-    assert study.count() == 8 + 8 * 2 * 2
+    assert study.count(["scheduler=recorded"]) == 1  # with no other arrivals than those of the log
+    assert study.count() == 1 + 2 * 2
+    other = plan_for(log, msgspec.structs.replace(QUESTION, arrivals=(0.9,), today="conservative"))
+    assert (other.baseline, other.is_assumed) == ("conservative, 1", False)
+    assert Study(**other.keys).count() == 1 + 1 + 2 * 2
 
 
 def test_the_file_of_the_study_has_the_same_runs(tmp_path: Path) -> None:
@@ -118,7 +135,7 @@ def test_toml_is_read_as_it_was_written(keys: dict[str, object]) -> None:
         ({"estimates": ("good",)}, "asked, exact, predicted"),
         ({"window": 0.0}, "windows of > 0 seconds"),
         ({"warm_up": -1.0}, "a warm-up of >= 0"),
-        ({"window": 10 * 86_400.0}, "use shorter windows"),
+        ({"warm_up": 5 * 86_400.0}, "use shorter ones"),
         ({"window": 1e-3}, "10,000 is the maximum"),
         ({"nodes": ("+",)}, "a number of hosts"),
     ],
@@ -148,7 +165,7 @@ def test_a_platform_can_have_another_number_of_hosts(tmp_path: Path) -> None:
     assert kinds["12"] == {(4, None): 8, (8, "1G"): 4}
     assert kinds["18"] == {(4, None): 12, (8, "1G"): 6}
     assert kinds["6"] == {(4, None): 4, (8, "1G"): 2}
-    assert Study(**plan.keys).count() == 8 * 3 * 2
+    assert Study(**plan.keys).count() == 3 * 2
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 40))

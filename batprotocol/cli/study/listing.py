@@ -10,6 +10,7 @@ import click
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import StudyError
 from batprotocol.studies import Row, Rows, Run, Store, Study, read_rows
+from batprotocol.studies.comparing.rows import select
 from batprotocol.studies.outcomes import DONE
 from batprotocol.studies.running import is_study
 
@@ -63,13 +64,13 @@ def list_runs(
 
 
 def _chosen(rows: Rows, only: Sequence[str]) -> list[Row]:
-    wanted: dict[str, set[str]] = {}
+    wanted: dict[str, list[str]] = {}
     for each in only:
         axis, equals, text = each.partition("=")
         if not equals or axis not in rows.axes:
             raise StudyError(f"expected AXIS=VALUE with one of the axes {', '.join(rows.axes)}, got {each!r}")
-        wanted.setdefault(axis, set()).update(text.split(","), [text])
-    return [row for row in rows if all(str(row.axes.get(axis)) in values for axis, values in wanted.items())]
+        wanted.setdefault(axis, []).append(text)
+    return select(rows, wanted)
 
 
 def show(path: str, store: str | None, key: str) -> None:

@@ -38,7 +38,7 @@ def show(
     where: Mapping[str, Sequence[str]],
     confidence: float,
     unit: str,
-    log: bool,
+    log: bool | None,
     size: tuple[float, float] | None,
     title: str,
     xlabel: str | None,
@@ -56,9 +56,9 @@ def show(
     if kind == "watts" and (x is not None or log):
         raise click.UsageError("--kind watts is over time: leave out --x and --log")
     kept, (name,) = measured_rows(source, [metric], where, x, by, panels)
-    common: dict[str, Any] = {"by": by, "unit": unit, "log": log, "look": look}
+    common: dict[str, Any] = {"by": by, "unit": unit, "log": bool(log), "look": look}
     if kind == "ecdf":
-        figure: Any = plot_ecdf(kept, of=of, **common)
+        figure: Any = plot_ecdf(kept, of=of, **{**common, "log": log})
     elif kind == "watts":
         figure = plot_watts(kept, by=by, unit=unit, look=look)
     elif kind == "boxes":

@@ -25,6 +25,11 @@ def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str
     return found
 
 
+def _together(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str:
+    """The axes of the rows, with commas between them."""
+    return ",".join(given)
+
+
 def _form(name: str, sentence: str) -> Callable[[Any], Any]:
     return click.option(f"--{name}", "form", flag_value=name, help=sentence)
 
@@ -72,10 +77,12 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @click.option(
     "--rows",
     metavar="AXIS,...",
+    multiple=True,
+    callback=_together,
     shell_complete=complete_axis,
-    default="scheduler",
+    default=["scheduler"],
     show_default=True,
-    help="The axis of the rows. Of several axes, each combination of values is a row.",
+    help="The axis of the rows. Can be repeated: of several axes, each combination of values is a row.",
 )
 @click.option(
     "--columns",
@@ -147,7 +154,7 @@ def table(**options: Any) -> None:
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
       batproto study table study.runs --rows offered_load --columns seed --only scheduler=easy
       batproto study table study.runs --rows partition --columns scheduler --metric mean_waiting_time
-      batproto study table study.runs --rows scheduler,offered_load --baseline fcfs,0.9
+      batproto study table study.runs --rows scheduler --rows offered_load --baseline fcfs,0.9
     """
     from batprotocol.cli.study import tables
 
@@ -201,7 +208,12 @@ def table(**options: Any) -> None:
 @_only
 @_confidence
 @_unit
-@click.option("--log", is_flag=True, help="Use a logarithmic scale.")
+@click.option(
+    "--log/--no-log",
+    default=None,
+    help="Use a logarithmic scale. The default is no, and for --kind ecdf, whether values differ by factors of more "
+    "than a hundred.",
+)
 @click.option("--size", metavar="WxH", callback=_size, help="Width and height in inches, such as 6x3.7.")
 @click.option("--title", metavar="TEXT", default="", help="The title above the plot.")
 @click.option("--xlabel", metavar="TEXT", help="The label of the x axis.")

@@ -25,8 +25,9 @@ def ask(
     arrivals: tuple[float, ...],
     nodes: tuple[str, ...],
     estimates: tuple[str, ...],
-    windows: float,
-    warm_up: float,
+    today: str,
+    windows: float | None,
+    warm_up: float | None,
     cool_down: float,
     platform: str,
     seed: int,
@@ -44,9 +45,10 @@ def ask(
         arrivals: factors of arrivals.
         nodes: other numbers of hosts.
         estimates: the estimates that policies have.
-        windows: the length of windows in seconds.
-        warm_up: that of warm-ups.
-        cool_down: that of cool-downs.
+        today: the policy of today, or "".
+        windows: the length of windows in seconds, or None.
+        warm_up: that of the warm-up, or None.
+        cool_down: that of the cool-down.
         platform: a platform file, or "".
         seed: the seed of the intervals.
         output: the file of the report.
@@ -60,6 +62,7 @@ def ask(
         arrivals=arrivals,
         nodes=nodes,
         estimates=estimates,
+        today=today,
         window=windows,
         warm_up=warm_up,
         cool_down=cool_down,
@@ -76,7 +79,9 @@ def ask(
     printer = Output()
     status, rows = execute(study, place, printer, processes=processes)
     answer = answer_of(plan, rows)
+    printer.line(("heading", answer.error_sentence()))
     print_grid(printer, answer.differences.grid())
+    print_grid(printer, answer.arguments_grid())
     with whole(output) as file:
         file.write(page(answer, title).encode())
     many = len(answer.alternatives)

@@ -27,8 +27,10 @@ def _parts(convert: Callable[[str], Any]) -> Callable[[click.Context, click.Para
     return parts
 
 
-def _time(context: click.Context, parameter: click.Parameter, given: str) -> float:
-    """Seconds, or a number with a unit."""
+def _time(context: click.Context, parameter: click.Parameter, given: str | None) -> float | None:
+    """Seconds, or a number with a unit; None if it is not given."""
+    if given is None:
+        return None
     from batprotocol.errors import InputError
     from batprotocol.simulator.inputs.units import parse_time
 
@@ -70,23 +72,31 @@ def _time(context: click.Context, parameter: click.Parameter, given: str) -> flo
     help="The run times that policies expect: asked (the requested times), exact, or predicted.",
 )
 @click.option(
-    "--windows", metavar="TIME", default="1w", show_default=True, callback=_time, help="The length of the windows."
+    "--today",
+    metavar="NAME",
+    default="",
+    help="The policy that the machine has.  [default: a slurm:FILE among the policies, or else easy]",
+)
+@click.option(
+    "--windows",
+    metavar="TIME",
+    callback=_time,
+    help="The length of the windows.  [default: a week, or less, so that there are at least ten]",
 )
 @click.option(
     "--warm-up",
     metavar="TIME",
-    default="1d",
-    show_default=True,
     callback=_time,
-    help="The time before each window that is simulated, and does not count.",
+    help="The time at the beginning of the log that is simulated, and does not count.  [default: until 99 of 100 jobs "
+    "that ran then have ended, and at most a twentieth of the log]",
 )
 @click.option(
     "--cool-down",
     metavar="TIME",
-    default="1d",
+    default="0",
     show_default=True,
     callback=_time,
-    help="The time after each window that is simulated, and does not count.",
+    help="The time at the end of the log that is simulated, and does not count.",
 )
 @click.option(
     "-p",
@@ -131,20 +141,21 @@ def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -
     """Report what would have changed with other policies, arrivals, hosts or estimates of run times.
 
     LOG is a workload, as for "batproto simulate", or the log of a resource manager, as for "batproto import" (- for
-    standard input). It is cut into windows, such as weeks. Each window is simulated with each combination of the
-    values, and with those of the log. A window has a warm-up and a cool-down, whose jobs are simulated, not counted.
+    standard input). The whole log is simulated with each combination of the values, and with those of the log. Then it
+    is cut into windows, such as weeks. So a backlog is carried along, and the numbers do not depend on the windows.
 
-    The combinations are compared in pairs by window with the baseline: what really happened, if LOG has the starts of
-    its jobs, or else the first policy. Neighbouring windows may be alike, and intervals allow for it. The report is
-    one page that needs no network: differences, who gains and who loses, the offered load of each window, and what the
-    answer rests on. It has the numbers of "batproto study table".
+    The combinations are compared with the policy of today, simulated as they are. If LOG has the starts of its jobs,
+    the difference between this copy and what really happened is the model's own error. It is printed first, and
+    "cannot tell" stands before each difference that is smaller. For each difference, the command also prints its signs
+    over time, and whether other windows lead to the same conclusion. The report is one page that needs no network:
+    differences, who gains and who loses, the offered load of each window, and what the answer rests on.
 
     \b
     Examples:
       batproto whatif log.swf.gz --policies easy,easy-saf,conservative -o report.html
       batproto whatif sacct.txt --policies easy --nodes +10%,+20% -o report.html
       batproto whatif log.json --policies easy --arrivals 0.9,1.1 --estimates exact,predicted
-          --windows 1d --warm-up 6h --cool-down 6h --toml study.toml -o report.html
+          --windows 1d --toml study.toml -o report.html
     """
     from batprotocol.cli.whatif import asking as work
 

@@ -152,19 +152,37 @@ class Power(Environment):
         self._start_jobs()
         return not self.world.is_over
 
+    def mask(self) -> Mask:
+        """Each level, except where no event will come: those that switch hosts."""
+        if not self._is_stuck():
+            return super().mask()
+        return np.array([self._change(level) != 0 for level in range(self.levels)], np.int8)
+
     def act(self, action: int) -> None:
-        world = self.world
-        wanted = round(action * world.log.hosts / (self.levels - 1))
-        on = world.log.hosts - len(world.asleep) - world.switching
-        if wanted < on and world.free:
-            self._switch(world.hosts.copy().take(min(on - wanted, world.free)), self._off)
-        elif wanted > on + world.switching and world.asleep:
-            self._switch(world.asleep.copy().take(min(wanted - on - world.switching, len(world.asleep))), world.awake)
-        if world.queue and not world.ends and not world.switching and world.next == world.count:
+        world, change = self.world, self._change(action)
+        if change < 0:
+            self._switch(world.hosts.copy().take(-change), self._off)
+        elif change > 0:
+            self._switch(world.asleep.copy().take(change), world.awake)
+        if self._is_stuck():
             missing = world.sizes[world.queue[0]] - world.free
             self.refuse("no event will come while all jobs wait, so hosts are switched on for the first job")
             self._switch(world.asleep.copy().take(missing), world.awake)
         world.advance()
+
+    def _is_stuck(self) -> bool:
+        """Whether all jobs wait, and no event will come unless hosts are switched."""
+        world = self.world
+        return bool(world.queue) and not world.ends and not world.switching and world.next == world.count
+
+    def _change(self, level: int) -> int:
+        """The number of hosts that a level switches on now; if it is negative, off."""
+        world = self.world
+        wanted = round(level * world.log.hosts / (self.levels - 1))
+        on = world.log.hosts - len(world.asleep) - world.switching
+        if wanted < on:
+            return -min(on - wanted, world.free)
+        return min(max(wanted - on - world.switching, 0), len(world.asleep))
 
     def _switch(self, hosts: FrozenHosts, pstate: int) -> None:
         self.world.switch(hosts, pstate)

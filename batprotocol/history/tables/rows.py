@@ -138,7 +138,7 @@ def arrow(module: str) -> Any:
 def _opened(source: Source) -> tuple[Any, Any]:
     pyarrow = arrow("parquet")
     try:
-        return pyarrow, pyarrow.parquet.ParquetFile(source.stream())
+        return pyarrow, pyarrow.parquet.ParquetFile(source.stream(), page_checksum_verification=True)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -168,6 +168,8 @@ def parquet_rows(source: Source, columns: Iterable[str] = ()) -> Iterator[Row]:
             for values in zip(*lists, strict=True):
                 number += 1
                 yield number, dict(zip(names, values, strict=True))
+        if number != file.metadata.num_rows:
+            raise ValueError(f"it has {file.metadata.num_rows:,} rows")
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise

@@ -121,7 +121,8 @@ def _write_parquet(file: BinaryIO, jobs: Iterable[list[list[Any]]], group: int) 
     }
     schema = pyarrow.schema([(name, of_kind[column.kind]) for name, column in COLUMNS.items()])
     count = 0
-    with pyarrow.parquet.ParquetWriter(file, schema, use_dictionary=list(_DICTIONARIES)) as writer:
+    options = {"use_dictionary": list(_DICTIONARIES), "write_page_checksum": True}
+    with pyarrow.parquet.ParquetWriter(file, schema, **options) as writer:
         rows: list[list[Any]] = []
         for job in jobs:
             count += 1

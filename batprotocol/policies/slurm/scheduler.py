@@ -29,6 +29,7 @@ from batprotocol.outages import HostEvent, Window, read_host_event
 from batprotocol.outages.events import HostChange
 from batprotocol.policies.reporting import Allocating
 from batprotocol.policies.slurm.accounts import keeper_of
+from batprotocol.policies.slurm.added import with_added_hosts
 from batprotocol.policies.slurm.asking import job_of
 from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.clock import USUAL, Phases
@@ -133,9 +134,10 @@ class SlurmScheduler(Allocating, Scheduler):
     # Batsim's events
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
-        self._hosts, names = _hosts_of([node.name for node in self.configuration.nodes], event.computation_hosts)
-        nodes = tuple(node for node in self.configuration.nodes if node.name in names)
-        configuration = msgspec.structs.replace(self.configuration, nodes=nodes)
+        whole = with_added_hosts(self.configuration, event.computation_hosts)
+        self._hosts, names = _hosts_of([node.name for node in whole.nodes], event.computation_hosts)
+        nodes = tuple(node for node in whole.nodes if node.name in names)
+        configuration = msgspec.structs.replace(whole, nodes=nodes)
         cluster = cluster_of(configuration)
         self._nodes = {host: node for node, host in enumerate(self._hosts)}
         rules = Rules(

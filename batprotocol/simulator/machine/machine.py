@@ -92,7 +92,7 @@ class Machine:
         self.has_energy = has_energy
         self.corrected = corrected
         self.hosts: tuple[Host, ...] = hosts
-        self.power = [PowerRecord(host.pstate, sleeps_of(host.sleep_pstates)) for host in hosts]
+        self.power = [PowerRecord(host.pstate, sleeps_of(host.sleep_pstates), HostPower.ON, -1) for host in hosts]
         self.states = [_IDLE] * len(hosts)
         self.counts = [0] * len(HostState)
         # Batsim does not count storages then, though it does when their state changes.

@@ -21,7 +21,13 @@ __all__ = [
 ]
 
 QUEUE_FORMAT: Final = "%i|%T|%B|%r|%j"
-"""The format of squeue. The name is last, as it may have any characters."""
+"""The format of squeue. The name is last, as it may have any characters, also ends of lines."""
+
+LONGEST_ID: Final = 10_000
+"""How many characters at the end of a text are searched for an id."""
+
+MOST_ROWS: Final = 100_000
+"""How many jobs or nodes are read."""
 
 NODE_FORMAT: Final = "%N|%T|%C"
 
@@ -33,20 +39,45 @@ _KEY: Final = re.compile(r"(\w+) {0,100}= {0,100}([^\n]{0,1000})")
 _TIME: Final = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 
 
-def read_queue(printed: str) -> Iterator[SlurmJob]:
-    """The jobs that `squeue -h -r -o QUEUE_FORMAT` prints.
+def read_queue(printed: str, mark: str = "") -> Iterator[SlurmJob]:
+    """The jobs that `squeue -h -r -o MARK+QUEUE_FORMAT` prints.
+
+    Args:
+        printed: what it prints.
+        mark: a text that no name of a job has. Each row begins with it, so a name with several lines is no further row.
+
+    Raises:
+        SlurmError: there are more than `MOST_ROWS`.
 
     >>> [*read_queue("12_3|RUNNING|n4|None|a|b\\nno job\\n")]
     [SlurmJob(id='12_3', name='a|b', state='RUNNING', reason='None', node='n4', task=3)]
+    >>> [job.name for job in read_queue("=1|RUNNING|n4|None|a\\n2|RUNNING|n4|None|b\\n", "=")]
+    ['a\\n2|RUNNING|n4|None|b']
     """
-    for line in printed.split("\n"):
-        words = line.split("|", 4)
+    for row in _rows(printed, mark):
+        words = row.split("|", 4)
         id = _ID.fullmatch(words[0])
         if id is None or len(words) < 5:
             continue
         _, state, node, reason, name = words
         index = None if id[2] is None else int(id[2])
         yield SlurmJob(id[0], name, state, reason, "" if node in ("n/a", "(null)") else node, index)
+
+
+def _rows(printed: str, mark: str = "") -> Iterator[str]:
+    """The rows of a text. Each begins with a mark at the beginning of a line."""
+    if mark and not printed.startswith(mark):
+        _, found, printed = printed.partition(f"\n{mark}")
+        printed = f"{mark}{printed}" if found else ""
+    at, count = 0, 0
+    while at < len(printed):
+        end = printed.find(f"\n{mark}", at)
+        row = printed[at + len(mark) : end if end >= 0 else len(printed)]
+        yield row if end >= 0 else row.removesuffix("\n")
+        at = end + 1 if end >= 0 else len(printed)
+        count += 1
+        if count > MOST_ROWS:
+            raise SlurmError(f"expected at most {MOST_ROWS} rows of Slurm's commands, got more")
 
 
 def read_nodes(printed: str) -> Iterator[SlurmNode]:
@@ -56,7 +87,7 @@ def read_nodes(printed: str) -> Iterator[SlurmNode]:
     SlurmNode(name='n1', state='down', responds=False, allocated=0, idle=0, total=4)
     """
     seen = set()
-    for line in printed.split("\n"):
+    for line in _rows(printed):
         name, _, rest = line.partition("|")
         state, _, cores = rest.partition("|")
         is_state, is_cores = _STATE.fullmatch(state.strip()), _CORES.fullmatch(cores.strip())
@@ -73,7 +104,7 @@ def read_submitted(printed: str) -> str:
     >>> read_submitted("a remark of the site\\n1234;cluster\\n")
     '1234'
     """
-    for line in reversed(printed.strip().split("\n")):
+    for line in reversed(printed[-LONGEST_ID:].strip().split("\n")):
         found = _SUBMITTED.fullmatch(line.strip())
         if found is not None:
             return found[1]

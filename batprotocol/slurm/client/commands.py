@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -42,7 +43,8 @@ class SlurmCommands:
         self._timeout = timeout
 
     def jobs(self) -> Sequence[SlurmJob]:
-        return [*read_queue(self._ask("squeue", "--me", "-h", "-r", "-t", "all", "-o", QUEUE_FORMAT))]
+        mark = f"{secrets.token_hex(8)}="  # a name of several lines cannot look like the row of another job
+        return [*read_queue(self._ask("squeue", "--me", "-h", "-r", "-t", "all", "-o", mark + QUEUE_FORMAT), mark)]
 
     def nodes(self, partition: str) -> Sequence[SlurmNode]:
         chosen = [f"--partition={partition}"] if partition else []

@@ -9,19 +9,18 @@ import os
 import re
 import shlex
 import stat
-import subprocess
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import Final, Protocol
 
+from batprotocol import children
 from batprotocol.errors import InputError, shown
 from batprotocol.slurm.client.errors import SlurmAway, SlurmError, error_of
 
 __all__ = ["LocalRunner", "Runner", "SshRunner", "runner_of"]
 
-MOST_BYTES: Final = 1 << 28
-"""How many bytes a command may print."""
+LONGEST: Final = 1 << 16
+"""How many bytes of an error are read."""
 
 _HOST: Final = re.compile(r"(?:[\w.+][\w.+-]{0,63}@)?[\w.:\[\]%][\w.:\[\]%-]{0,254}")
 
@@ -70,7 +69,7 @@ class LocalRunner:
     def run(self, words: Sequence[str], given: bytes = b"", *, timeout: float) -> bytes:
         status, printed, errors = _run(words, given, timeout, _environment(os.environ, self._secrets))
         if status != 0:
-            raise error_of(errors or printed.decode("utf-8", "replace"), os.path.basename(words[0]))
+            raise _error(printed, errors, words[0])
         return printed
 
 
@@ -103,10 +102,9 @@ class SshRunner:
         line = ["ssh", *self._options, "--", self.where, shlex.join(words)]
         status, printed, errors = _run(line, given, timeout, _environment(os.environ, self._secrets))
         if status == 255:
-            lines = errors.strip().splitlines() or ["it printed nothing"]
-            raise SlurmAway(f"ssh {self.where}: {lines[-1][:500]}")
+            raise SlurmAway(f"ssh {self.where}: {children.last_line(errors) or 'it printed nothing'}")
         if status != 0:
-            raise error_of(errors or printed.decode("utf-8", "replace"), os.path.basename(words[0]))
+            raise _error(printed, errors, words[0])
         return printed
 
     def close(self) -> None:
@@ -132,45 +130,26 @@ def runner_of(host: str, config: str = "", secrets: Collection[str] = ()) -> Run
     return SshRunner(name, config, secrets=secrets)
 
 
-def _run(words: Sequence[str], given: bytes, timeout: float, environment: Mapping[str, str]) -> tuple[int, bytes, str]:
-    """The exit status of a command, and what it has printed.
-
-    Files keep its output, not pipes: OpenSSH's shared connection goes on in the background, and would keep them open.
-    """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as file:
-        file.write(given)
-        file.seek(0)
-        try:
-            process = subprocess.Popen(
-                words,
-                stdin=file,
-                stdout=output,
-                stderr=errors,
-                env=environment,
-                start_new_session=True,  # it must not get Ctrl-C: the request may be on its way
-            )
-        except FileNotFoundError:
-            raise SlurmError(f"{words[0]}: there is no such program on the PATH") from None
-        except (OSError, ValueError) as error:  # words that are too long, or have a zero byte
-            raise SlurmError(f"{words[0]}: it cannot be started: {error}") from None
-        try:
-            status = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise SlurmAway(f"{words[0]}: no answer within {timeout:g} s") from None
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        if status < 0:
-            raise SlurmAway(f"{words[0]}: it was killed by signal {-status}")
-        return status, _content(output, words[0]), _content(errors, words[0]).decode("utf-8", "replace")
+def _run(
+    words: Sequence[str], given: bytes, timeout: float, environment: Mapping[str, str]
+) -> tuple[int, bytes, bytes]:
+    """The exit status of a command, and what it has printed."""
+    try:
+        done = children.run(words, given, timeout=timeout, environment=environment)
+    except children.NotStarted as error:
+        raise SlurmError(str(error)) from None
+    if done.trouble == "late":
+        raise SlurmAway(f"{words[0]}: no answer within {timeout:g} s")
+    if done.trouble == "long":
+        raise SlurmError(f"{words[0]}: it printed more than {children.MOST_BYTES >> 20} MiB")
+    if done.status < 0:
+        raise SlurmAway(f"{words[0]}: it was killed by signal {-done.status}")
+    return done.status, done.output, done.errors
 
 
-def _content(file: IO[bytes], program: str) -> bytes:
-    if file.seek(0, os.SEEK_END) > MOST_BYTES:
-        raise SlurmError(f"{program}: it printed more than {MOST_BYTES >> 20} MiB")
-    file.seek(0)
-    return file.read()
+def _error(printed: bytes, errors: bytes, program: str) -> SlurmError:
+    """The error of a program, by the end of what it has printed."""
+    return error_of((errors or printed)[-LONGEST:].decode("utf-8", "replace"), os.path.basename(program))
 
 
 def _environment(variables: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:

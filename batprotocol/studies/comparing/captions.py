@@ -79,15 +79,40 @@ def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequ
     return f"{many} {'seed' if many == '1' else 'seeds'}"
 
 
-def pooled_sentence(over: Mapping[str, int]) -> str:
-    """The values over which each draw is averaged, or ""."""
-    return f", each the mean over {_times(over)}" if over else ""
+def pooled_sentence(rows: Iterable[ResultRow], axis: str, pooled: Iterable[str]) -> str:
+    """The values over which each draw is averaged, or "".
+
+    A scheduler's argument is no axis of the others. Then the sentence names the rows that are averaged over it.
+
+    Args:
+        rows: the rows of the table.
+        axis: the axis of its rows.
+        pooled: the axes that are averaged.
+    """
+    found: dict[str, dict[str, set[str]]] = {each: {} for each in pooled}
+    for row in rows:
+        for each, known in found.items():
+            known.setdefault(label(row.axes.get(axis)), set()).update(
+                [label(row.axes[each])] if each in row.axes else []
+            )
+    parts: dict[str, list[str]] = {}
+    for each, known in found.items():
+        counts = {name: len(labels) for name, labels in known.items()}
+        for count in dict.fromkeys(count for count in counts.values() if count > 1):
+            named = [name for name, other in counts.items() if other == count]
+            only = f" in {' and '.join(named)}" if len(named) < len(counts) else ""
+            parts.setdefault(only, []).append(_values(each, count))
+    return "".join(f", each the mean over {' x '.join(values)}{only}" for only, values in parts.items())
 
 
 def _times(over: Mapping[str, int]) -> str:
     """`3 loads x 2 values of off`."""
-    many = [f"{count:,} {_PLURALS.get(axis, f'values of {axis}')}" for axis, count in over.items()]
-    return " x ".join(many)
+    return " x ".join(_values(axis, count) for axis, count in over.items())
+
+
+def _values(axis: str, count: int) -> str:
+    """`3 loads`, or `2 values of off`."""
+    return f"{count:,} {_PLURALS.get(axis, f'values of {axis}')}"
 
 
 def runs_sentence(axes: Mapping[str, Sequence[str]], shown: Iterable[str | None]) -> str:
@@ -101,7 +126,10 @@ def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[i
     notes = []
     few = [count for count in counts if count]
     if few and max(few) < 2:
-        notes.append("n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds")
+        what, remedy = "draw", "repeat with several seeds"
+        if in_order(draws):
+            what, remedy = "window", "cut the log into shorter windows, such as --windows 1d"
+        notes.append(f"n = 1: one {what} a cell has no interval, and no row is the best; {remedy}")
     elif few and in_order(draws):
         notes += _notes_of_windows(few)
     elif few and min(few) < FEWEST:
@@ -161,7 +189,7 @@ def _notes_of_windows(counts: Sequence[int]) -> list[str]:
 
 
 def equal_pairs(counts: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """A sentence on differences of which many are 0, so that few pairs tell how large the others are.
+    """A sentence on differences of which many are 0, so that few pairs show how large the others are.
 
     Args:
         counts: for each difference of a table, the number of pairs without one, and the number of all pairs.

@@ -21,6 +21,7 @@ __all__ = ["OF_JOBS", "plot_ecdf"]
 OF_JOBS: Final = ("waiting_time", "turnaround_time", "slowdown", "bounded_slowdown")
 """The metrics of jobs whose distributions can be drawn."""
 _USUAL: Final = Look()
+_MUCH: Final = 100
 _MOST_STEPS: Final = 2000
 """The maximum number of steps of a line. More are not visible."""
 
@@ -32,7 +33,7 @@ def plot_ecdf(
     by: str = "scheduler",
     where: Mapping[str, Iterable[object]] | None = None,
     unit: str = "",
-    log: bool = False,
+    log: bool | None = None,
     look: Look = _USUAL,
 ) -> Figure:
     """The empirical distribution function of a metric over the jobs of all runs.
@@ -43,7 +44,8 @@ def plot_ecdf(
         by: the axis of the lines: each of its values is a line.
         where: the values to select, by their axes.
         unit: the unit of times in the plot, such as `h`; "": seconds.
-        log: whether times are on a logarithmic scale, which is linear below 1.
+        log: whether times are on a logarithmic scale, which is linear below 1; None: if the longest one is more than a
+            hundred times as long as half of those above 1 are.
         look: size, title and labels.
 
     Raises:
@@ -66,7 +68,7 @@ def plot_ecdf(
     if not any(values.values()):
         raise InputError("no job ran")
     figure, (axes,) = canvas(look)
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
 
     for number, (name, each) in enumerate(values.items()):
         colour, _, dashes = looks(number)
@@ -76,8 +78,9 @@ def plot_ecdf(
     axes.set_ylabel("share of jobs")
     axes.set_ylim(0, 1.02)
     axes.xaxis.set_major_locator(MaxNLocator(6))
-    if log:
+    if log or (log is None and _spans_decades([each for some in values.values() for each in some])):
         axes.set_xscale("symlog", linthresh=1.0)
+        axes.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1.0))
     axes.set_xlim(left=0 if of.endswith("time") else 1)
     finish(
         figure,
@@ -88,6 +91,12 @@ def plot_ecdf(
         note=runs_sentence(known, (by, None)).replace("runs", "jobs of runs"),
     )
     return figure
+
+
+def _spans_decades(values: Sequence[float]) -> bool:
+    """Whether a linear scale would show most values as one line at its left end."""
+    above = sorted(value for value in values if value > 1)
+    return bool(above) and above[-1] > _MUCH * above[len(above) // 2]
 
 
 def _of_job(job: JobRow, of: str) -> float | None:

@@ -229,10 +229,10 @@ class Fit:
         self.effective = effective_number(given) if ordered else float(count)
         self.reach = max(_FARTHEST, 5 / count) * (max(given) - min(given))
         bound = next((end for end in domain if math.isfinite(end)), 0.0)
-        self.telling = sum(each != bound for each in signs)
+        self.off_bound = sum(each != bound for each in signs)
         self.alone = count - 1
         """The degrees of freedom of Student's interval."""
-        self.freedom = max(min(self.alone, self.telling - 1), 1)
+        self.freedom = max(min(self.alone, self.off_bound - 1), 1)
         """The degrees of freedom of the interval."""
         centred = [value - math.fsum(given) / count for value in given]
         self.error = self._error(centred)
@@ -310,8 +310,8 @@ class Fit:
         return low * self.scale, high * self.scale
 
     def _by_chance(self) -> float:
-        """The probability that all telling values have one sign by chance."""
-        return min(2.0 ** (1 - self.telling), 1.0)
+        """The probability that all values off their bound have one sign by chance."""
+        return min(2.0 ** (1 - self.off_bound), 1.0)
 
     def p(self) -> float:
         """The smallest 1 - confidence of an interval without 0."""

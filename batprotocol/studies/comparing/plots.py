@@ -60,6 +60,8 @@ FORMATS: Final = ("png", "svg", "pdf")
 
 _USUAL: Final = Look()
 _DOTS: Final = 200
+_MOST_BANDS: Final = 3
+"""The number of lines that have bands; more have bars."""
 _LOADS: Final = ("arrival_factor", "offered_load", "load")
 """The axes that change the offered load."""
 
@@ -80,8 +82,9 @@ def plot_lines(
 ) -> Figure:
     """A metric against an axis: a line of means for each value of another axis, with bands of intervals.
 
-    Means and intervals are those of `table`. A value of `by` without a value on the x axis, such as a scheduler without
-    that parameter, is a horizontal line.
+    Intervals of more than three lines are bars: so many bands would hide the lines. Means and intervals are those of
+    `table`. A value of `by` without a value on the x axis, such as a scheduler without that parameter, is a horizontal
+    line.
 
     Args:
         results: the rows of a study.
@@ -178,7 +181,7 @@ def _draw_panel(
         if all(cell.mean is None for cell in cells) and across is not None and row[across].mean is not None:
             _draw_across(panel, row[across].divided(divisor), number, name)
         else:
-            _draw_line(panel, right, cells, number, name, joined=numeric)
+            _draw_line(panel, right, cells, number, name, joined=numeric, banded=len(lines) <= _MOST_BANDS)
     if found.baseline is not None:
         panel.axhline(0.0, color="#000000", linewidth=0.8)
     if told is None and numeric and len(at) <= MOST_TICKS:
@@ -196,8 +199,10 @@ def _draw_across(axes: Any, cell: Cell, number: int, name: str) -> None:
         axes.axhspan(cell.low, cell.high, color=colour, alpha=0.12, linewidth=0)
 
 
-def _draw_line(axes: Any, right: Sequence[float], cells: Sequence[Cell], number: int, name: str, joined: bool) -> None:
-    """Draw the known means of a row: joined, with a band, or each with a bar."""
+def _draw_line(
+    axes: Any, right: Sequence[float], cells: Sequence[Cell], number: int, name: str, joined: bool, banded: bool
+) -> None:
+    """Draw the known means of a row: joined, with a band, or each with a bar. Many bands would hide the lines."""
     known = [
         (place, cell.mean, cell.mean if cell.low is None else cell.low, cell.mean if cell.high is None else cell.high)
         for place, cell in zip(right, cells, strict=True)
@@ -205,14 +210,15 @@ def _draw_line(axes: Any, right: Sequence[float], cells: Sequence[Cell], number:
     ]
     places, means, low, high = zip(*known, strict=True) if known else ((), (), (), ())
     colour, marker, dashes = looks(number)
-    if joined:
+    if joined and banded:
         axes.plot(places, means, color=colour, marker=marker, label=name, linestyle=dashes)
         axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
         return
     below = [mean - bound for mean, bound in zip(means, low, strict=True)]
     above = [bound - mean for mean, bound in zip(means, high, strict=True)]
+    bars = {"yerr": [below, above], "capsize": 3, "elinewidth": 0.8 if joined else None}
     axes.errorbar(
-        places, means, yerr=[below, above], color=colour, marker=marker, label=name, linestyle="none", capsize=3
+        places, means, color=colour, marker=marker, label=name, linestyle=dashes if joined else "none", **bars
     )
 
 

@@ -83,7 +83,7 @@ def difference_of_ratios(
     """The difference between two ratios of sums over the same windows: that of the first minus that of the second.
 
     Such are the mean waiting times of two policies over the jobs of a log: each window has the sum of the waiting times
-    and the number of jobs, by each policy. What is equal in both cancels out, window by window.
+    and the number of jobs, by each policy. Chance that acts equally on both cancels out, window by window.
 
     Args:
         one: for each window in the order of time, a numerator and a denominator >= 0.

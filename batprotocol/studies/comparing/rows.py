@@ -234,7 +234,27 @@ def _values_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> l
     """The label of a value, or the labels of several values with commas between them."""
     if not isinstance(given, str) or "," not in given or given in axes[expect_axis(axes, axis)]:
         return [value_of(axes, axis, given)]
-    return [value_of(axes, axis, part) for part in given.split(",")]
+    parts = given.split(",")
+    expect_one_axis(axes, axis, parts)
+    return [value_of(axes, axis, part) for part in parts]
+
+
+def expect_one_axis(axes: Mapping[str, Iterable[object]], axis: str, parts: Iterable[str]) -> None:
+    """Refuse values of an axis of which one is `OTHER=VALUE`, with another axis.
+
+    Args:
+        axes: all axes, with their values.
+        axis: the axis that the values are of.
+        parts: the values.
+
+    Raises:
+        InputError: the name of an axis and an equals sign are before a value.
+    """
+    known = {str(each) for each in axes[axis]}
+    for part in parts:
+        other, equals, _ = part.partition("=")
+        if equals and other in axes and part not in known:
+            raise InputError(f"{shown(part)} is not a value of {axis}: repeat --only for another axis: --only {part}")
 
 
 def select_one(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> _Row:

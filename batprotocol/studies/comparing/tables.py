@@ -43,9 +43,11 @@ from batprotocol.studies.comparing.rows import (
 )
 from batprotocol.studies.comparing.units import in_unit, usual_unit
 
-__all__ = ["Cell", "Table", "table"]
+__all__ = ["UNKNOWABLE", "Cell", "Table", "table"]
 
 _UNSURE: Final = "n.s."
+UNKNOWABLE: Final = "cannot tell"
+"""It stands before a difference that is smaller than the error of the model."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +64,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
             is better than the baseline.
         is_baseline: whether it is a cell of the baseline, which has means, while the other rows have differences.
         p: the probability of such a difference to the baseline by chance, corrected if the table is; None without one.
+        is_unknowable: whether the difference is smaller than the error of the model that the runs are of, so that
+            nobody can tell its sign.
     """
 
     mean: float | None = None
@@ -73,6 +77,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     best: bool = False
     is_baseline: bool = False
     p: float | None = None
+    is_unknowable: bool = False
 
     def divided(self, divisor: float) -> Cell:
         """The same in a unit that is larger by this factor."""
@@ -163,13 +168,15 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         if self.comparisons > 1 and (self.baseline is not None or any(cell.best for cell in cells)):
             corrected = "corrected by Holm" if self.correction else "not corrected for their number"
             said.append(f"{self.comparisons:,} comparisons, {corrected}")
+        if any(cell.is_unknowable for cell in cells):
+            said.append(f"{UNKNOWABLE}: the model's own error is larger than the difference")
         if any(cell.missing for cell in cells):
             said.append("n: the number of runs, where some are missing")
         return "\n".join(["; ".join(said), *self.notes])
 
     def _is_unsure(self, cell: Cell) -> bool:
         """Whether a difference may be chance."""
-        if self.baseline is None or cell.is_baseline or cell.mean is None:
+        if self.baseline is None or cell.is_baseline or cell.mean is None or cell.is_unknowable:
             return False
         return cell.p is None or cell.p >= 1 - self.confidence
 
@@ -208,7 +215,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         text = write(cell.mean, decimals)
         if cell.low is not None and cell.high is not None:
             text += f" [{write(cell.low, coarse)}, {write(cell.high, coarse)}]"
-        if differs and cell.low is not None and self._is_unsure(cell):
+        if cell.is_unknowable:
+            text = f"{UNKNOWABLE} ({text})"
+        elif differs and cell.low is not None and self._is_unsure(cell):
             text += f" {_UNSURE}"
         if cell.missing:
             return f"{text} (n={cell.count})"
@@ -346,7 +355,7 @@ def table(
     cells = [column.cells(tests) for column in made]
     counts = [cell.draws for column in cells for cell in column if cell.mean is not None]
     over = {axis: len(found) for axis, found in axes.items() if axis not in (rows, columns) and len(found) > 1}
-    pooled = {axis: count for axis, count in over.items() if axis not in found_draws}
+    pooled = pooled_sentence(kept, rows, (axis for axis in over if axis not in found_draws))
     named = [None] if columns is None else heads
     return Table(
         metrics=tuple(metrics if columns is None else metrics * len(heads)),
@@ -362,7 +371,7 @@ def table(
         draws=found_draws,
         comparisons=tests.count,
         correction=correction,
-        sentence=draws_sentence(kept, found_draws, counts) + pooled_sentence(pooled),
+        sentence=draws_sentence(kept, found_draws, counts) + pooled,
         unit=unit,
         notes=(
             *filter(None, [factor_note(kept, (rows, columns))]),

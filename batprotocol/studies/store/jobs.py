@@ -272,6 +272,7 @@ def users_in(folder: str) -> dict[str, Any] | None:
             return None
         columns = ("workload_name", "job_id", _USER)
         table = pyarrow_parquet.read_table(parquet, columns=list(columns), page_checksum_verification=True)
+        _expect_rows(len(table), pyarrow_parquet.read_metadata(parquet).num_rows)
         rows = zip(*(table[name].to_pylist() for name in columns), strict=True)
         return {f"{workload}!{job}": msgspec.json.decode(user) for workload, job, user in rows if user is not None}
 
@@ -296,6 +297,12 @@ def _undamaged(path: str) -> Iterator[None]:
         raise InputError(f"its jobs.parquet cannot be read: {reason}", file=path) from None
 
 
+def _expect_rows(count: int, expected: int) -> None:
+    """Refuse a file that has lost rows: pyarrow ends early where the head of a page is damaged."""
+    if count != expected:
+        raise ValueError(f"it has {count:,} of {expected:,} rows")
+
+
 def _of_parquet(path: str) -> Iterator[JobRow]:
     reader = _reader(path)
     with _undamaged(path):
@@ -304,9 +311,12 @@ def _of_parquet(path: str) -> Iterator[JobRow]:
         for name, kind in _types(sorted(names)).items():
             if file.schema_arrow.field(name).type != kind:
                 raise InputError(f"the column {name} of its jobs.parquet is not of {kind}", file=path)
+        count = 0
         for batch in file.iter_batches():
+            count += len(batch)
             for row in batch.to_pylist():
                 yield _row(row)
+        _expect_rows(count, file.metadata.num_rows)
 
 
 def _row(row: dict[str, Any]) -> JobRow:

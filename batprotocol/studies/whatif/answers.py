@@ -1,26 +1,43 @@
-"""The answer to a what-if question: each alternative compared with the baseline, window by window.
+"""The answer to a what-if question: each alternative compared with the simulated policy of today.
 
-The numbers are those of `table`, which `batproto study table` prints, too.
+The policy of today is simulated, too, since a simulation is never the machine itself: the copy and the alternatives
+have the same past and the same errors. The difference between the copy and what really happened is the model's own
+error. A difference that is smaller than this error has no sign that anybody could know.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
+from batprotocol.errors import InputError
 from batprotocol.simulator import METRICS
-from batprotocol.studies.comparing import Table, table
+from batprotocol.studies.comparing import CONFIDENCE, Cell, Table
 from batprotocol.studies.comparing.captions import load_note
-from batprotocol.studies.comparing.rows import joined, label, select
+from batprotocol.studies.comparing.formats import Entry, Grid
+from batprotocol.studies.comparing.rows import joined, label
+from batprotocol.studies.comparing.series import FEWEST_WINDOWS
+from batprotocol.studies.comparing.tables import UNKNOWABLE
 from batprotocol.studies.store import Row
-from batprotocol.studies.whatif.groups import Change, Means, changes_of, means_of, membership_of
+from batprotocol.studies.whatif.batches import FROM_SUBMISSION, RunOfLog, facts_of, metric_of
+from batprotocol.studies.whatif.conclusions import Argument, Cut, arguments_of, difference_of, mean_of
+from batprotocol.studies.whatif.groups import Change, changes_of, membership_of, sums_of
 from batprotocol.studies.whatif.plan import ARRIVALS, Plan
+from batprotocol.studies.whatif.windows import span_text
 
 __all__ = ["SHOWN", "Answer", "answer_of", "title_of"]
 
-SHOWN: Final = ("mean_waiting_time", "p95_waiting_time", "mean_bounded_slowdown", "utilisation", "consumed_joules")
+SHOWN: Final = (
+    "mean_waiting_time",
+    "p95_waiting_time",
+    FROM_SUBMISSION.name,
+    "mean_bounded_slowdown",
+    "utilisation",
+    "consumed_joules",
+)
 """The metrics of a report, as far as runs have them."""
 _WORDS: Final = {
     "scheduler": "{}",
@@ -36,8 +53,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         plan: the plan of the study.
         metrics: the names of the metrics.
-        means: the mean of each metric, for each alternative.
-        differences: the differences to the baseline, in pairs by window.
+        means: each metric over the whole log, for each alternative.
+        errors: the model's own error: the simulated policy of today minus what really happened; None if the log has no
+            starts.
+        differences: the differences to the simulated policy of today, over the whole log.
+        arguments: what speaks for and against each difference, by the alternative and the metric.
         loads: the offered load of each window on the machine as it is, for each factor of arrivals.
         warning: a sentence on runs that are not steady, or "".
         titles: the alternatives in words, by their names in the tables.
@@ -50,7 +70,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     metrics: tuple[str, ...]
     means: Table
+    errors: Table | None
     differences: Table
+    arguments: Mapping[str, Mapping[str, Argument]]
     loads: Table
     warning: str
     titles: Mapping[str, str]
@@ -64,6 +86,52 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         """The names of the alternatives, without the baseline."""
         return tuple(name for name in self.differences.rows if name != self.plan.baseline)
 
+    def error_sentence(self) -> str:
+        """The model's own error, as a sentence."""
+        today = self.titles[self.plan.baseline]
+        named = " (nobody said that this is the policy of today: --today names it)" if self.plan.is_assumed else ""
+        if self.errors is None:
+            return (
+                f"The model's own error is unknown: the log has no starts of jobs. All is compared with {today}{named}."
+            )
+        grid = self.errors.grid()
+        parts = [
+            f"{head} {entry.text}" for head, entry in zip(grid.header[1:], grid.rows[1][1:], strict=True) if entry.text
+        ]
+        said = f"The model's own error ({today}, simulated, minus what really happened): {'; '.join(parts)}{named}"
+        return said if said.endswith(".") else f"{said}."
+
+    def arguments_grid(self) -> Grid:
+        """The signs of each difference over time, and whether other windows lead to the same conclusion."""
+        rows = [
+            [
+                Entry(f"{name}: {metric_of(metric).label}"),
+                Entry(f"{found.strip}|"),
+                Entry(self.conclusion(name, metric)),
+            ]
+            for name, each in self.arguments.items()
+            for metric, found in each.items()
+        ]
+        return Grid(["", "over time|", "conclusion"], rows, self.tried())
+
+    def conclusion(self, name: str, metric: str) -> str:
+        """Whether a conclusion on an alternative holds, in one line."""
+        cell = self.differences.cells[self.differences.rows.index(name)][self.metrics.index(metric)]
+        if cell.is_unknowable:
+            return f"{UNKNOWABLE}: the model's own error is larger"
+        return self.arguments[name][metric].text
+
+    def tried(self) -> str:
+        """The other ways in which each conclusion was drawn, as a sentence."""
+        found = next((each for of in self.arguments.values() for each in of.values()), None)
+        if found is None:
+            return ""
+        ways = [what for what, _ in found.others]
+        return (
+            "+ and -: the sign of the difference in each part of the log, =: equal; "
+            f"other ways: {', '.join(ways[:-1])}, or {ways[-1]}"
+        )
+
 
 def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
     """The answer that the runs of a study give.
@@ -73,49 +141,61 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
         rows: its runs.
 
     Raises:
-        InputError: no run of the baseline, or of any alternative, has ended.
+        InputError: the run of the baseline, or each other run, has failed.
         StudyError: the jobs of a run are missing.
         OSError: they cannot be read.
     """
     kept = list(rows)
-    metrics = tuple(name for name in SHOWN if name in METRICS and any(name in row.metrics for row in kept))
-    axes = list(plan.axes)
-    means = table(kept, rows=axes, metric=list(metrics))
-    differences = table(kept, rows=axes, metric=list(metrics), baseline=plan.baseline)
-    own = {"scheduler": plan.question.policies[0], "platform": str(plan.hosts), "estimates": "asked"}
-    of_the_machine = select(kept, {axis: [value] for axis, value in own.items()})
-    loads = table(
-        of_the_machine, rows="window", columns=ARRIVALS if ARRIVALS in plan.axes else None, metric="offered_load"
-    )
-    name, alternatives = joined(kept, axes)
+    axis, alternatives = joined(kept, plan.axes)
+    names = [label(row.axes[axis]) for row in alternatives]
+    facts = facts_of(plan.workload)
+    runs = {
+        name: RunOfLog(row, float(row.axes.get(ARRIVALS, 1)), facts)
+        for name, row in zip(names, kept, strict=True)
+        if row.metrics
+    }
+    base = runs.get(plan.baseline)
+    if base is None or len(runs) < 2:
+        raise InputError("the run of the baseline, or each other run, has failed: batproto study log tells why")
+    metrics = [name for name in SHOWN if name in METRICS and any(name in row.metrics for row in kept)]
+    if any(each.held or each.begin or each.dependency for each in facts.values()):
+        metrics.insert(min(2, len(metrics)), FROM_SUBMISSION.name)
+    order = [name for name in dict.fromkeys(names) if name != plan.recorded]
+    order.sort(key=lambda name: name != plan.baseline)
+    cut = Cut.of(plan.span.begin, plan.span.end, plan.length)
+    known = runs.get(plan.recorded)
+    errors = [difference_of(base, known, each, cut) for each in metrics] if known is not None else None
+    differences = {
+        name: [_judged(difference_of(runs[name], base, each, cut), place, errors) for place, each in enumerate(metrics)]
+        for name in order
+        if name in runs and name != plan.baseline
+    }
+    own = {name: [mean_of(run, each, cut) for each in metrics] for name, run in runs.items()}
     groups = membership_of(plan.workload)
-    windows: dict[str, dict[str, Means]] = {}
-    missing: dict[str, int] = {}
-    for row, original in zip(alternatives, kept, strict=True):
-        place = label(row.axes[name])
-        settings = original.measure.settings
-        missing[place] = missing.get(place, 0) + int(original.metrics.get("nb_rejected", 0))
-        if original.metrics:
-            window = str(original.axes["window"])
-            means_by_group = means_of(original, settings["begin"], settings["end"], groups)
-            windows.setdefault(place, {})[window] = means_by_group
-    order = [each.label for each in plan.windows]
-    ordered = {place: {each: found[each] for each in order if each in found} for place, found in windows.items()}
-    base = ordered.get(plan.baseline, {})
+    sums = {name: sums_of(run.windows(cut.edges), groups) for name, run in runs.items()}
     return Answer(
         plan=plan,
-        metrics=metrics,
-        means=means,
-        differences=differences,
-        loads=loads,
-        warning=load_note(kept),
-        titles={place: title_of(plan, place) for place in differences.rows},
-        changes={
-            place: changes_of(base, ordered[place])
-            for place in differences.rows
-            if place != plan.baseline and place in ordered and base
+        metrics=tuple(metrics),
+        means=_table(plan, kept, metrics, {name: own[name] for name in [plan.recorded, *order] if name in own}),
+        errors=None
+        if errors is None
+        else _table(plan, kept, metrics, {plan.recorded: own[plan.recorded], plan.baseline: errors}, plan.recorded),
+        differences=_table(
+            plan, kept, metrics, {plan.baseline: own[plan.baseline], **differences}, plan.baseline, _notes(plan)
+        ),
+        arguments={
+            name: {each: arguments_of(runs[name], base, each, plan.span, plan.length) for each in metrics}
+            for name in differences
         },
-        not_simulated={place: count for place, count in missing.items() if count},
+        loads=_loads(plan, kept, runs, names, cut),
+        warning=load_note(kept),
+        titles={name: title_of(plan, name) for name in dict.fromkeys(names)},
+        changes={name: changes_of(sums[plan.baseline], sums[name], sums.get(plan.recorded)) for name in differences},
+        not_simulated={
+            name: int(count)
+            for name, row in zip(names, kept, strict=True)
+            if (count := row.metrics.get("nb_rejected", 0))
+        },
         failed=sum(not row.metrics for row in kept),
         runs=len(kept),
     )
@@ -125,3 +205,79 @@ def title_of(plan: Plan, name: str) -> str:
     """An alternative in words: `easy, arrivals × 1.1, 70 hosts, exact estimates`."""
     values = name.rsplit(", ", len(plan.axes) - 1)
     return ", ".join(_WORDS[axis].format(value) for axis, value in zip(plan.axes, values, strict=True))
+
+
+def _judged(cell: Cell, place: int, errors: Sequence[Cell] | None) -> Cell:
+    """The difference, which nobody can tell if the model's own error is larger."""
+    error = None if errors is None else errors[place].mean
+    if error is None or cell.mean is None or abs(cell.mean) >= abs(error):
+        return cell
+    return msgspec.structs.replace(cell, best=False, is_unknowable=True)
+
+
+def _table(
+    plan: Plan,
+    rows: Sequence[Row],
+    metrics: Sequence[str],
+    cells: Mapping[str, Sequence[Cell]],
+    baseline: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Table:
+    """A table of values of the whole log."""
+    windows = len(plan.windows)
+    return Table(
+        metrics=tuple(map(metric_of, metrics)),
+        row_axis=", ".join(plan.axes),
+        column_axis=None,
+        rows=tuple(cells),
+        columns=tuple(metric_of(each).label_with_unit for each in metrics),
+        cells=tuple(
+            tuple(msgspec.structs.replace(cell, is_baseline=name == baseline) for cell in each)
+            for name, each in cells.items()
+        ),
+        baseline=baseline,
+        confidence=CONFIDENCE,
+        over={"window": windows},
+        draws=("window",),
+        comparisons=sum(cell.p is not None for each in cells.values() for cell in each),
+        head=", ".join(plan.axes),
+        sentence=f"{windows:,} window{'s' * (windows != 1)} of {span_text(plan.length)}, of one log that is simulated "
+        "as a whole",
+        notes=notes,
+    )
+
+
+def _notes(plan: Plan) -> tuple[str, ...]:
+    if len(plan.windows) >= FEWEST_WINDOWS:
+        return ()
+    shorter = next(
+        (text for text, seconds in (("1w", 604_800), ("1d", 86_400), ("6h", 21_600), ("1h", 3600))
+         if plan.span.end - plan.span.begin >= FEWEST_WINDOWS * seconds),
+        "10m",
+    )  # fmt: skip
+    return (f"no interval can be given for fewer than {FEWEST_WINDOWS} windows: use --windows {shorter}",)
+
+
+def _loads(plan: Plan, rows: Sequence[Row], runs: Mapping[str, RunOfLog], names: Sequence[str], cut: Cut) -> Table:
+    """The offered load of each window on the machine as it is, for each factor of arrivals."""
+    found: dict[str, RunOfLog] = {}
+    for name, row in zip(names, rows, strict=True):
+        is_own = label(row.axes.get("platform", plan.hosts)) == label(plan.hosts) or len(plan.machines) == 1
+        if name in runs and is_own:
+            found.setdefault(label(row.axes.get(ARRIVALS, 1)), runs[name])
+    columns = tuple(found) if ARRIVALS in plan.axes else ()
+    parts = [run.loads(cut.edges) for run in found.values()]
+    return Table(
+        metrics=(METRICS["offered_load"],) * max(len(columns), 1),
+        row_axis="window",
+        column_axis=ARRIVALS if columns else None,
+        rows=tuple(each.label for each in plan.windows),
+        columns=columns or (METRICS["offered_load"].label_with_unit,),
+        cells=tuple(
+            tuple(Cell(mean=over / under if under else math.nan, draws=3, count=3) for over, under in window)
+            for window in zip(*parts, strict=True)
+        ),
+        baseline=None,
+        confidence=CONFIDENCE,
+        over={},
+    )

@@ -25,24 +25,27 @@ def assumptions_of(answer: Answer) -> list[str]:
 
 
 def _of_windows(plan: Plan) -> Iterator[str]:
-    question, windows = plan.question, plan.windows
+    span, windows = plan.span, plan.windows
     counted = sum(each.jobs for each in windows)
-    before, after = (sum(getattr(each, part) for each in windows) for part in ("before", "after"))
     yield (
-        f"The log is cut into {_many(len(windows), 'window')} of {span_text(question.window)}. Each window is "
-        f"simulated alone, with a warm-up of {span_text(question.warm_up)} and a cool-down of "
-        f"{span_text(question.cool_down)}."
+        "The whole log is simulated once for each alternative, and then cut into "
+        f"{_many(len(windows), 'window')} of {span_text(plan.length)} (batch means). So each window begins with the "
+        "running jobs, the queue and the usage that the alternative itself left, and a backlog is carried along. The "
+        "numbers are those of the whole log. They do not depend on the windows; intervals do."
     )
     yield (
-        f"{counted:,} of {_many(len(plan.workload), 'job')} count. The jobs of warm-ups ({before:,}) and cool-downs "
-        f"({after:,}) are simulated and do not count; most of them count in another window."
+        f"{counted:,} of {_many(len(plan.workload), 'job')} count. The first {span_text(span.begin - span.first)} of "
+        "the log are a warm-up, whose jobs are simulated and do not count."
+        if span.begin > span.first
+        else f"{counted:,} of {_many(len(plan.workload), 'job')} count, without a warm-up."
+    )
+    yield (
+        "The log does not say which jobs ran and waited when it began. In the simulation, the machine is empty then, "
+        "for today's policy and for all others. A queue that is older than the log, and needs longer than the warm-up, "
+        "is not in the numbers."
     )
     if plan.outside:
-        yield (
-            f"{_many(plan.outside, 'job')} of the log {_are(plan.outside)} submitted before the first window or after "
-            "the last one, and never count."
-        )
-    yield "The machine is empty when a warm-up begins. A queue that is older than the warm-up is not in the numbers."
+        yield f"{_many(plan.outside, 'job')} of the log {_are(plan.outside)} in the warm-up or the cool-down."
 
 
 def _of_machine(answer: Answer) -> Iterator[str]:
@@ -68,6 +71,10 @@ def _of_machine(answer: Answer) -> Iterator[str]:
 
 
 def _of_jobs(plan: Plan) -> Iterator[str]:
+    yield (
+        "A job waits from the moment at which it could have started: when the log says that it was eligible, and after "
+        "the jobs that it waits for. A simulation does not know it before that, unless it waits for other jobs."
+    )
     yield (
         "Each job runs for as long as in the log, with any policy and on any machine, and users submit the same jobs "
         "at the same times, however long they wait."
@@ -95,13 +102,22 @@ def _of_jobs(plan: Plan) -> Iterator[str]:
 
 def _of_runs(answer: Answer) -> Iterator[str]:
     plan = answer.plan
+    today = answer.titles[plan.baseline]
     if plan.has_starts:
+        why = (
+            "nobody said what the machine has, so this is an assumption (--today names another one)"
+            if plan.is_assumed
+            else "the policy of today"
+        )
+        yield f"The baseline is {today}, simulated: {why}. It has the same past as the alternatives."
         yield (
-            f"The baseline is {RECORDED}: jobs start when and where the log says that they did. In a window, a start "
-            "can differ from the log if hosts that the log gives to a job are still busy."
+            f"What really happened is {RECORDED}: jobs start when and where the log says that they did, unless hosts "
+            "that the log gives to a job are still busy. The model's own error is the baseline minus this. If it is "
+            "larger than a difference, nobody can tell the sign of that difference."
         )
     else:
-        yield f"The log has no starts of jobs, so the baseline is the first policy: {answer.titles[plan.baseline]}."
+        what = "the first policy" if plan.is_assumed else "the policy of today"
+        yield f"The log has no starts of jobs, so the baseline is {what}: {today}. The model's own error is unknown."
     if answer.failed:
         yield f"{answer.failed:,} of {_many(answer.runs, 'run')} failed and are missing, with their pairs."
 
@@ -114,8 +130,8 @@ def _of_intervals(plan: Plan) -> Iterator[str]:
         )
         return
     yield (
-        "Alternatives are compared in pairs: the baseline's value of a window is subtracted from the alternative's "
-        "value of the same window, and each window weighs the same."
+        "A mean is over all jobs that count, so windows with more jobs count more. Its interval is that of a ratio of "
+        "sums over windows (Cochran, Sampling techniques, 1977), and differences are compared in pairs by window."
     )
     yield (
         "Intervals contain the true mean difference in 95 of 100 cases. Windows that follow one another may be alike, "

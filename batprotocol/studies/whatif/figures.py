@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-__all__ = ["Span", "bar", "forest", "span_of"]
+__all__ = ["Span", "bar", "forest", "span_of", "strip"]
 
 Span = tuple[float, float]
 """The lowest and the highest value of a figure."""
@@ -56,6 +56,16 @@ def bar(value: float, span: Span, limits: Sequence[float] = (), look: str = "") 
     )
     box = f'<rect x="{left:.2f}%" y="25%" width="{right - left:.2f}%" height="50%"/>'
     return f'<svg class="figure {look}" aria-hidden="true">{box}{lines}</svg>'
+
+
+def strip(signs: str) -> str:
+    """Small marks side by side: the signs of a difference over time.
+
+    >>> strip("+-")
+    '<div class="strip"><span class="up">+</span><span>-</span></div>'
+    """
+    marks = (f'<span class="up">{each}</span>' if each == "+" else f"<span>{each}</span>" for each in signs)
+    return f'<div class="strip">{"".join(marks)}</div>'
 
 
 def _zero(span: Span) -> str:

@@ -1,22 +1,22 @@
 """Groups that gain or lose: the waiting times and slowdowns of users, sizes of jobs and partitions, by alternative.
 
-Of each run, only the jobs that count are used. In each window, a group has the mean over its jobs; windows without such
-a job say nothing about it.
+Of each run, only the jobs that count are used. The mean of a group is over its jobs of the whole log, and its interval
+is that of the windows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol.errors import InputError
-from batprotocol.simulator import JobRow, Workload, bounded_slowdown
-from batprotocol.studies.comparing.intervals import interval
+from batprotocol.simulator import Workload
+from batprotocol.studies.comparing.ratios import difference_of_ratios
+from batprotocol.studies.whatif.batches import RunJob
 
-__all__ = ["KINDS", "Change", "Means", "Membership", "RunOfJobs", "changes_of", "means_of", "membership_of"]
+__all__ = ["KINDS", "Change", "Membership", "Sums", "changes_of", "membership_of", "sums_of"]
 
 KINDS: Final = {"user": "users", "size": "sizes of jobs", "partition": "partitions"}
 """The kinds of groups, and their names for readers."""
@@ -27,19 +27,12 @@ _LARGEST: Final = "more than 128 hosts"
 
 Membership = Mapping[str, tuple[tuple[str, str], ...]]
 """The groups of each job, by its full name: pairs of a kind and a name."""
-Means = Mapping[tuple[str, str], tuple[int, float, float]]
-"""The number of jobs of each group, and their mean waiting time and bounded slowdown."""
-
-
-class RunOfJobs(Protocol):
-    """A run, as far as its jobs count."""
-
-    def jobs(self) -> Iterable[JobRow]:
-        """The rows of its jobs."""
+Sums = Mapping[tuple[str, str], Sequence[tuple[int, float, float]]]
+"""For each group and each window, the number of jobs, and the sums of their waiting times and bounded slowdowns."""
 
 
 class Change(NamedTuple):
-    """The change for a group, as the mean over windows.
+    """The change for a group, as the mean over its jobs.
 
     Attributes:
         kind: the kind of the group, one of `KINDS`.
@@ -49,6 +42,7 @@ class Change(NamedTuple):
         before: its mean waiting time in the baseline, in seconds.
         waiting: the change of its mean waiting time in seconds, and the ends of the interval, or None.
         slowdown: the same for its bounded slowdown.
+        error: the model's own error of its mean waiting time, in seconds; None if it is unknown.
     """
 
     kind: str
@@ -58,12 +52,18 @@ class Change(NamedTuple):
     before: float
     waiting: tuple[float, float | None, float | None]
     slowdown: tuple[float, float | None, float | None]
+    error: float | None = None
+
+    @property
+    def is_unknowable(self) -> bool:
+        """Whether the change is smaller than the model's own error."""
+        return self.error is not None and abs(self.waiting[0]) < abs(self.error)
 
     @property
     def verdict(self) -> str:
-        """`gains` or `loses` if the waiting time changes by more than chance, else ""."""
+        """`gains` or `loses` if the waiting time changes by more than chance and the model's own error, else ""."""
         _, low, high = self.waiting
-        if low is None or high is None or low <= 0 <= high:
+        if low is None or high is None or low <= 0 <= high or self.is_unknowable:
             return ""
         return "gains" if high < 0 else "loses"
 
@@ -114,69 +114,64 @@ def _groups(
     yield "size", next((text for most, text in _SIZES if size <= most), _LARGEST)
 
 
-def means_of(run: RunOfJobs, begin: float, end: float, groups: Membership) -> Means:
-    """The means of each group over the jobs of a run that count.
+def sums_of(windows: Sequence[Sequence[RunJob]], groups: Membership) -> Sums:
+    """The sums of each group in each window of a run.
 
     Args:
-        run: the run.
-        begin: the time from which submissions count, in seconds.
-        end: the time before which they count.
+        windows: the jobs of each window.
         groups: the groups of each job.
     """
-    sums: dict[tuple[str, str], list[float]] = {}
-    for row in run.jobs():
-        start, finish, submission = row.starting_time, row.finish_time, row.submission_time
-        if start is None or finish is None or not begin <= submission < end:
-            continue
-        slowdown = bounded_slowdown(finish - submission, finish - start)
-        for group in groups.get(f"{row.workload_name}!{row.job_id}", ()):
-            found = sums.setdefault(group, [0, 0.0, 0.0])
-            found[0] += 1
-            found[1] += start - submission
-            found[2] += slowdown
-    return {group: (int(count), wait / count, slow / count) for group, (count, wait, slow) in sums.items()}
+    found: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
+    for place, jobs in enumerate(windows):
+        of_window: dict[tuple[str, str], list[RunJob]] = {}
+        for job in jobs:
+            for group in groups.get(job.name, ()):
+                of_window.setdefault(group, []).append(job)
+        for group, members in of_window.items():
+            sums = math.fsum(job.waited for job in members), math.fsum(job.slowdown for job in members)
+            found.setdefault(group, [(0, 0.0, 0.0)] * len(windows))[place] = (len(members), *sums)
+    return found
 
 
-def changes_of(base: Mapping[str, Means], other: Mapping[str, Means]) -> list[Change]:
+def changes_of(base: Sums, other: Sums, recorded: Sums | None = None) -> list[Change]:
     """The changes between two alternatives, for each group, with the groups that gain most first.
 
     Args:
-        base: the means of the baseline, by windows in the order of time.
-        other: the means of the alternative.
-
-    Raises:
-        InputError: the two have no window in common.
+        base: the sums of the baseline.
+        other: the sums of the alternative, over the same windows.
+        recorded: those of what really happened; None if they are unknown.
     """
-    windows = [each for each in base if each in other]
-    if not windows:
-        raise InputError("the alternative and the baseline have no window in common")
-    groups = dict.fromkeys(group for window in windows for group in base[window])
     found = []
-    for kind, name in groups:
-        group = kind, name
-        pairs = [
-            (base[window][group], other[window][group])
-            for window in windows
-            if group in base[window] and group in other[window]
-        ]
-        if not pairs:
-            continue
-        found.append(
-            Change(
-                kind=kind,
-                name=name,
-                jobs=sum(before[0] for before, _ in pairs),
-                windows=len(pairs),
-                before=math.fsum(before[1] for before, _ in pairs) / len(pairs),
-                waiting=_change([after[1] - before[1] for before, after in pairs]),
-                slowdown=_change([after[2] - before[2] for before, after in pairs]),
+    for group in base:
+        if group in other:
+            before, after = base[group], other[group]
+            mean = _mean(before)
+            real = None if recorded is None or group not in recorded else _mean(recorded[group])
+            found.append(
+                Change(
+                    kind=group[0],
+                    name=group[1],
+                    jobs=sum(count for count, _, _ in before),
+                    windows=sum(count > 0 for count, _, _ in before),
+                    before=mean,
+                    waiting=_change(before, after, 1),
+                    slowdown=_change(before, after, 2),
+                    error=None if real is None else mean - real,
+                )
             )
-        )
     kinds = list(KINDS)
     return sorted(found, key=lambda change: (kinds.index(change.kind), change.waiting[0], change.name))
 
 
-def _change(differences: list[float]) -> tuple[float, float | None, float | None]:
-    mean = math.fsum(differences) / len(differences)
-    low, high = interval(differences, ordered=True) or (None, None)
-    return mean, low, high
+def _mean(windows: Sequence[tuple[int, float, float]]) -> float:
+    return math.fsum(wait for _, wait, _ in windows) / sum(count for count, _, _ in windows)
+
+
+def _change(
+    before: Sequence[tuple[int, float, float]], after: Sequence[tuple[int, float, float]], place: int
+) -> tuple[float, float | None, float | None]:
+    """The change of a mean over jobs; windows without a job of the group say nothing about it."""
+    pairs = [(one, two) for one, two in zip(after, before, strict=True) if one[0] or two[0]]
+    ones, twos = ([(each[place], each[0]) for each in side] for side in zip(*pairs, strict=True))
+    found = difference_of_ratios(ones, twos)
+    return found.value, found.low, found.high

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from batprotocol.errors import InputError
+from batprotocol.policies.slurm.added import LIKE
 from batprotocol.simulator import Platform
 from batprotocol.simulator.inputs import Host
 from batprotocol.simulator.inputs.zones import ClusterZone
@@ -20,7 +21,8 @@ def resized(platform: Platform, count: int) -> Platform:
     """A platform with another number of computation hosts, of the same kinds in the same shares. It has no network.
 
     Hosts of a kind have the same speeds, cores and properties. Of fewer hosts, the first ones of each kind stay. More
-    hosts come after the others, and are called `added0`, `added1`...
+    hosts come after the others, and are called `added0`, `added1`... Each is like a host of the machine, and has its
+    name as the property `like`: Slurm, whose slurm.conf does not name the new host, has it where it has the other one.
 
     Args:
         platform: the platform.
@@ -48,9 +50,11 @@ def resized(platform: Platform, count: int) -> Platform:
             kept.append(host)
     names = {host.name for host in (platform.master, *platform.hosts)}
     for kind, found in kinds.items():
-        for _ in range(missing[kind]):
+        for number in range(missing[kind]):
+            like = found[number * len(found) // missing[kind] if missing[kind] < len(found) else number % len(found)]
             names.add(name := _free_name(names, len(kept)))
-            kept.append(msgspec.structs.replace(found[0], name=name))
+            own = tuple(each for each in like.properties if each[0] != LIKE)
+            kept.append(msgspec.structs.replace(like, name=name, properties=(*own, (LIKE, like.name))))
     zone = ClusterZone("cluster")
     members = {name: zone.add(name) for name in (platform.master.name, *(host.name for host in kept))}
     numbered = [msgspec.structs.replace(host, id=place) for place, host in enumerate(kept)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError
+from batprotocol.policies.slurm.naming import is_slurm, slurm_files
 from batprotocol.simulator import Platform, Workload
 from batprotocol.simulator.inputs import (
     advice_on,
@@ -19,15 +21,18 @@ from batprotocol.simulator.inputs import (
     workload_info,
 )
 from batprotocol.simulator.inputs.reading import is_log
+from batprotocol.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label
 from batprotocol.studies.whatif.machines import resized
 from batprotocol.studies.whatif.question import Question, parse_nodes
-from batprotocol.studies.whatif.windows import Window, windows_of
+from batprotocol.studies.whatif.windows import Span, Window, span_of_log, usual_length, windows_of
 
 __all__ = ["ARRIVALS", "RECORDED", "Plan", "plan_for"]
 
 RECORDED: Final = "recorded"
 """The policy that starts jobs when and where the log did."""
+TODAY: Final = "easy"
+"""The policy that is assumed if nobody says what a machine with a log has: most resource managers backfill."""
 ARRIVALS: Final = "arrival_factor"
 """The key of studies for the factor of arrivals."""
 _AXES: Final = ("scheduler", ARRIVALS, "platform", "estimates")
@@ -41,10 +46,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         question: what was asked.
         log: the name of the log, as it was given.
         workload: the log, with the users, partitions and starts that it has.
-        windows: its windows.
+        span: the part of the log that counts.
+        length: the length of the windows in seconds.
+        windows: its windows, which are cut after the simulation.
         keys: the keys of the study; names of files are as they were given.
         axes: the axes of alternatives that have several values, in the order of the names of alternatives.
-        baseline: the name of the baseline, a value on these axes joined by commas.
+        baseline: the name of the baseline, a value on these axes joined by commas: the policy of today, simulated.
+        recorded: the name of what really happened; "" if the log has no starts.
+        today: the policy of today.
+        is_assumed: whether nobody said that this is the policy of today.
         hosts: the number of hosts of the machine.
         has_starts: whether the log has the starts of its jobs.
         machines: the number of hosts of each machine, by its name on the axis of platforms.
@@ -58,10 +68,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     question: Question
     log: str
     workload: Workload
+    span: Span
+    length: float
     windows: tuple[Window, ...]
     keys: Mapping[str, Any]
     axes: tuple[str, ...]
     baseline: str
+    recorded: str
+    today: str
+    is_assumed: bool
     hosts: int
     has_starts: bool
     machines: Mapping[str, int]
@@ -73,7 +88,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outside(self) -> int:
-        """The number of jobs of the log that are in no window, and so never count."""
+        """The number of jobs of the log that are in no window, and so do not count."""
         return len(self.workload) - sum(each.jobs for each in self.windows)
 
 
@@ -98,8 +113,13 @@ def plan_for(
         raise InputError(f"{log} is drawn from a model: name the log of a machine, or use a study")
     workload = named_workload(with_recordings(log))
     has_starts = _has_starts(workload)
-    windows = windows_of(workload, question.window, question.warm_up, question.cool_down)
+    span = span_of_log(workload, question.warm_up, question.cool_down)
+    length = question.window or usual_length(span)
+    times = [workload.record(place).time for place in range(len(workload))]
+    windows = windows_of(times, span.begin, span.end, length)
     whole, has_watts = _machine(platform)
+    if question.nodes:
+        _expect_growing(question, whole)
     hosts = workload.resource_count if whole is None else len(whole.computation_hosts)
     counts = _with(hosts, [parse_nodes(each, hosts) for each in question.nodes])
     files = {} if whole is None else {_file(platform, each, folder): _text(whole, each) for each in counts[1:]}
@@ -109,20 +129,26 @@ def plan_for(
         machines = [{"platform": path, "name": str(each)} for path, each in zip(paths, counts, strict=True)]
     arrivals = _with(1, list(map(_plain, question.arrivals)))
     estimates = _with("asked", question.estimates)
-    first = RECORDED if has_starts else question.policies[0]
+    today, is_assumed = _today(question, has_starts)
+    only = {ARRIVALS: 1, "platform": str(hosts), "estimates": "asked"}
     policies: list[Any] = list(question.policies)
+    names = list(dict.fromkeys([today, *policies]))
+    if today in policies:
+        policies = list(names)
+    else:
+        policies.insert(0, {"scheduler": today, "only": only})
     if has_starts:
-        only = {ARRIVALS: 1, "platform": str(hosts), "estimates": "asked"}
+        names.insert(0, RECORDED)
         policies.insert(0, {"scheduler": RECORDED, "only": only})
-    values = {"scheduler": [first, *policies[1:]], ARRIVALS: arrivals, "platform": machines, "estimates": estimates}
+    values = {"scheduler": names, ARRIVALS: arrivals, "platform": machines, "estimates": estimates}
     axes = tuple(axis for axis in _AXES if len(values[axis]) > 1) or ("scheduler",)
-    base = {"scheduler": first, ARRIVALS: 1, "platform": hosts, "estimates": "asked"}
+    base = {ARRIVALS: 1, "platform": hosts, "estimates": "asked"}
     keys: dict[str, Any] = {
         "workload": _for_runs(log, has_starts),
         "platform": machines,
-        "window": [each.label for each in windows],
-        "before": _plain(question.warm_up),
-        "after": _plain(question.cool_down),
+        "window": [span.label],
+        "before": _plain(span.begin),
+        "after": _plain(max(math.floor(span.last) + 1.0 - span.end, 0.0)),
         ARRIVALS: arrivals,
         "estimates": estimates,
         "scheduler": policies,
@@ -132,10 +158,15 @@ def plan_for(
         question=question,
         log=log,
         workload=workload,
+        span=span,
+        length=length,
         windows=windows,
         keys=keys,
         axes=axes,
-        baseline=", ".join(label(base[axis]) for axis in axes),
+        baseline=", ".join(label({**base, "scheduler": today}[axis]) for axis in axes),
+        recorded=", ".join(label({**base, "scheduler": RECORDED}[axis]) for axis in axes) if has_starts else "",
+        today=today,
+        is_assumed=is_assumed,
         hosts=hosts,
         has_starts=has_starts,
         machines={str(each): each for each in counts},
@@ -145,6 +176,34 @@ def plan_for(
         notes=(*left_out, *advice_on(workload)),
         partial=sum(each.count for each in workload_info(workload, hosts).remarks if each.kind == "parts-of-hosts"),
     )
+
+
+def _today(question: Question, has_starts: bool) -> tuple[str, bool]:
+    """The policy of today, and whether it is an assumption."""
+    known = question.today or next(filter(is_slurm, question.policies), "")
+    if known:
+        return known, False
+    return (TODAY if has_starts else question.policies[0]), True
+
+
+def _expect_growing(question: Question, machine: Platform | None) -> None:
+    """Refuse other numbers of hosts for a slurm.conf whose nodes are not hosts of the platform.
+
+    Raises:
+        InputError: Slurm would not use the added hosts.
+    """
+    hosts = set() if machine is None else {host.name for host in machine.computation_hosts}
+    for each in (question.today, *question.policies):
+        if is_slurm(each):
+            path = slurm_files(each)[0]
+            nodes = {node.name for node in read_configuration(path).nodes}
+            if hosts - nodes or not hosts:
+                raise InputError(
+                    "with other numbers of hosts, the hosts of the platform are nodes of slurm.conf, so that the added "
+                    f"ones are in its partitions: give -p a platform with the nodes of {path} "
+                    "(batproto import LOG --nodes slurm.conf -p FILE)",
+                    file=path,
+                )
 
 
 def _has_starts(workload: Workload) -> bool:
@@ -174,8 +233,8 @@ def _machine(platform: str) -> tuple[Platform | None, bool]:
 
 def _file(platform: str, hosts: int, folder: str) -> str:
     """The file of a platform with another number of hosts."""
-    stem, ending = os.path.splitext(os.path.basename(platform))
-    return os.path.join(folder, f"{stem}-{hosts}{ending}")
+    stem = os.path.splitext(os.path.basename(platform))[0]
+    return os.path.join(folder, f"{stem}-{hosts}.xml")
 
 
 def _text(platform: Platform, hosts: int) -> str:

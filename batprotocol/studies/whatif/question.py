@@ -11,10 +11,8 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.studies.keys import ESTIMATES
 
-__all__ = ["DAY", "WEEK", "Question", "parse_nodes"]
+__all__ = ["Question", "parse_nodes"]
 
-DAY: Final = 86_400.0
-WEEK: Final = 604_800.0
 _NODES: Final = re.compile(r"([+-])([0-9]{1,9}(?:\.[0-9]{1,9})?)(%?)|([0-9]{1,9}(?:\.[0-9]{1,9})?)(x?)", re.ASCII)
 _MOST_HOSTS: Final = 10_000_000
 
@@ -27,9 +25,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         arrivals: the factors by which arrivals are compressed, > 0: with 1.1, jobs arrive 1.1 times as fast.
         nodes: other numbers of hosts, as `parse_nodes` reads them.
         estimates: the estimates of run times that policies have: `asked`, `exact` and `predicted`.
-        window: the length of the windows in seconds, > 0.
-        warm_up: the seconds before each window whose jobs are simulated and not counted.
-        cool_down: the seconds after each window whose jobs are simulated and not counted.
+        today: the policy that the machine has today; "": a Slurm among the policies, or else `easy`.
+        window: the length of the windows in seconds, > 0; None: one of which the log has at least ten.
+        warm_up: the seconds at the beginning of the log whose jobs are simulated and not counted; None: the time within
+            which 99 of 100 jobs end, and at most a twentieth of the log.
+        cool_down: the seconds at the end of the log whose jobs are simulated and not counted.
         seed: without effect: intervals are not random.
     """
 
@@ -37,9 +37,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: tuple[float, ...] = (1.0,)
     nodes: tuple[str, ...] = ()
     estimates: tuple[str, ...] = ("asked",)
-    window: float = WEEK
-    warm_up: float = DAY
-    cool_down: float = DAY
+    today: str = ""
+    window: float | None = None
+    warm_up: float | None = None
+    cool_down: float = 0.0
     seed: int = 0
 
     def check(self) -> None:
@@ -50,7 +51,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not self.policies:
             raise InputError("expected at least one policy, got none")
-        if "recorded" in self.policies:
+        if "recorded" in (self.today, *self.policies):
             raise InputError("recorded is the baseline of each log with starts: leave it out of the policies")
         for factor in self.arrivals:
             if not 0 < factor < math.inf:
@@ -58,10 +59,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         for each in self.estimates:
             if each not in ESTIMATES:
                 raise InputError(f"expected the estimates {', '.join(ESTIMATES)}, got {shown(each)}")
-        if not 0 < self.window < math.inf:
+        if self.window is not None and not 0 < self.window < math.inf:
             raise InputError(f"expected windows of > 0 seconds, got {shown(self.window)}")
         for what, seconds in (("warm-up", self.warm_up), ("cool-down", self.cool_down)):
-            if not 0 <= seconds < math.inf:
+            if seconds is not None and not 0 <= seconds < math.inf:
                 raise InputError(f"expected a {what} of >= 0 seconds, got {shown(seconds)}")
         if self.seed < 0:
             raise InputError(f"expected a seed >= 0, got {shown(self.seed)}")

@@ -20,13 +20,15 @@ from batprotocol.studies.comparing.digits import cell_decimals, number, signed
 from batprotocol.studies.comparing.tables import Cell, Table
 from batprotocol.studies.whatif.answers import Answer
 from batprotocol.studies.whatif.assumptions import assumptions_of
-from batprotocol.studies.whatif.figures import Span, bar, forest, span_of
+from batprotocol.studies.whatif.batches import metric_of
+from batprotocol.studies.whatif.conclusions import Argument
+from batprotocol.studies.whatif.figures import Span, bar, forest, span_of, strip
 from batprotocol.studies.whatif.groups import KINDS, Change
 from batprotocol.studies.whatif.windows import span_text
 
 __all__ = ["page"]
 
-_PLACE: Final = re.compile(r"@(POLICY|VERSION|TITLE|LEAD|STYLE|DIFFERENCES|MEANS|GROUPS|LOAD|BASIS)@")
+_PLACE: Final = re.compile(r"@(POLICY|VERSION|TITLE|LEAD|STYLE|ERROR|ARGUMENTS|DIFFERENCES|MEANS|GROUPS|LOAD|BASIS)@")
 _HEADS: Final = "<th>alternative</th><th>difference and interval</th><th>figure</th>"
 _LOOKS: Final = {"gains": "good", "loses": "bad"}
 _FULL: Final = 1.0
@@ -48,6 +50,8 @@ def page(answer: Answer, title: str = "") -> str:
         "TITLE": _text(title or f"What if? {os.path.basename(answer.plan.log)}"),
         "LEAD": _lead(answer),
         "STYLE": style,
+        "ERROR": _error(answer),
+        "ARGUMENTS": _arguments(answer),
         "DIFFERENCES": "\n".join(_differences(answer)),
         "MEANS": _means(answer),
         "GROUPS": "\n".join(_groups(answer)),
@@ -60,10 +64,10 @@ def page(answer: Answer, title: str = "") -> str:
 def _lead(answer: Answer) -> str:
     plan = answer.plan
     said = (
-        f"{_many(len(answer.alternatives), 'alternative')} compared with {answer.titles[plan.baseline]}, over "
-        f"{_many(len(plan.windows), 'window')} of {span_text(plan.question.window)}, on {_many(plan.hosts, 'host')}."
+        f"{_many(len(answer.alternatives), 'alternative')} compared with {answer.titles[plan.baseline]}, simulated, "
+        f"over {_many(len(plan.windows), 'window')} of {span_text(plan.length)}, on {_many(plan.hosts, 'host')}."
     )
-    found = f'<p class="lead">{_text(said)}</p>'
+    found = f'<p class="lead">{_text(said)}</p>\n<p class="warning error">{_text(answer.error_sentence())}</p>'
     return f'{found}\n<p class="warning">{_text(_sentence(answer.warning))}</p>' if answer.warning else found
 
 
@@ -79,29 +83,72 @@ def _differences(answer: Answer) -> Iterator[str]:
         shown = [cell for cell in cells if not cell.is_baseline]
         span = span_of([end for cell in shown for end in (cell.mean, cell.low, cell.high)])
         rows = [
-            _difference_row(answer.titles[name], name, cell, texts[1 + place].text, span, _look(table, place, cell))
+            _difference_row(
+                answer.titles[name],
+                name,
+                cell,
+                texts[1 + place].text,
+                span,
+                _look(table, place, cell),
+                answer.arguments.get(name, {}).get(answer.metrics[place]),
+            )
             for name, cell, texts in zip(table.rows, cells, grid.rows, strict=True)
         ]
         yield f"<h3>{_text(head[:1].upper() + head[1:])}</h3>"
         yield _table(_HEADS, rows, _caption(table.caption) if place == 0 else "", answer.metrics[place])
 
 
-def _difference_row(title: str, name: str, cell: Cell, text: str, span: Span, look: str) -> str:
+def _difference_row(
+    title: str, name: str, cell: Cell, text: str, span: Span, look: str, argument: Argument | None
+) -> str:
     kind = ' class="baseline"' if cell.is_baseline else ""
     figure = "" if cell.is_baseline or cell.mean is None else forest(cell.mean, cell.low, cell.high, span, look)
     value = f"{text} (baseline: its mean)" if cell.is_baseline else text
     return (
         f'<tr{kind} data-row="{_text(name)}"><th scope="row">{_text(title)}</th>'
-        f'<td class="number" data-name="difference">{_text(value)}</td><td class="plot">{figure}</td></tr>'
+        f'<td class="number" data-name="difference">{_text(value)}</td><td class="plot">{figure}'
+        f"{'' if argument is None else strip(argument.strip)}</td></tr>"
     )
 
 
 def _look(table: Table, place: int, cell: Cell) -> str:
     """The colour of a difference: better or worse by more than chance."""
     better = table.metrics[place].better
-    if cell.has_zero is not False or better is None or cell.mean is None:
+    if cell.has_zero is not False or better is None or cell.mean is None or cell.is_unknowable:
         return ""
     return "good" if (cell.mean < 0) == (better == "less") else "bad"
+
+
+def _error(answer: Answer) -> str:
+    """The model's own error: the simulated policy of today beside what really happened."""
+    if answer.errors is None:
+        return f'<p class="note">{_text(answer.error_sentence())}</p>'
+    grid = answer.errors.grid()
+    head = "".join(f"<th>{_text(each)}</th>" for each in ("", *grid.header[1:]))
+    rows = []
+    for title, name, entries in zip(
+        ("what really happened", "the model's own error"), answer.errors.rows, grid.rows, strict=True
+    ):
+        cells = "".join(
+            _number_cell(metric, entry.text) for metric, entry in zip(grid.header[1:], entries[1:], strict=True)
+        )
+        rows.append(f'<tr data-row="{_text(name)}"><th scope="row">{title}</th>{cells}</tr>')
+    return _table(head, rows, _caption(answer.errors.caption), "error")
+
+
+def _arguments(answer: Answer) -> str:
+    """Whether each conclusion holds with other windows."""
+    rows = [
+        f'<tr><th scope="row">{_text(answer.titles[name])}</th>'
+        f'<td class="word" data-name="metric">{_text(metric_of(metric).label)}</td>'
+        f'<td class="word" data-name="over time">{strip(found.strip)}</td>'
+        f'<td class="word{" loses" if found.breaking else ""}" data-name="conclusion">'
+        f"{_text(answer.conclusion(name, metric))}</td></tr>"
+        for name, each in answer.arguments.items()
+        for metric, found in each.items()
+    ]
+    head = "".join(f"<th>{each}</th>" for each in ("alternative", "metric", "over time", "conclusion"))
+    return _table(head, rows, _caption(answer.tried()), "arguments")
 
 
 def _means(answer: Answer) -> str:
@@ -130,7 +177,8 @@ def _table(head: str, rows: Sequence[str], caption: str = "", name: str = "") ->
 def _groups(answer: Answer) -> Iterator[str]:
     yield (
         '<p class="note">The mean waiting time of each group in the baseline, and how it and the mean bounded slowdown '
-        "change. Groups gain or lose if the interval of the waiting time does not contain 0.</p>"
+        "change. Groups gain or lose if the interval of the waiting time does not contain 0, and the change is larger "
+        "than the model's own error for the group.</p>"
     )
     known = {change.kind for changes in answer.changes.values() for change in changes}
     missing = [plural for kind, plural in KINDS.items() if kind not in known]
@@ -151,7 +199,7 @@ def _summary(changes: Sequence[Change]) -> str:
         of_kind = [change for change in changes if change.kind == kind]
         counts = {verdict: sum(change.verdict == verdict for change in of_kind) for verdict in ("gains", "loses", "")}
         if of_kind:
-            parts.append(f"{plural}: {counts['gains']} gain, {counts['loses']} lose, {counts['']} may be chance")
+            parts.append(f"{plural}: {counts['gains']} gain, {counts['loses']} lose, {counts['']} cannot be told")
     return f"<p>{_text('; '.join(parts))}.</p>"
 
 
@@ -165,7 +213,7 @@ def _group_table(changes: Sequence[Change]) -> str:
         f'<td class="number" data-name="waiting time before [s]">{number(change.before, _decimals(change.before))}</td>'
         f'<td class="number" data-name="change [s]">{_interval_text(change.waiting)}</td>'
         f'<td class="number" data-name="change of bounded slowdown">{_interval_text(change.slowdown)}</td>'
-        f'<td class="word {change.verdict or "unsure"}" data-name="result">{change.verdict or "may be chance"}</td>'
+        f'<td class="word {change.verdict or "unsure"}" data-name="result">{_result(change)}</td>'
         f'<td class="plot">{forest(*change.waiting, span, _LOOKS.get(change.verdict, ""))}</td>'
         "</tr>"
         for change in changes
@@ -176,6 +224,10 @@ def _group_table(changes: Sequence[Change]) -> str:
     )
     head = "".join(f"<th>{_text(each)}</th>" for each in heads)
     return _table(head, rows)
+
+
+def _result(change: Change) -> str:
+    return change.verdict or ("cannot tell" if change.is_unknowable else "may be chance")
 
 
 def _group_name(change: Change) -> str:
@@ -205,7 +257,7 @@ def _load(answer: Answer) -> str:
     values = [cell.mean for row in table.cells for cell in row]
     span = (0.0, max([_FULL * 1.1, *(value * 1.05 for value in values if value is not None)]))
     factors = [f"arrivals × {each}" for each in table.columns] if table.column_axis is not None else ["offered load"]
-    heads = ("window", "begins", "jobs that count", "warm-up", "cool-down", *factors, "figure")
+    heads = ("window", "begins", "jobs", *factors, "figure")
     rows = []
     for name, cells, texts in zip(table.rows, table.cells, grid.rows, strict=True):
         window = windows[name]
@@ -214,8 +266,7 @@ def _load(answer: Answer) -> str:
             _number_cell(head, entry.text, "loses" if (cell.mean or 0) > _FULL else "")
             for head, cell, entry in zip(factors, cells, texts[1:], strict=True)
         )
-        counts = (("jobs that count", window.jobs), ("warm-up", window.before), ("cool-down", window.after))
-        numbers = "".join(_number_cell(head, f"{value:,}") for head, value in counts)
+        numbers = _number_cell("jobs", f"{window.jobs:,}")
         first = cells[0].mean
         figure = "" if first is None else bar(first, span, [_FULL], "bad" if first > _FULL else "")
         rows.append(
@@ -226,7 +277,7 @@ def _load(answer: Answer) -> str:
     head = "".join(f"<th>{_text(each)}</th>" for each in heads)
     warning = f'<p class="warning">{_text(_sentence(answer.warning))}</p>' if answer.warning else ""
     note = (
-        "The work of the jobs that count (hosts × run time), divided by what the hosts can do in the window. The "
+        "The work of the jobs of the window (hosts × run time), divided by what the hosts can do in the window. The "
         "line is at 1. The figure has the first column of loads."
     )
     if answer.plan.partial:

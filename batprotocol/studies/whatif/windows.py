@@ -1,4 +1,4 @@
-"""The windows of a log, each with its warm-up and cool-down, and the number of jobs in each part."""
+"""The part of a log that counts, and its windows, which follow one another."""
 
 from __future__ import annotations
 
@@ -6,75 +6,140 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.simulator import Workload
+from batprotocol.simulator.inputs.columns import JobRecord
 
-__all__ = ["Window", "span_text", "windows_of"]
+__all__ = ["USUAL_WINDOWS", "Span", "Window", "span_of_log", "span_text", "usual_length", "windows_of"]
+
+USUAL_WINDOWS: Final = 10
+"""The number of windows that a log has at least, if their length is not given."""
 
 _MOST: Final = 10_000
+_LENGTHS: Final = (604_800.0, 86_400.0, 43_200.0, 21_600.0, 10_800.0, 3600.0, 1800.0, 600.0, 60.0)
+_ENDED: Final = 0.99
+_LARGEST_PART: Final = 20
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A window of a log. The jobs that are submitted in it count.
+    """A window of a log. The jobs that come in it count in it.
 
     Attributes:
         begin: its beginning, in seconds of the log.
         end: its end.
-        jobs: the number of jobs that count.
-        before: the number of jobs in its warm-up.
-        after: the number of jobs in its cool-down.
+        jobs: the number of its jobs.
     """
 
     begin: float
     end: float
     jobs: int
-    before: int
-    after: int
 
     @property
     def label(self) -> str:
-        """Its value on the axis `window` of a study."""
-        return f"{_number(self.begin)}-{_number(self.end)}"
+        """Its name in tables."""
+        return span_label(self.begin, self.end)
 
 
-def windows_of(workload: Workload, length: float, warm_up: float, cool_down: float) -> tuple[Window, ...]:
-    """The windows of a log that follow one another, from the end of the first warm-up on. Empty ones are left out.
+class Span(NamedTuple):
+    """The part of a log that counts.
+
+    Attributes:
+        begin: its beginning, in whole seconds of the log.
+        end: its end.
+        first: the first submission of the log.
+        last: its last submission.
+    """
+
+    begin: float
+    end: float
+    first: float
+    last: float
+
+    @property
+    def label(self) -> str:
+        """Its value for the key `window` of a study."""
+        return span_label(self.begin, self.end)
+
+
+def span_of_log(workload: Workload, warm_up: float | None, cool_down: float) -> Span:
+    """The part of a log that counts: all but a warm-up at its beginning, and a cool-down at its end.
 
     Args:
         workload: the log.
-        length: the length of a window in seconds.
-        warm_up: the seconds before each window.
-        cool_down: the seconds after it; the last window ends that long before the last submission.
+        warm_up: the seconds of the warm-up; None: the time within which 99 of 100 jobs end, and at most a twentieth of
+            the log. After that time, few jobs are left that would have run on the machine before the log begins.
+        cool_down: the seconds of the cool-down.
 
     Raises:
-        InputError: the log is too short, or has too many windows.
+        InputError: nothing is left.
     """
-    times = [workload.record(place).time for place in range(len(workload))]
+    jobs = [workload.record(place) for place in range(len(workload))]
+    times = [job.time for job in jobs]
     first, last = (times[0], times[-1]) if times else (0.0, 0.0)
-    begin = math.ceil(max(first + warm_up, 0.0))
-    count = math.floor((last - cool_down - begin) / length) if times else 0
-    if count < 1:
+    if warm_up is None:
+        runs = sorted(_run_time(workload, job) for job in jobs)
+        usual = runs[int(_ENDED * (len(runs) - 1))] if runs else 0.0
+        warm_up = float(math.floor(min(usual, (last - first) / _LARGEST_PART)))
+    begin, end = float(math.ceil(max(first + warm_up, 0.0))), math.floor(last - cool_down) + 1.0
+    if end - begin < 1 or not times or end - begin < (last - first) / 2:
         raise InputError(
-            f"the log has submissions over {span_text(last - first)}, and a window with its warm-up and cool-down is "
-            f"{span_text(warm_up + length + cool_down)} long: use shorter windows, such as --windows 1d --warm-up 6h"
+            f"the log has submissions over {span_text(last - first)}, and less than half of it is left between a "
+            f"warm-up of {span_text(warm_up)} and a cool-down of {span_text(cool_down)}: use shorter ones"
         )
+    return Span(begin, end, first, last)
+
+
+def _run_time(workload: Workload, job: JobRecord) -> float:
+    """The seconds that a job runs; 0 if they depend on the machine."""
+    profile = workload.profiles.get(f"{workload.name}!{job.profile}") or workload.profiles.get(job.profile)
+    return float(getattr(getattr(profile, "profile", None), "delay", 0.0))
+
+
+def usual_length(span: Span) -> float:
+    """A length of which a log has at least ten windows: a week, a day, or part of one.
+
+    >>> [span_text(usual_length(Span(0.0, days * 86_400.0, 0.0, 0.0))) for days in (200, 12, 2)]
+    ['1 week', '1 day', '3 hours']
+    """
+    time = span.end - span.begin
+    return next((length for length in _LENGTHS if time >= USUAL_WINDOWS * length), time / USUAL_WINDOWS)
+
+
+def windows_of(times: Sequence[float], begin: float, end: float, length: float) -> tuple[Window, ...]:
+    """The windows of a log that follow one another, and together are the whole time that counts.
+
+    The last one has the rest: it is between half and one and a half times as long as the others. Windows without jobs
+    are windows, too.
+
+    Args:
+        times: when jobs come, in ascending order.
+        begin: the beginning of the time that counts, in seconds of the log.
+        end: its end.
+        length: the length of a window in seconds.
+
+    Raises:
+        InputError: there would be too many windows.
+    """
+    count = max(math.floor((end - begin) / length + 0.5), 1)
     if count > _MOST:
         raise InputError(
             f"the log has {count:,} windows of {span_text(length)}, and {_MOST:,} is the maximum: use longer ones"
         )
-    found = [_window(times, begin + number * length, length, warm_up, cool_down) for number in range(count)]
-    return tuple(each for each in found if each.jobs)
+    edges = [*(begin + number * length for number in range(count)), end]
+    places = [bisect_left(times, edge) for edge in edges]
+    return tuple(
+        Window(begin, end, last - first)
+        for (begin, end), (first, last) in zip(pairwise(edges), pairwise(places), strict=True)
+    )
 
 
-def _window(times: Sequence[float], begin: float, length: float, warm_up: float, cool_down: float) -> Window:
-    end = begin + length
-    places = [bisect_left(times, time) for time in (begin - warm_up, begin, end, end + cool_down)]
-    before, jobs, after = (later - earlier for earlier, later in pairwise(places))
-    return Window(begin, end, jobs, before, after)
+def span_label(begin: float, end: float) -> str:
+    """A part of a log, as studies name it: `0-604800`."""
+    return f"{_number(begin)}-{_number(end)}"
 
 
 def span_text(seconds: float) -> str:

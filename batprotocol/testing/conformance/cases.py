@@ -166,7 +166,7 @@ def _one_of(draw: DrawFn, options: Sequence[T]) -> T:
 
 
 def _platform(roles: Sequence[str], *, latency: float = _QUICK, sleeping: bool = False, cores: int = 1) -> Platform:
-    """A cluster whose hosts compute or store. As in Batsim, the ids of computation hosts count from 0; storages follow."""
+    """A cluster whose hosts compute or store. Ids count computation hosts from 0, then storages, as in Batsim."""
     roles = sorted(roles, key=(_COMPUTES, _STORES).index)
     zone = ClusterZone("cluster")
     computing, storing = roles.count(_COMPUTES), roles.count(_STORES)

@@ -22,7 +22,6 @@ from typing import Final
 import msgspec
 
 from batprotocol.campaigns.managers.interface import (
-    KEPT_BYTES,
     KILLED,
     LOST,
     NO_DIRECTORY,
@@ -30,9 +29,9 @@ from batprotocol.campaigns.managers.interface import (
     TIME_OVER,
     Request,
     ended,
-    text_of_output,
 )
 from batprotocol.campaigns.managers.local.starter import Starter
+from batprotocol.campaigns.managers.outputs import content_of, end_of_output, open_file, write_file
 from batprotocol.campaigns.model import JobState, RemoteEvent, RemoteJob
 
 with suppress(ImportError):  # where it is missing, there are no clusters on this machine
@@ -92,11 +91,13 @@ class Group:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the group needs no new leader: it has had one, or each job ends without one."""
-        return (self.folder / "started").exists() or self._why.keys() >= self.requests.keys()
+        """Whether the group needs no new leader: it has had one, each job ends without one, or its folder is gone."""
+        return (
+            (self.folder / "started").exists() or not self.folder.is_dir() or self._why.keys() >= self.requests.keys()
+        )
 
     def start(self, starter: Starter) -> bool:
-        """Start the jobs, unless another process has; return whether they may run."""
+        """Start the jobs, unless another process has; return whether they may run: not if their folder is gone."""
         first = next(iter(self.requests.values()))
         directory = os.path.expanduser(first.directory.replace("$HOME", "~", 1))
         if not os.path.isdir(directory):
@@ -104,7 +105,6 @@ class Group:
                 self.blame(number, NO_DIRECTORY)
             return False
         nodes = self.folder / "nodes"
-        nodes.write_text(f"{NODE}\n" * self.weight)
         jobs = [
             (
                 number,
@@ -116,7 +116,11 @@ class Group:
             for number, each in self.requests.items()
         ]
         plan = {"directory": directory, "polite": first.best_effort, "ignored": IGNORED, "jobs": jobs}
-        (self.folder / "plan").write_bytes(marshal.dumps(plan))
+        try:
+            write_file(nodes, f"{NODE}\n".encode() * self.weight)
+            write_file(self.folder / "plan", marshal.dumps(plan))
+        except OSError:
+            return False
         self.leader = starter.start(self.folder)
         with suppress(AttributeError, OSError):  # not on every system, or it has ended already
             self._watched = None if self.leader is None else os.pidfd_open(self.leader)
@@ -137,14 +141,17 @@ class Group:
 
     def _is_locked(self) -> bool:
         """Whether a process of the jobs runs."""
-        lock = self._lock()
+        try:
+            lock = self._lock()
+        except OSError:  # their folder is gone
+            return False
         if lock is not None:
             os.close(lock)
         return lock is None
 
     def _lock(self) -> int | None:
         """The lock of the jobs, or None while a process of them runs."""
-        descriptor = os.open(self.folder / "lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_file(self.folder / "lock", os.O_RDONLY | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -191,36 +198,25 @@ class Group:
             stop_time=at,
             remote_id=str(number),
             node=NODE,
-            output="" if well else self._printed(number, "stdout"),
-            errors="" if well else self._printed(number, "stderr"),
+            output="" if well else end_of_output(Path(f"{self._out(number)}.stdout")),
+            errors="" if well else end_of_output(Path(f"{self._out(number)}.stderr")),
         )
 
     def _read_log(self) -> None:
         """Read the lines that the leader has written since the last time."""
         try:
-            with open(self.folder / "log", "rb") as file:
-                file.seek(self._read)
-                lines, newline, _ = file.read().rpartition(b"\n")
-        except FileNotFoundError:
+            lines, newline, _ = content_of(self.folder / "log", self._read).rpartition(b"\n")
+        except OSError:
             return
         self._read += len(lines) + len(newline)
-        for line in lines.decode().splitlines():
-            word, job, at, *rest = line.split()
-            if word == "begin":
-                self._begun[int(job)] = float(at), int(rest[0])
-            else:
-                status = None if rest[0] == "-" else int(rest[0])
-                self._over[int(job)] = float(at), status, rest[1] == TIME_OVER.type
-
-    def _printed(self, number: int, kind: str) -> str:
-        """The end of the output of a job."""
-        try:
-            with open(f"{self._out(number)}.{kind}", "rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - KEPT_BYTES))
-                return text_of_output(file.read(KEPT_BYTES), whole=size <= KEPT_BYTES)
-        except OSError:
-            return ""
+        for line in lines.decode("utf-8", "replace").splitlines():
+            with suppress(ValueError):  # the leader did not write it
+                word, job, at, what, *more = line.split()
+                if word == "begin":
+                    self._begun[int(job)] = float(at), int(what)
+                else:
+                    status = None if what == "-" else int(what)
+                    self._over[int(job)] = float(at), status, more == [TIME_OVER.type]
 
     def _out(self, number: int) -> str:
         return str(self._output / str(number))
@@ -230,11 +226,11 @@ class Group:
     def blame(self, number: int, event: RemoteEvent) -> None:
         """Record why a job ends if it does not end alone before. The leader does not start it any more."""
         why = self._why.setdefault(number, event)
-        (self.folder / f"cause-{number}").write_text(why.type)
+        write_file(self.folder / f"cause-{number}", why.type.encode())
 
     def _blamed(self, number: int) -> RemoteEvent | None:
         try:
-            type = (self.folder / f"cause-{number}").read_text()
+            type = content_of(self.folder / f"cause-{number}").decode("utf-8", "replace")
         except OSError:
             return None
         return next((event for event in (KILLED, NO_DIRECTORY, REFUSED) if event.type == type), None)
@@ -245,7 +241,7 @@ class Group:
         The leader checks for a mark, starts a job and records its process under the lock of the log. The marks are made
         under the same lock. So a job either is marked before it begins, and never begins, or it is found in the log.
         """
-        lock = os.open(self.folder / "log", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = open_file(self.folder / "log", os.O_RDONLY | os.O_CREAT)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self._read_log()
@@ -292,7 +288,7 @@ def read_groups(folder: Path, output: Path) -> Iterator[Group]:
             continue
         with suppress(OSError, msgspec.DecodeError):
             kind = tuple[list[Request], float]
-            requests, submitted = msgspec.json.decode((path / "jobs.json").read_bytes(), type=kind)
+            requests, submitted = msgspec.json.decode(content_of(path / "jobs.json"), type=kind)
             yield Group(path, output, requests, submitted)
 
 
@@ -324,6 +320,6 @@ def _session(leader: int) -> Iterator[int]:
 def _number(path: Path) -> int | None:
     """The number in a file, or None."""
     try:
-        return int(path.read_text())
+        return int(content_of(path))
     except (OSError, ValueError):
         return None

@@ -90,7 +90,8 @@ class Group:
         Returns its process, or 0 if it cannot be started: then it has ended.
         """
         stdout, stderr = paths_of(output)
-        append = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        # Another job may have made a link or a pipe there: it is not followed, and not waited for.
+        append = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         files: Files = [
             (os.POSIX_SPAWN_DUP2, 0, 3),  # the lock
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
@@ -100,8 +101,7 @@ class Group:
         try:
             process = self.start(command, {**os.environ, **variables}, files)
         except (OSError, ValueError) as error:
-            with open(stderr, "a") as file:
-                file.write(f"it cannot be started: {error}\n")
+            complain(stderr, append, f"it cannot be started: {error}\n")
             self.write(f"begin {number} {time.time()} 0")
             self.write(f"end {number} {time.time()} {126 << 8} -")
             return 0
@@ -117,8 +117,7 @@ class Group:
         kill(process, KILL)  # and the processes that it has started
         status = os.waitpid(process, 0)[1]
         for path in paths_of(output):
-            if not os.path.getsize(path):
-                os.unlink(path)
+            remove_empty(path)
         self.write(f"end {number} {time.time()} {status} {'WALLTIME' if late else '-'}")
 
     def start(self, command: str, environment: dict[str, str], files: Files) -> int:
@@ -140,6 +139,25 @@ class Group:
 def paths_of(output: str) -> tuple[str, str]:
     """The files that a job writes its output and its errors to."""
     return f"{output}.stdout", f"{output}.stderr"
+
+
+def complain(path: str, flags: int, line: str) -> None:
+    """Write a line into the file of errors, unless something else is in its place."""
+    try:
+        file = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    except OSError:
+        return
+    os.write(file, line.encode("utf-8", "replace"))
+    os.close(file)
+
+
+def remove_empty(path: str) -> None:
+    """Remove a file if it is empty. The job may have removed it."""
+    try:
+        if not os.lstat(path).st_size:
+            os.unlink(path)
+    except OSError:
+        pass
 
 
 def plain_words(command: str) -> list[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from batprotocol.campaigns.managers.local.group import Group, read_groups
 from batprotocol.campaigns.managers.local.starter import Starter
 from batprotocol.campaigns.model import Observation, RemoteJob
 from batprotocol.errors import ClusterError
+from batprotocol.files import reason_of
 from batprotocol.systems import refusal
 
 with suppress(ImportError):  # where it is missing, there are no clusters on this machine
@@ -69,7 +70,8 @@ class LocalProcesses:
     # A resource manager
 
     def look(self) -> Observation:
-        self.tend()
+        with self._files():
+            self.tend()
         jobs: list[RemoteJob] = []
         for groups, running in ((self._waiting, False), (self._running, True)):
             for group in groups:
@@ -87,8 +89,9 @@ class LocalProcesses:
             if request.job not in self._of:
                 key = ("alone", request.job) if request.group is None else ("group", request.group)
                 groups.setdefault(key, []).append(request)
-        for together in groups.values():
-            self._accept(list({each.job: each for each in together}.values()))
+        with self._files():
+            for together in groups.values():
+                self._accept(list({each.job: each for each in together}.values()))
 
     def kill(self, jobs: Iterable[int]) -> None:
         doomed: dict[Group, list[int]] = {}
@@ -97,7 +100,8 @@ class LocalProcesses:
             if group is not None and number not in group.ended:
                 doomed.setdefault(group, []).append(number)
         for group, numbers in doomed.items():
-            group.kill(numbers)
+            with self._files():
+                group.kill(numbers)
             if group in self._waiting and group.is_settled:
                 del self._waiting[group]
                 group.finish()
@@ -129,6 +133,13 @@ class LocalProcesses:
                     self._running[group] = None
                 else:
                     group.finish()
+
+    @contextmanager
+    def _files(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ClusterError(f"{error.filename or self._folder}: {reason_of(error)}", self.name) from None
 
     def close(self) -> None:
         self._starter.close()

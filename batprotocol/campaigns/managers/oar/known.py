@@ -65,7 +65,8 @@ class Known:
         jobs = _Jobs(self.ids, self.sent, sorted(self.doomed), self.refused)
         unfinished = self._path.with_name(f"{self._path.name}.unfinished")
         try:
-            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            unfinished.unlink(missing_ok=True)  # so a link there is not followed
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(msgspec.json.encode(jobs))
                 file.flush()
                 os.fsync(file.fileno())

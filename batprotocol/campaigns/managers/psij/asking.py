@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import subprocess
+import io
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from batprotocol import children
 from batprotocol.campaigns.managers.psij.description import PsijDescription
-from batprotocol.errors import ClusterError
+from batprotocol.errors import ClusterError, printable
 from batprotocol.extras import installing
-from batprotocol.files import reason_of
+from batprotocol.strangers import BROKEN
 
 __all__ = ["Psij"]
+
+MOST_BYTES: Final = 8 << 20
+"""How many bytes of answers are read."""
 
 HELPER: Final = str(Path(__file__).with_name("helper.py"))
 
@@ -58,29 +63,31 @@ class Psij:
         """The answers to a request, and why there are no more, or ""."""
         given = self._description
         text = msgspec.json.encode({"executor": given.executor, **request})
-        trouble = ""
         try:
-            done = subprocess.run([given.python, "-I", HELPER], input=text, capture_output=True, timeout=given.timeout)
-            output, errors = done.stdout, done.stderr
-            if done.returncode:
-                trouble = self._failed(errors.decode("utf-8", "replace").strip().rpartition("\n")[2])
-        except subprocess.TimeoutExpired as error:
-            output = error.stdout or b""
+            done = children.run([given.python, "-I", HELPER], text, timeout=given.timeout, environment=dict(os.environ))
+        except children.NotStarted as error:
+            return [], str(error)
+        trouble = ""
+        if done.trouble == "late":
             trouble = f"PSI/J does not answer within {given.timeout:g} s"
-        except OSError as error:
-            return [], f"{given.python} cannot be run: {reason_of(error)}"
+        elif done.trouble == "long":
+            trouble = self._failed(f"it writes more than {MOST_BYTES >> 20} MiB")
+        elif done.status:
+            trouble = self._failed(children.last_line(done.errors))
         answers: list[Answer] = []
-        for line in output.split(b"\n")[:-1]:  # the last one may be a half
+        for line in io.BytesIO(done.output):
+            if not line.endswith(b"\n"):  # it is a half
+                break
             try:
                 answers.append(msgspec.json.decode(line, type=Answer))
-            except (msgspec.MsgspecError, UnicodeDecodeError):
+            except BROKEN:
                 return answers, self._failed("it writes no JSON")
             if set(answers[-1]) == {"error"}:
                 return answers[:-1], self._failed(answers[-1]["error"])
         return answers, trouble
 
     def _failed(self, reason: str) -> str:
-        line = " ".join(reason.split())[:300]
+        line = printable(" ".join(reason.split()))[:300]
         if "No module named 'psij'" in line:
             return f"{self._description.python} has no PSI/J: {installing('psij')}"
         return f"PSI/J with {self._description.executor} fails: {line}"

@@ -7,7 +7,6 @@ begins and when it ends. This module must not know of PSI/J.
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import time
@@ -20,7 +19,6 @@ import msgspec
 
 from batprotocol.campaigns.managers.interface import (
     DIRECTORY,
-    KEPT_BYTES,
     KILLED,
     LOST,
     NO_DIRECTORY,
@@ -28,8 +26,8 @@ from batprotocol.campaigns.managers.interface import (
     TIME_OVER,
     Request,
     ended,
-    text_of_output,
 )
+from batprotocol.campaigns.managers.outputs import append_line, content_of, end_of_output, write_file
 from batprotocol.campaigns.model import RemoteJob
 
 __all__ = ["JobFolder", "folders"]
@@ -74,7 +72,7 @@ class JobFolder:
     def set_native(self, native: str) -> None:
         """Write down the batch system's number of the job."""
         self.native = native
-        (self.path / "native").write_text(f"{native}\n")
+        write_file(self.path / "native", f"{native}\n".encode())
 
     def claim(self) -> bool:
         """Prevent that the job begins; return whether it had not begun."""
@@ -96,18 +94,17 @@ class JobFolder:
 
     def doom(self) -> None:
         """Record that it is to be killed."""
-        (self.path / "kill").touch()
+        write_file(self.path / "kill", b"")
 
     def end(self, why: str) -> None:
         """Record an end that the job did not record."""
-        with open(self.path / "log", "a") as log:
-            log.write(f"end {time.time():.0f} {why}\n")
+        append_line(self.path / "log", f"end {time.time():.0f} {why}")
         self.read()
 
     def read(self) -> None:
         """Read the log."""
         with suppress(OSError):
-            for line in (self.path / "log").read_text("utf-8", "replace").splitlines():
+            for line in content_of(self.path / "log").decode("utf-8", "replace").splitlines():
                 word, at, *rest = [*line.split(" "), "", ""]
                 with suppress(ValueError):
                     if word == "begin":
@@ -132,18 +129,9 @@ class JobFolder:
             stop_time=at,
             remote_id=self.native or None,
             node=self.node,
-            output="" if status == 0 else self._printed("out"),
-            errors="" if status == 0 else self._printed("err"),
+            output="" if status == 0 else end_of_output(self.path / "out"),
+            errors="" if status == 0 else end_of_output(self.path / "err"),
         )
-
-    def _printed(self, kind: str) -> str:
-        try:
-            with open(self.path / kind, "rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - KEPT_BYTES))
-                return text_of_output(file.read(KEPT_BYTES), whole=size <= KEPT_BYTES)
-        except OSError:
-            return ""
 
     def _script(self) -> str:
         request, here = self.request, shlex.quote(str(self.path))
@@ -173,7 +161,7 @@ def folders(place: Path) -> Iterator[JobFolder]:
             shutil.rmtree(path, ignore_errors=True)
             continue
         with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
-            yield JobFolder(path, msgspec.json.decode((path / "request.json").read_bytes(), type=Request))
+            yield JobFolder(path, msgspec.json.decode(content_of(path / "request.json"), type=Request))
 
 
 def _home(directory: str) -> tuple[str, str]:
@@ -186,6 +174,6 @@ def _home(directory: str) -> tuple[str, str]:
 
 def _line(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return content_of(path).decode().strip()
     except (OSError, UnicodeDecodeError):
         return ""

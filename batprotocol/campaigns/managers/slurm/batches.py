@@ -65,7 +65,7 @@ _TAILS: Final = r"""
 cd "$1/output" || exit
 while read -r job; do
     for kind in stdout stderr; do
-        [ -f "$job.$kind" ] || continue
+        [ -f "$job.$kind" ] && [ ! -L "$job.$kind" ] || continue # a job may have made a link
         size=$(($(wc -c <"$job.$kind")))
         kept=$((size < $2 ? size : $2))
         printf '%s %s %s %s\n' "$job" "$kind" "$size" "$kept"

@@ -105,8 +105,8 @@ _ALL: Final = (
     Rule(
         "platform.no-route",
         "SimGrid dies on a route",
-        "SimGrid searches for a route when bytes need it, and dies if a dragonfly lacks the router for it, or if there "
-        "are no coordinates in a zone with the routing Vivaldi. Correct the platform.",
+        "SimGrid searches for a route when bytes need it, and dies if a dragonfly lacks the router for it, or if "
+        "coordinates are missing in a zone with the routing Vivaldi. Correct the platform.",
         "error",
     ),
     Rule(

@@ -1,0 +1,231 @@
+"""The difference between two runs of a log, and what speaks against it.
+
+The difference is that of the whole log, so it does not depend on the windows: only its interval does. `arguments_of`
+draws the same conclusion in other ways: from windows of half and of double the length, after a longer warm-up, and
+without the windows that weigh most. A conclusion that changes is not one to buy hosts by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from batprotocol.errors import InputError
+from batprotocol.studies.comparing.intervals import ANY, CONFIDENCE, Fit
+from batprotocol.studies.comparing.ratios import Estimate, difference_of_ratios, ratio
+from batprotocol.studies.comparing.series import FEWEST_WINDOWS
+from batprotocol.studies.comparing.tables import Cell
+from batprotocol.studies.whatif.batches import Parts, RunOfLog, metric_of
+from batprotocol.studies.whatif.windows import Span, span_text, windows_of
+
+__all__ = ["MARKS", "Argument", "Cut", "arguments_of", "difference_of", "mean_of", "strip_of"]
+
+MARKS: Final = 10
+"""The number of signs in a strip: with more windows, several share one."""
+_P95: Final = "p95_waiting_time"
+_OUTLIERS: Final = 20
+"""One of so many windows is left out as an outlier, at least one."""
+_EQUAL: Final = 1e-9
+_WORDS: Final = {1: "above 0", -1: "below 0", 0: "may be chance", None: "too few windows"}
+
+
+class Cut(NamedTuple):
+    """The ends of windows that follow one another, in seconds of the log, and whether each is left out."""
+
+    edges: Sequence[float]
+    left_out: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, begin: float, end: float, length: float) -> Cut:
+        """The windows of this length."""
+        windows = windows_of((), begin, end, length)
+        return cls([*(each.begin for each in windows), end])
+
+    @property
+    def windows(self) -> int:
+        """The number of windows that count."""
+        return len(self.edges) - 1 - len(self.left_out)
+
+
+class Argument(NamedTuple):
+    """What speaks for or against a conclusion.
+
+    Attributes:
+        strip: the sign of the difference in each window, or in each of ten groups of windows: `+`, `-`, `=`, or ` `
+            without jobs.
+        sign: the conclusion: 1 or -1 by more than chance, 0: it may be chance; None: there are too few windows.
+        others: the other conclusions, by what they are drawn from.
+    """
+
+    strip: str
+    sign: int | None
+    others: tuple[tuple[str, int | None], ...]
+
+    @property
+    def breaking(self) -> tuple[str, ...]:
+        """What leads to another conclusion."""
+        return tuple(what for what, sign in self.others if sign is not None and sign != self.sign)
+
+    @property
+    def text(self) -> str:
+        """One line: whether the conclusion holds, or which one breaks it."""
+        if self.sign is None:
+            return "no conclusion: too few windows"
+        known = [what for what, sign in self.others if sign is not None]
+        if not self.breaking:
+            what = "may be chance" if self.sign == 0 else "holds"
+            return f"{what} under all of these" if known else f"{what}; nothing else could be tried"
+        words = dict(self.others)
+        return "; ".join(f"broken by {what}: {_WORDS[words[what]]}" for what in self.breaking)
+
+
+def mean_of(run: RunOfLog, metric: str, cut: Cut) -> Cell:
+    """A metric of a run of the log, with its interval."""
+    try:
+        found = _mean(run, metric, cut)
+    except InputError:  # no job counts
+        return Cell()
+    return Cell(mean=found.value, low=found.low, high=found.high, draws=cut.windows, count=cut.windows)
+
+
+def _mean(run: RunOfLog, metric: str, cut: Cut) -> Estimate:
+    domain = metric_of(metric).domain
+    if metric == _P95:
+        whole, without, _ = run.percentiles(cut.edges)
+        return _of_pseudovalues(whole, without, domain)
+    parts = run.parts(metric, cut.edges)
+    if domain[1] == 1.0:  # readings have six decimals, so a full window may seem to be fuller
+        parts = [(min(over, under), under) for over, under in parts]
+    return ratio([over for over, _ in parts], [under for _, under in parts], domain=domain)
+
+
+def difference_of(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> Cell:
+    """A metric of a run minus that of the baseline, with its interval."""
+    try:
+        found = _difference(run, base, metric, cut)
+    except InputError:
+        return Cell()
+    better = metric_of(metric).better
+    is_sure = found.p is not None and found.p < 1 - CONFIDENCE
+    gains = found.value < 0 if better == "less" else found.value > 0
+    return Cell(
+        mean=found.value,
+        low=found.low,
+        high=found.high,
+        draws=cut.windows,
+        count=cut.windows,
+        best=is_sure and gains and better is not None,
+        p=found.p,
+    )
+
+
+def _difference(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> Estimate:
+    """The difference over the windows that are not left out."""
+    if metric == _P95:
+        (whole, without, own), (other, missing, others) = (each.percentiles(cut.edges) for each in (run, base))
+        apart = [one - two for one, two in zip(without, missing, strict=True)]
+        signs = [one - two for one, two in zip(own, others, strict=True) if one is not None and two is not None]
+        return _of_pseudovalues(whole - other, apart, ANY, signs)
+    one, two = (_kept(each.parts(metric, cut.edges), cut) for each in (run, base))
+    return difference_of_ratios(one, two)
+
+
+def _kept(parts: Parts, cut: Cut) -> Parts:
+    return [part for place, part in enumerate(parts) if place not in cut.left_out]
+
+
+def _of_pseudovalues(
+    whole: float, without: Sequence[float], domain: tuple[float, float], signs: Sequence[float] | None = None
+) -> Estimate:
+    """An estimate from those without each window: the jackknife of J. W. Tukey, 1958."""
+    count = len(without)
+    if math.isnan(whole):
+        raise InputError("expected at least one job that ran")
+    values = [count * whole - (count - 1) * each for each in without]
+    if count < FEWEST_WINDOWS:
+        return Estimate(whole, None, None, None, float(count))
+    if max(values) - min(values) <= _EQUAL * max(1.0, abs(whole)):
+        return Estimate(whole, whole, whole, 0.0 if whole else 1.0, float(count))
+    fit = Fit(values, domain, True, mean=whole, signs=signs or None)
+    return Estimate(whole, *fit.ends(CONFIDENCE), fit.p() if domain == ANY else None, fit.effective)
+
+
+def strip_of(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> str:
+    """The sign of the difference in each window, or in each of ten groups of windows that follow one another."""
+    count = len(cut.edges) - 1
+    groups = min(count, MARKS)
+    edges = [cut.edges[place * count // groups] for place in range(groups + 1)]
+    if metric == _P95:
+        pairs = zip(run.percentiles(edges)[2], base.percentiles(edges)[2], strict=True)
+    else:
+        pairs = zip(
+            *([a / b if b else None for a, b in each.parts(metric, edges)] for each in (run, base)), strict=True
+        )
+    return "".join(_mark(one, two) for one, two in pairs)
+
+
+def _mark(one: float | None, two: float | None) -> str:
+    if one is None or two is None:
+        return " "
+    return "=" if abs(one - two) <= _EQUAL * max(abs(one), abs(two)) else "+" if one > two else "-"
+
+
+def arguments_of(run: RunOfLog, base: RunOfLog, metric: str, span: Span, length: float) -> Argument:
+    """The signs of a difference over time, and the conclusions from other windows.
+
+    Args:
+        run: the run of the alternative.
+        base: the run of the baseline.
+        metric: the metric.
+        span: the part of the log that counts.
+        length: the length of the windows in seconds.
+    """
+    cut = Cut.of(span.begin, span.end, length)
+
+    def sign(other: Cut) -> int | None:
+        return _sign(run, base, metric, other)
+
+    return Argument(
+        strip_of(run, base, metric, cut),
+        sign(cut),
+        tuple((what, sign(other)) for what, other in _others(run, base, metric, span, length)),
+    )
+
+
+def _others(run: RunOfLog, base: RunOfLog, metric: str, span: Span, length: float) -> Iterator[tuple[str, Cut]]:
+    """Other ways to cut the log."""
+    for factor in (0.5, 2.0):
+        yield f"windows of {span_text(factor * length)}", Cut.of(span.begin, span.end, factor * length)
+    longer = max(2 * (span.begin - span.first), (span.end - span.first) / 10)
+    yield f"a warm-up of {span_text(longer)}", Cut.of(math.ceil(span.first + longer), span.end, length)
+    cut = Cut.of(span.begin, span.end, length)
+    if metric != _P95:
+        yield "leaving out the windows that weigh most", cut._replace(left_out=_heaviest(run, base, metric, cut))
+
+
+def _sign(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> int | None:
+    """The conclusion from these windows."""
+    if cut.windows < FEWEST_WINDOWS:
+        return None
+    try:
+        found = _difference(run, base, metric, cut)
+    except InputError:
+        return None
+    if found.p is None or found.p >= 1 - CONFIDENCE:
+        return 0
+    return 1 if found.value > 0 else -1
+
+
+def _heaviest(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> frozenset[int]:
+    """The windows that change the difference most: one of twenty, and at least one."""
+    pairs = list(zip(run.parts(metric, cut.edges), base.parts(metric, cut.edges), strict=True))
+    weights = [0.0] * len(pairs)
+    for side, sign in ((0, 1), (1, -1)):
+        size = math.fsum(pair[side][1] for pair in pairs) or 1.0
+        mean = math.fsum(pair[side][0] for pair in pairs) / size
+        for place, pair in enumerate(pairs):
+            over, under = pair[side]
+            weights[place] += sign * (over - mean * under) / size
+    order = sorted(range(len(pairs)), key=lambda place: -abs(weights[place]))
+    return frozenset(order[: max(len(pairs) // _OUTLIERS, 1)])

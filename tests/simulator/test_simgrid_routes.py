@@ -1,0 +1,81 @@
+"""Platforms at random, read by SimGrid itself: it takes each of them, and finds the same routes, to the last bit.
+
+Debian's package `python3-simgrid` has it. Its version is older than Batsim's, but reads the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
+
+import extremes
+
+from batprotocol.errors import InputError
+from batprotocol.simulator import read_platform
+
+WITHOUT_ENGINE = True
+
+PYTHON = "/usr/bin/python3"
+PROGRAM = """
+import json, sys
+import simgrid
+engine = simgrid.Engine(["routes", "--cfg=host/model:ptask_L07", "--log=root.t:critical"])
+engine.load_platform(sys.argv[1])
+engine.netzone_root.seal()
+for source in engine.all_hosts:
+    for target in engine.all_hosts:
+        if source.name != target.name:
+            print(json.dumps([source.name, target.name]), flush=True)
+            links, latency = source.route_to(target)
+            print(json.dumps([[link.name for link in links], latency]), flush=True)
+"""
+
+
+@cache
+def has_simgrid() -> bool:
+    try:
+        done = subprocess.run([PYTHON, "-c", "import simgrid"], check=False, capture_output=True)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(5))
+def test_simgrid_reads_them_and_has_the_same_routes(part: int, tmp_path: Path) -> None:
+    if not has_simgrid():
+        pytest.skip("python3-simgrid is not installed")
+    compared = 0
+    for seed in range(part, 60, 5):
+        given = extremes.write(seed, tmp_path / str(seed))
+        platform = read_platform(given.platform, roles=given.roles, energy=given.energy)
+        done = subprocess.run(
+            [PYTHON, "-c", PROGRAM, given.platform.name],
+            cwd=given.platform.parent,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("[[", '["'))]
+        assert lines, done.stderr
+        for ends, found in zip(lines[::2], lines[1::2], strict=False):
+            first, last = (platform.host(name) for name in ends)
+            assert first is not None
+            assert last is not None
+            route = platform.route(first, last)
+            assert [[link.name for link in route.links], route.latency] == found, (seed, ends)
+            compared += 1
+        if done.returncode:  # on a way into a group of a dragonfly that has none
+            source, target = (platform.host(name) for name in lines[-1])
+            assert source is not None
+            assert target is not None
+            with pytest.raises(InputError, match="no way from group"):
+                platform.route(source, target)
+    assert compared > 100
