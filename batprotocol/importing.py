@@ -23,6 +23,7 @@ DEPENDENCIES: Final = frozenset(
         "distributed",
         "flatbuffers",
         "gymnasium",
+        "h11",
         "intervaltree",
         "landlockpy",
         "lz4",
