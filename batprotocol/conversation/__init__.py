@@ -7,8 +7,9 @@ socket and no file, and raises no exception because of a peer's message.
 A message goes through these modules: `conversation` (the turns), `reading` (bytes to values) and `times` (its now and
 timestamps). For each event, a row of the table `events` defines when it can come and which functions of the topics
 check it: `simulation`, `jobs` (with `placements`, `tasks` and `profiles`), `registration`, `periodic` and `hosts` (with
-`hostsets`). These look up the automata of `automaton`, read and change the `state` (with `known_jobs` and `holding`;
-`usage` shows the latter to users), and report broken rules of the catalogue `rules` there.
+`hostsets`, and `power` for the state of each host). These look up the automata of `automaton`, read and change the
+`state` (with `known_jobs` and `holding`; `usage` shows the latter to users), and report broken rules of the catalogue
+`rules` there.
 """
 
 from __future__ import annotations

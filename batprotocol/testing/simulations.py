@@ -165,9 +165,13 @@ def workloads(
             )
         )
     # Batsim crashes when it forwards a profile at the beginning that no job uses.
-    needed = {str(job.profile) for job in jobs}
-    for given in sorted(needed):
-        needed.update(getattr(used[given].profile, "profile_ids", ()))
+    waiting = [str(job.profile) for job in jobs]
+    needed = set()
+    while waiting:
+        given = waiting.pop()
+        if given not in needed:
+            needed.add(given)
+            waiting += getattr(used[given].profile, "profile_ids", ())
     return Workload(jobs, {given: profile for given, profile in used.items() if given in needed}, name=name)
 
 

@@ -353,8 +353,8 @@ REFUSED = [
     (zone(HOST + '\n<host_link id="n1" up="l" down="l"/>'), 2, "only supported in zones with the routing Cluster"),
     (zone('\n<host_link id="n1" up="l" down="l"/>', "Cluster"), 2, "host_link n1.id: there is no host 'n1'"),
     (zone(HOST + '\n<host_link id="n1" up="l" down="l"/>', "Cluster"), 2, "host_link n1.up: there is no link 'l'"),
-    (zone(HOST + '\n<zone id="y" routing="Full"/>'), 2, "has hosts or routers"),
-    (zone('<zone id="y" routing="Full"/>\n' + HOST), 2, "contains zones"),
+    (zone(HOST + '\n<zone id="y" routing="Full"/>'), 2, "<zone> is not allowed after the hosts"),
+    (zone('<zone id="y" routing="Full"/>\n' + HOST), 2, "<host> is not allowed after the zones"),
     (
         '<platform version="4.1"><zone id="a" routing="Full"/>\n<zone id="b" routing="Full"/></platform>',
         2,

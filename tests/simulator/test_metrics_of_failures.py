@@ -173,8 +173,8 @@ def test_attempts_are_one_job() -> None:
     rows = [
         row("w0!1", 0, 10, 40, KILLED, "0-1"),
         row("again!w0-1~1", 40, 60, 100, KILLED, "0-1"),
-        row("w0!2", 5, 5, 205),
-        row("again!w0-1~2", 100, 100, 190, hosts="2-3"),
+        row("w0!2", 5, 5, 205, hosts="3"),
+        row("again!w0-1~2", 100, 100, 190, hosts="1-2"),
         row("w0!3", 7),
     ]
     found = measured(rows, 4, users={"w0!1": "ann", "w0!2": "bob"})

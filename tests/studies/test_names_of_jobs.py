@@ -96,9 +96,9 @@ def test_what_if(tmp_path: Path) -> None:
     assert found.status == 0, found.err
     with Store(tmp_path / "store") as store:
         rows = list(store.rows(all=True))
-        assert len(rows) == 4
-        names = {str(row.axes["window"]): sorted(job.job_id for job in row.jobs()) for row in rows}
-        assert names == {"0-3600": sorted(HARD[:2]), "3600-7200": sorted(HARD[2:4])}
+        assert len(rows) == 2
+        for row in rows:  # the whole log, once for each policy
+            assert sorted(job.job_id for job in row.jobs()) == sorted(HARD)
 
 
 @pytest.mark.parametrize(("id", "refused"), [("a,b", False), ('x"y', False), ('"a,b"', True), ("n\nl", True)])

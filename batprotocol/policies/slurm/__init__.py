@@ -1,8 +1,9 @@
 """Slurm's scheduler as a policy: as a slurm.conf says, a Slurm does with the same jobs.
 
 The data take this way: `clusters` makes the `values` of a cluster of its configuration, with sets of nodes as numbers
-(`bits`). `asking` reads the requests of jobs, and `commands` those of operators. `controller` changes the `state`:
-`jobs`, their `queue`, those `waiting` for something else, `reservations`, and the nodes as `selecting` gives them out.
+(`bits`); `added` gives hosts that a question adds to a machine their places. `asking` reads the requests of jobs, and
+`commands` those of operators. `controller` changes the `state`: `jobs`, their `queue`, those `waiting` for something
+else, `reservations`, and the nodes as `selecting` gives them out.
 Its `clock` calls the two loops, `main_loop` and `backfill`, which plans over `space`. `endings` take jobs from their
 nodes, at their `limits` or before.
 `ordering` asks `priorities` for the order of jobs. `chances` has the starts that are possible, with the jobs that give

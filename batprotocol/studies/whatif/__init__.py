@@ -2,7 +2,8 @@
 
 `question` has what is asked, `logs` makes files of the log, and `plan` makes a study of it: the `windows` of the log,
 and all combinations of policies, arrivals, hosts (`machines`) and estimates. `toml` writes the study as a file. After
-the runs, `answers` compares each combination with the baseline, and `groups` finds out who gains and who loses.
+the runs, `batches` cuts them into windows, `answers` compares each combination with the baseline, `conclusions` tries
+each difference again under other conditions, and `groups` finds out who gains and who loses.
 `assumptions` says what the answer rests on. `report` makes one page of HTML of all this, with the figures of `figures`.
 The package must not know how runs are made.
 """

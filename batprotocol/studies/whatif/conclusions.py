@@ -1,6 +1,7 @@
 """The difference between two runs of a log, and what speaks against it.
 
-The difference is that of the whole log, so it does not depend on the windows: only its interval does. `arguments_of`
+The difference is that of the whole log, so it does not depend on the windows: only its interval does. That is the
+widest of those from the windows, and from two, four... of them joined, as long as at least ten are left. `arguments_of`
 draws the same conclusion in other ways: from windows of half and of double the length, after a longer warm-up, and
 without the windows that weigh most. A conclusion that changes is not one to buy hosts by.
 """
@@ -8,7 +9,8 @@ without the windows that weigh most. A conclusion that changes is not one to buy
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, starmap
 from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError
@@ -19,7 +21,7 @@ from batprotocol.studies.comparing.tables import Cell
 from batprotocol.studies.whatif.batches import Parts, RunOfLog, metric_of
 from batprotocol.studies.whatif.windows import Span, span_text, windows_of
 
-__all__ = ["MARKS", "Argument", "Cut", "arguments_of", "difference_of", "mean_of", "strip_of"]
+__all__ = ["MARKS", "Argument", "Cut", "arguments_of", "difference_of", "mean_of", "strip_of", "widest_difference"]
 
 MARKS: Final = 10
 """The number of signs in a strip: with more windows, several share one."""
@@ -92,12 +94,45 @@ def mean_of(run: RunOfLog, metric: str, cut: Cut) -> Cell:
 def _mean(run: RunOfLog, metric: str, cut: Cut) -> Estimate:
     domain = metric_of(metric).domain
     if metric == _P95:
-        whole, without, _ = run.percentiles(cut.edges)
-        return _of_pseudovalues(whole, without, domain)
+        every = [run.percentiles(edges) for edges in _joined(cut.edges)]
+        return _widest(_of_pseudovalues(whole, without, domain) for whole, without, _ in every)
     parts = run.parts(metric, cut.edges)
     if domain[1] == 1.0:  # readings have six decimals, so a full window may seem to be fuller
         parts = [(min(over, under), under) for over, under in parts]
-    return ratio([over for over, _ in parts], [under for _, under in parts], domain=domain)
+    return _widest(
+        ratio([over for over, _ in joined], [under for _, under in joined], domain=domain)
+        for joined in _joined_parts(parts)
+    )
+
+
+def _widest(estimates: Iterable[Estimate]) -> Estimate:
+    """The estimate with the widest interval, of the same windows joined in several ways.
+
+    Short windows do not show how long queues last: windows that follow one another are alike, and few of them do not
+    show how much. Longer ones show it, and are fewer. An interval that covers all of them is on the safe side.
+    """
+    found = list(estimates)
+    widest = max(found, key=lambda each: -1.0 if each.low is None or each.high is None else each.high - each.low)
+    return widest._replace(p=max((each.p for each in found if each.p is not None), default=None))
+
+
+def _joined(edges: Sequence[float]) -> Iterator[Sequence[float]]:
+    """The ends of the windows, then of two, four... joined, as long as at least ten are left."""
+    count = len(edges) - 1
+    yield edges
+    groups = count // 2
+    while groups >= MARKS:
+        yield [edges[place * count // groups] for place in range(groups + 1)]
+        groups //= 2
+
+
+def _joined_parts(parts: Parts) -> Iterator[Parts]:
+    """The sums of the windows, then of two, four... joined, as long as at least ten are left."""
+    for places in _joined(range(len(parts) + 1)):
+        yield [
+            (math.fsum(over for over, _ in parts[first:last]), math.fsum(under for _, under in parts[first:last]))
+            for first, last in pairwise(map(int, places))
+        ]
 
 
 def difference_of(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> Cell:
@@ -123,12 +158,26 @@ def difference_of(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> Cell:
 def _difference(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> Estimate:
     """The difference over the windows that are not left out."""
     if metric == _P95:
-        (whole, without, own), (other, missing, others) = (each.percentiles(cut.edges) for each in (run, base))
-        apart = [one - two for one, two in zip(without, missing, strict=True)]
-        signs = [one - two for one, two in zip(own, others, strict=True) if one is not None and two is not None]
-        return _of_pseudovalues(whole - other, apart, ANY, signs)
+        return _widest(_difference_of_percentiles(run, base, edges) for edges in _joined(cut.edges))
     one, two = (_kept(each.parts(metric, cut.edges), cut) for each in (run, base))
-    return difference_of_ratios(one, two)
+    return widest_difference(one, two)
+
+
+def widest_difference(one: Parts, other: Parts) -> Estimate:
+    """The difference between two ratios of sums over windows, with the widest interval of these and of joined windows.
+
+    Args:
+        one: a numerator and a denominator for each window, in the order of time.
+        other: the same for the second ratio.
+    """
+    return _widest(starmap(difference_of_ratios, zip(_joined_parts(one), _joined_parts(other), strict=True)))
+
+
+def _difference_of_percentiles(run: RunOfLog, base: RunOfLog, edges: Sequence[float]) -> Estimate:
+    (whole, without, own), (other, missing, others) = (each.percentiles(edges) for each in (run, base))
+    apart = [one - two for one, two in zip(without, missing, strict=True)]
+    signs = [one - two for one, two in zip(own, others, strict=True) if one is not None and two is not None]
+    return _of_pseudovalues(whole - other, apart, ANY, signs)
 
 
 def _kept(parts: Parts, cut: Cut) -> Parts:

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol.simulator import Workload
-from batprotocol.studies.comparing.ratios import difference_of_ratios
 from batprotocol.studies.whatif.batches import RunJob
+from batprotocol.studies.whatif.conclusions import widest_difference
 
 __all__ = ["KINDS", "Change", "Membership", "Sums", "changes_of", "membership_of", "sums_of"]
 
@@ -173,5 +173,5 @@ def _change(
     """The change of a mean over jobs; windows without a job of the group say nothing about it."""
     pairs = [(one, two) for one, two in zip(after, before, strict=True) if one[0] or two[0]]
     ones, twos = ([(each[place], each[0]) for each in side] for side in zip(*pairs, strict=True))
-    found = difference_of_ratios(ones, twos)
+    found = widest_difference(ones, twos)
     return found.value, found.low, found.high
