@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from support import SHARED
 
 from batprotocol.errors import InputError
@@ -152,7 +151,7 @@ def published_day() -> list[float]:
     The half hours of a day have the numbers 1 to 48. The day of the model begins with number 11, at five o'clock, and
     the first ten follow number 48. Each has what the gamma distribution has within half a number of its own.
     """
-    gamma = stats.gamma(8.1737, scale=3.9631)
+    gamma = pytest.importorskip("scipy.stats").gamma(8.1737, scale=3.9631)
     numbers = [number if number >= 11 else number + 48 for number in range(1, 49)]
     shares = [float(gamma.cdf(number + 0.5) - gamma.cdf(number - 0.5)) for number in numbers]
     return [share * 48 / sum(shares) for share in shares]
