@@ -82,7 +82,8 @@ def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequ
 def pooled_sentence(rows: Iterable[ResultRow], axis: str, pooled: Iterable[str]) -> str:
     """The values over which each draw is averaged, or "".
 
-    A scheduler's argument belongs to it, and is not an axis of the others. Then the sentence names the rows that are averaged over it.
+    A scheduler's argument belongs to it, and is not an axis of the others. Then the sentence names the rows that are
+    averaged over it.
 
     Args:
         rows: the rows of the table.
