@@ -82,7 +82,7 @@ else:  # type checkers export what is imported with `*`, and mypy cannot read su
     ]
 
     # Errors that are not about messages stand with their packages, which version 0.2 did not have.
-    _old = _old_names(
+    __getattr__ = _old_names(
         __name__,
         {
             "CaptureError": "capture.CaptureError",
@@ -95,15 +95,8 @@ else:  # type checkers export what is imported with `*`, and mypy cannot read su
             "StudyError": "studies.StudyError",
             "TaskFailed": "fast.TaskFailed",
         },
+        late={"MessageBuilder": "builder"},  # commands that read messages do not wait for it
     )
-
-    def __getattr__(name):
-        if name != "MessageBuilder":
-            return _old(name)
-        from batprotocol.builder import MessageBuilder  # commands that read messages do not wait for it
-
-        globals()[name] = MessageBuilder
-        return MessageBuilder
 
     def __dir__():
         return sorted(__all__)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 __all__ = ["OldName", "old_arguments", "old_names"]
@@ -22,12 +23,13 @@ def _warn(old: str, new: str) -> None:
     warnings.warn(f"{old} is deprecated: use {new} instead", DeprecationWarning, stacklevel=3)
 
 
-def old_names(module: str, names: dict[str, str]) -> Callable[[str], Any]:
-    """Make the function `__getattr__` of a module whose names have changed.
+def old_names(module: str, names: Mapping[str, str], late: Mapping[str, str] = {}) -> Callable[[str], Any]:
+    """Make the function `__getattr__` of a module whose names have changed, or are imported at their first use.
 
     Args:
         module: the name of the module, `__name__`.
         names: each old name with the new one, which the module has, or one of its submodules (`studies.StudyError`).
+        late: the submodule of each name that is imported at its first use.
 
     >>> from batprotocol import policies
     >>> import warnings
@@ -39,6 +41,10 @@ def old_names(module: str, names: dict[str, str]) -> Callable[[str], Any]:
     """
 
     def find(name: str) -> Any:
+        if name in late:
+            found = getattr(importlib.import_module(f"{module}.{late[name]}"), name)
+            setattr(sys.modules[module], name, found)
+            return found
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         _warn(f"{module}.{name}", f"{module}.{names[name]}")

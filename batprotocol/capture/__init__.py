@@ -62,14 +62,6 @@ else:
     }
     """The names and their modules: `batproto dump` needs none of them, and does not wait for the rules."""
 
-    _old = old_names(__name__, {"ToldJob": "CapturedJob"})
-
-    def __getattr__(name):
-        if name not in _LATE:
-            return _old(name)
-        from importlib import import_module
-
-        globals()[name] = found = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-        return found
+    __getattr__ = old_names(__name__, {"ToldJob": "CapturedJob"}, late=_LATE)
 
     __all__ = ["CaptureError", *_LATE]

@@ -235,8 +235,9 @@ def test_the_top_has_what_is_the_protocols() -> None:
             continue
         with pytest.warns(
             DeprecationWarning, match=rf"batprotocol\.{name} is deprecated: use batprotocol\.\w+\.{name}"
-        ):
+        ) as told:
             assert getattr(batprotocol, name) is error
+        assert told.pop().filename == __file__, "the line of the user"
     with pytest.raises(AttributeError):
         batprotocol.Nothing  # noqa: B018
 

@@ -74,6 +74,16 @@ def test_a_number_of_hosts_describes_so_many() -> None:
     assert (refused.status, refused.out) == (1, "")
 
 
+def test_no_hosts_and_hosts_that_fit_no_job(tmp_path: Path) -> None:
+    assert run_here("simulate", "easy", "--hosts", "0").err == "batproto: --hosts: expected at least one host, got 0\n"
+    path = tmp_path / "workload.json"
+    jobs = [{**each, "extra_data": json.dumps({"partition": "batch"})} for each in WORKLOAD["jobs"]]
+    path.write_text(json.dumps({**WORKLOAD, "jobs": jobs}))
+    rejected = run_here("simulate", "easy", "-w", path)
+    assert f"all of {len(jobs):,} jobs are rejected, as equal hosts lack what they ask for" in rejected.err
+    assert "give the platform" not in run_here("simulate", "easy", "--hosts", "n[0-63]", "-w", path).err
+
+
 def test_result_files_are_written_and_never_differ(tmp_path: Path) -> None:
     for folder in ("first", "second/inner"):
         result = run_here("simulate", FCFS, "--energy", "-o", tmp_path / folder)

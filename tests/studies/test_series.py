@@ -214,3 +214,12 @@ def test_few_windows_and_mistakes() -> None:
         difference_of_ratios([(1.0, 1)], [(1.0, 1), (2.0, 1)])
     with pytest.raises(InputError, match="expected a confidence"):
         ratio([1.0, 2.0], [1, 2], confidence=95)
+
+
+def test_windows_without_jobs_show_nothing() -> None:
+    """One job in ten windows has no interval."""
+    parts = [(0.0, 0.0)] * 9 + [(5.0, 1.0)]
+    found = ratio([over for over, _ in parts], [under for _, under in parts])
+    assert (found.value, found.low, found.high) == (5.0, None, None)
+    apart = difference_of_ratios(parts, [(2 * over, under) for over, under in parts])
+    assert (apart.value, apart.low, apart.high, apart.p) == (-5.0, None, None, None)

@@ -187,7 +187,7 @@ def test_a_difference_below_the_models_own_error_cannot_be_told(tmp_path: Path) 
             assert not (below and entries[1 + place].bold)
             told += below
     assert told
-    assert f"{UNKNOWABLE}: the model's own error is larger than the difference" in answer.differences.caption
+    assert f"{UNKNOWABLE}: the model's own error is not smaller than the difference" in answer.differences.caption
 
 
 def test_groups_are_those_of_a_plain_computation(asked: Asked) -> None:

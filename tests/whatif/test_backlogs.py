@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -22,9 +23,10 @@ from batprotocol.policies import named
 from batprotocol.policies.slurm.added import LIKE
 from batprotocol.simulator import JobRow, described_platform, named_workload, platform_for, platform_xml, simulate
 from batprotocol.studies import Study
+from batprotocol.studies.comparing import difference_of_ratios
 from batprotocol.studies.whatif import Answer, Question, answer_of, plan_for
 from batprotocol.studies.whatif.batches import FROM_SUBMISSION, Facts, RunOfLog
-from batprotocol.studies.whatif.conclusions import Argument
+from batprotocol.studies.whatif.conclusions import Argument, widest_difference
 from batprotocol.studies.whatif.machines import resized
 
 WITHOUT_ENGINE = True
@@ -258,3 +260,32 @@ def test_an_answer_names_what_breaks_a_conclusion(tmp_path: Path) -> None:
             assert len(ways) == (3 if metric.startswith("p95") else 4)
             text = answer.conclusion(name, metric)
             assert text.startswith(("holds", "may be chance", "broken by", "cannot tell"))
+
+
+def test_a_policy_that_is_nearer_to_the_log_is_named(tmp_path: Path) -> None:
+    """Where nobody says what today's policy is, and one that is asked about does what the log did."""
+    log = backlog(tmp_path / "log.swf", "fcfs", days=4)
+    answer = asked(log, tmp_path / "runs", Question(policies=("fcfs", "easy-sjf")))
+    assert answer.error_sentence().endswith(" fcfs is nearer to what really happened: try --today fcfs.")
+    fcfs = answer.differences.cells[answer.differences.rows.index("fcfs")][0]
+    assert fcfs.is_unknowable, "the model's own error is as large as this difference"
+    known = asked(log, tmp_path / "runs", Question(policies=("easy-sjf",), today="fcfs"))
+    assert "is nearer" not in known.error_sentence()
+
+
+@given(st.lists(st.tuples(st.floats(-100, 100), st.integers(1, 9)), min_size=20, max_size=90))
+def test_an_interval_is_not_narrower_than_that_of_joined_windows(parts: list[tuple[float, int]]) -> None:
+    zeros = [(0.0, float(count)) for _, count in parts]
+    given_parts = [(over, float(count)) for over, count in parts]
+    count = len(parts) // 2
+    edges = [place * len(parts) // count for place in range(count + 1)]
+    joined, nothing = (
+        [(math.fsum(a for a, _ in side[i:j]), math.fsum(b for _, b in side[i:j])) for i, j in pairwise(edges)]
+        for side in (given_parts, zeros)
+    )
+    found = widest_difference(given_parts, zeros)
+    for other in difference_of_ratios(given_parts, zeros), difference_of_ratios(joined, nothing):
+        assert found.value == pytest.approx(other.value, abs=1e-9)
+        assert None not in (found.low, found.high, other.low, other.high)
+        assert found.high - found.low >= other.high - other.low - 1e-9  # type: ignore[operator]
+        assert (found.p or 0) >= (other.p or 0)

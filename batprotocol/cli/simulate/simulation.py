@@ -28,7 +28,7 @@ from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import InputError
 from batprotocol.left_out import LeftOut
-from batprotocol.model import Message
+from batprotocol.model import FinalJobState, Message
 from batprotocol.recording import facts, fingerprint
 from batprotocol.reflection import Schema
 from batprotocol.requests import check_requests
@@ -160,7 +160,9 @@ def run(
     if not lazy:
         electricity.expect_until(max((each[len(each) - 1].time for each in given if len(each)), default=0.0))
     if described is not None:
-        if re.fullmatch(r"\s*[1-9][0-9]{0,8}\s*", described):  # a number, and not the name of a host
+        if re.fullmatch(r"\s*[0-9]{1,9}\s*", described):  # a number, and not the name of a host
+            if not int(described):
+                raise InputError("expected at least one host, got 0", "--hosts")
             described = f"n[0-{int(described) - 1}]"
         hosts = described_platform(described, limit=host_limit if most is None else min(most, host_limit))
     else:
@@ -218,6 +220,8 @@ def run(
     if electricity.cap is None:
         electricity = replace(electricity, cap=cap_of(scheduler))
     result.electricity, result.typical_watts = electricity, given_watts
+    if platform is None and described is None and workloads:
+        _remark_on_equal_hosts(result, workloads[0], console_output)
     if prefix is not None:
         _write_reports(prefix, scheduler, result)
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
@@ -251,6 +255,17 @@ def _print(
         _show(result, output, warm_up, cool_down)
         if by is not None and groups is not None:
             print_groups(output, by, groups, result.electricity.currency)
+
+
+def _remark_on_equal_hosts(result: Result, workload: str, output: Output) -> None:
+    """Say what to do if the hosts that are assumed have nothing of what the jobs ask for."""
+    states = [job.final_state for job in result.jobs]
+    if states and set(states) == {FinalJobState.REJECTED}:
+        output.remark(
+            workload,
+            f"all of {len(states):,} jobs are rejected, as equal hosts lack what they ask for; give the platform that "
+            "they were made for with -p, such as import writes",
+        )
 
 
 def _fewest(mmax: int | None, mmax_workload: bool, workloads: Sequence[Workload]) -> int | None:

@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
 
     Attributes:
         value: the ratio, or the difference.
-        low: the lower end of the interval; None with fewer than five windows.
+        low: the lower end of the interval; None with fewer than five windows that have a denominator above 0.
         high: the upper end of the interval.
         p: the p-value of a difference, as that of `p_value`; None for a ratio, or without an interval.
         effective: the number of independent windows that these are worth, see `effective_number`.
@@ -70,9 +70,10 @@ def ratio(
     own = [a / b if b else value for a, b in zip(numerators, denominators, strict=True)]
     if not all(domain[0] <= each <= domain[1] for each in own):
         raise InputError(f"expected ratios of {words(domain)}, got {shown(own)}")
-    if len(values) < FEWEST_WINDOWS or min(values) == max(values):
-        known = len(values) >= FEWEST_WINDOWS
-        return Estimate(value, value if known else None, value if known else None, None, float(len(values)))
+    filled = sum(each > 0 for each in denominators)  # windows without jobs show nothing
+    if filled < FEWEST_WINDOWS or min(values) == max(values):
+        known = filled >= FEWEST_WINDOWS
+        return Estimate(value, value if known else None, value if known else None, None, float(filled))
     fit = Fit(values, domain, True, mean=value)
     return Estimate(value, *fit.ends(confidence), None, fit.effective)
 
@@ -105,10 +106,11 @@ def difference_of_ratios(
     firsts, seconds = (_linearised([a for a, _ in each], [b for _, b in each]) for each in (one, other))
     values = [first - second for first, second in zip(firsts, seconds, strict=True)]
     value = _quotient(one) - _quotient(other)
-    if len(values) < FEWEST_WINDOWS or max(values) - min(values) <= _EQUAL * max(map(abs, [*firsts, *seconds])):
-        known = len(values) >= FEWEST_WINDOWS
+    filled = sum(n > 0 or m > 0 for (_, n), (_, m) in zip(one, other, strict=True))
+    if filled < FEWEST_WINDOWS or max(values) - min(values) <= _EQUAL * max(map(abs, [*firsts, *seconds])):
+        known = filled >= FEWEST_WINDOWS
         p = None if not known else 0.0 if value else 1.0
-        return Estimate(value, value if known else None, value if known else None, p, float(len(values)))
+        return Estimate(value, value if known else None, value if known else None, p, float(filled))
     signs = [a / n - b / m for (a, n), (b, m) in zip(one, other, strict=True) if n and m]
     fit = Fit(values, ANY, True, mean=value, signs=signs)
     return Estimate(value, *fit.ends(confidence), fit.p(), fit.effective)

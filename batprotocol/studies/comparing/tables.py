@@ -169,7 +169,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             corrected = "corrected by Holm" if self.correction else "not corrected for their number"
             said.append(f"{self.comparisons:,} comparisons, {corrected}")
         if any(cell.is_unknowable for cell in cells):
-            said.append(f"{UNKNOWABLE}: the model's own error is larger than the difference")
+            said.append(f"{UNKNOWABLE}: the model's own error is not smaller than the difference")
         if any(cell.missing for cell in cells):
             said.append("n: the number of runs, where some are missing")
         return "\n".join(["; ".join(said), *self.notes])

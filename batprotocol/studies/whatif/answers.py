@@ -30,6 +30,8 @@ from batprotocol.studies.whatif.windows import span_text
 
 __all__ = ["SHOWN", "Answer", "answer_of", "title_of"]
 
+_EQUAL: Final = 1e-9
+"""The relative difference between numbers that are equal but for rounding is less than this."""
 SHOWN: Final = (
     "mean_waiting_time",
     "p95_waiting_time",
@@ -99,7 +101,23 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
             f"{head} {entry.text}" for head, entry in zip(grid.header[1:], grid.rows[1][1:], strict=True) if entry.text
         ]
         said = f"The model's own error ({today}, simulated, minus what really happened): {'; '.join(parts)}{named}"
-        return said if said.endswith(".") else f"{said}."
+        return f"{said if said.endswith('.') else f'{said}.'}{self._nearer()}"
+
+    def _nearer(self) -> str:
+        """A sentence on the policy whose waiting times are nearer to what really happened, or ""."""
+        waits = {name: row[0].mean for name, row in zip(self.means.rows, self.means.cells, strict=True)}
+        happened, base = waits.get(self.plan.recorded), waits.get(self.plan.baseline)
+        if happened is None or base is None:
+            return ""
+        apart = len(self.plan.axes) - 1
+        today, *others = self.plan.baseline.rsplit(", ", apart)
+        best, least = "", abs(base - happened) / 2
+        for name, wait in waits.items():
+            policy, *values = name.rsplit(", ", apart)
+            is_other = name != self.plan.recorded and policy != today and values == others
+            if is_other and wait is not None and abs(wait - happened) < least:
+                best, least = policy, abs(wait - happened)
+        return f" {best} is nearer to what really happened: try --today {best}." if best else ""
 
     def arguments_grid(self) -> Grid:
         """The signs of each difference over time, and whether other windows lead to the same conclusion."""
@@ -118,7 +136,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a conclusion on an alternative holds, in one line."""
         cell = self.differences.cells[self.differences.rows.index(name)][self.metrics.index(metric)]
         if cell.is_unknowable:
-            return f"{UNKNOWABLE}: the model's own error is larger"
+            return f"{UNKNOWABLE}: the model's own error is not smaller"
         return self.arguments[name][metric].text
 
     def tried(self) -> str:
@@ -208,9 +226,9 @@ def title_of(plan: Plan, name: str) -> str:
 
 
 def _judged(cell: Cell, place: int, errors: Sequence[Cell] | None) -> Cell:
-    """The difference. Its sign is unknown if the model's own error is larger."""
+    """The difference. Its sign is unknown if the model's own error is as large or larger."""
     error = None if errors is None else errors[place].mean
-    if error is None or cell.mean is None or abs(cell.mean) >= abs(error):
+    if not error or cell.mean is None or abs(cell.mean) > abs(error) * (1 + _EQUAL):
         return cell
     return msgspec.structs.replace(cell, best=False, is_unknowable=True)
 

@@ -112,8 +112,8 @@ def _of_runs(answer: Answer) -> Iterator[str]:
         yield f"The baseline is {today}, simulated: {why}. It has the same past as the alternatives."
         yield (
             f"The policy {RECORDED} is the log itself: jobs start when and where the log says that they did, unless "
-            "hosts that the log gives to a job are still busy. The model's own error is the baseline minus this. If it "
-            "is larger than a difference, the sign of that difference is unknown."
+            "hosts that the log gives to a job are still busy. The model's own error is the baseline minus this. If a "
+            "difference is not larger, its sign is unknown."
         )
     else:
         what = "the first policy" if plan.is_assumed else "today's policy"
