@@ -197,6 +197,7 @@ def test_a_report_argues_with_itself() -> None:
     assert found.text == "broken by windows of 2 days: may be chance"
     assert Argument("++++", 1, others[:1]).text == "holds under all of these"
     assert Argument("+-+-", 0, (("x", 0),)).text == "may be chance under all of these"
+    assert Argument("====", 0, (("x", 0),)).text == "equal over the whole log"
     assert Argument("+-", None, ()).text == "no conclusion: too few windows"
     assert Argument("+-", -1, (("x", None),)).text == "holds; nothing else could be tried"
 

@@ -74,6 +74,8 @@ class Argument(NamedTuple):
         """One line: whether the conclusion holds, or which one breaks it."""
         if self.sign is None:
             return "no conclusion: too few windows"
+        if self.sign == 0 and not set(self.strip) - {"=", " "}:
+            return "equal over the whole log"
         known = [what for what, sign in self.others if sign is not None]
         if not self.breaking:
             what = "may be chance" if self.sign == 0 else "holds"
