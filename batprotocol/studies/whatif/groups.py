@@ -30,6 +30,9 @@ Membership = Mapping[str, tuple[tuple[str, str], ...]]
 Sums = Mapping[tuple[str, str], Sequence[tuple[int, float, float]]]
 """For each group and each window, the number of jobs, and the sums of their waiting times and bounded slowdowns."""
 
+_EQUAL: Final = 1e-9
+"""The relative difference between numbers that are equal but for rounding is less than this."""
+
 
 class Change(NamedTuple):
     """The change for a group, as the mean over its jobs.
@@ -56,8 +59,8 @@ class Change(NamedTuple):
 
     @property
     def is_unknowable(self) -> bool:
-        """Whether the change is smaller than the model's own error."""
-        return self.error is not None and abs(self.waiting[0]) < abs(self.error)
+        """Whether the change is not larger than the model's own error."""
+        return bool(self.error) and abs(self.waiting[0]) <= abs(self.error or 0.0) * (1 + _EQUAL)
 
     @property
     def verdict(self) -> str:
