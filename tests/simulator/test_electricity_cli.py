@@ -48,6 +48,7 @@ def test_all_is_printed(jobs: Path, tmp_path: Path) -> None:
     assert "CO2eq" in shown["carbon"]
     assert shown["cost"].endswith("EUR")
     assert shown["cap"].startswith("above it for ")
+    assert found.out.startswith("cap "), "a cap that was not kept comes first"
     assert shown["watts"] == f"typical ones: {WATTS}"
 
 

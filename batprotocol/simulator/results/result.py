@@ -407,7 +407,12 @@ class Result:
         if failures is not None:
             found += facts_of_failures(failures)
         if self.measured_energy:
-            found += facts_of_power(self.metrics() if shown is None else shown)
+            measured = self.metrics() if shown is None else shown
+            power = facts_of_power(measured)
+            if measured.power is not None and measured.power.seconds_above_cap:  # a cap that was not kept comes first
+                found = [*(each for each in power if each[0] == "cap"), *found]
+                power = [each for each in power if each[0] != "cap"]
+            found += power
             found += [("watts", f"typical ones: {self.typical_watts}")] if self.typical_watts else []
         if not self.is_complete:
             stopped = "the decision component stopped the simulation before all jobs had ended"
