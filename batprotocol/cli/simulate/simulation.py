@@ -220,7 +220,7 @@ def run(
     if electricity.cap is None:
         electricity = replace(electricity, cap=cap_of(scheduler))
     result.electricity, result.typical_watts = electricity, given_watts
-    if platform is None and described is None and workloads:
+    if platform is None and described is None and workloads and target is not None and is_policy(target):
         _remark_on_equal_hosts(result, workloads[0], console_output)
     if prefix is not None:
         _write_reports(prefix, scheduler, result)
