@@ -23,15 +23,13 @@ from batprotocol.studies.comparing.series import FEWEST_WINDOWS
 from batprotocol.studies.comparing.tables import UNKNOWABLE
 from batprotocol.studies.store import Row
 from batprotocol.studies.whatif.batches import FROM_SUBMISSION, RunOfLog, facts_of, metric_of
-from batprotocol.studies.whatif.conclusions import Argument, Cut, arguments_of, difference_of, mean_of
+from batprotocol.studies.whatif.conclusions import Argument, Cut, arguments_of, difference_of, is_within, mean_of
 from batprotocol.studies.whatif.groups import Change, changes_of, membership_of, sums_of
 from batprotocol.studies.whatif.plan import ARRIVALS, Plan
 from batprotocol.studies.whatif.windows import span_text
 
 __all__ = ["SHOWN", "Answer", "answer_of", "title_of"]
 
-_EQUAL: Final = 1e-9
-"""The relative difference between numbers that are equal but for rounding is less than this."""
 SHOWN: Final = (
     "mean_waiting_time",
     "p95_waiting_time",
@@ -228,7 +226,7 @@ def title_of(plan: Plan, name: str) -> str:
 def _judged(cell: Cell, place: int, errors: Sequence[Cell] | None) -> Cell:
     """The difference. Its sign is unknown if the model's own error is as large or larger."""
     error = None if errors is None else errors[place].mean
-    if not error or cell.mean is None or abs(cell.mean) > abs(error) * (1 + _EQUAL):
+    if cell.mean is None or not is_within(cell.mean, error):
         return cell
     return msgspec.structs.replace(cell, best=False, is_unknowable=True)
 

@@ -21,7 +21,17 @@ from batprotocol.studies.comparing.tables import Cell
 from batprotocol.studies.whatif.batches import Parts, RunOfLog, metric_of
 from batprotocol.studies.whatif.windows import Span, span_text, windows_of
 
-__all__ = ["MARKS", "Argument", "Cut", "arguments_of", "difference_of", "mean_of", "strip_of", "widest_difference"]
+__all__ = [
+    "MARKS",
+    "Argument",
+    "Cut",
+    "arguments_of",
+    "difference_of",
+    "is_within",
+    "mean_of",
+    "strip_of",
+    "widest_difference",
+]
 
 MARKS: Final = 10
 """The number of signs in a strip: with more windows, several share one."""
@@ -120,12 +130,17 @@ def _widest(estimates: Iterable[Estimate]) -> Estimate:
 
 def _joined(edges: Sequence[float]) -> Iterator[Sequence[float]]:
     """The ends of the windows, then of two, four... joined, as long as at least ten are left."""
-    count = len(edges) - 1
     yield edges
-    groups = count // 2
+    groups = (len(edges) - 1) // 2
     while groups >= MARKS:
-        yield [edges[place * count // groups] for place in range(groups + 1)]
+        yield _grouped(edges, groups)
         groups //= 2
+
+
+def _grouped(edges: Sequence[float], groups: int) -> Sequence[float]:
+    """The ends of so few groups of windows that follow one another, of nearly the same number of windows each."""
+    count = len(edges) - 1
+    return [edges[place * count // groups] for place in range(groups + 1)]
 
 
 def _joined_parts(parts: Parts) -> Iterator[Parts]:
@@ -202,11 +217,14 @@ def _of_pseudovalues(
     return Estimate(whole, *fit.ends(CONFIDENCE), fit.p() if domain == ANY else None, fit.effective)
 
 
+def is_within(difference: float, error: float | None) -> bool:
+    """Whether a difference is not larger than the model's own error, but for rounding; then its sign is unknown."""
+    return bool(error) and abs(difference) <= abs(error or 0.0) * (1 + _EQUAL)
+
+
 def strip_of(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> str:
     """The sign of the difference in each window, or in each of ten groups of windows that follow one another."""
-    count = len(cut.edges) - 1
-    groups = min(count, MARKS)
-    edges = [cut.edges[place * count // groups] for place in range(groups + 1)]
+    edges = _grouped(cut.edges, min(len(cut.edges) - 1, MARKS))
     if metric == _P95:
         pairs = zip(run.percentiles(edges)[2], base.percentiles(edges)[2], strict=True)
     else:

@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol.simulator import Workload
 from batprotocol.studies.whatif.batches import RunJob
-from batprotocol.studies.whatif.conclusions import widest_difference
+from batprotocol.studies.whatif.conclusions import is_within, widest_difference
 
 __all__ = ["KINDS", "Change", "Membership", "Sums", "changes_of", "membership_of", "sums_of"]
 
@@ -29,9 +29,6 @@ Membership = Mapping[str, tuple[tuple[str, str], ...]]
 """The groups of each job, by its full name: pairs of a kind and a name."""
 Sums = Mapping[tuple[str, str], Sequence[tuple[int, float, float]]]
 """For each group and each window, the number of jobs, and the sums of their waiting times and bounded slowdowns."""
-
-_EQUAL: Final = 1e-9
-"""The relative difference between numbers that are equal but for rounding is less than this."""
 
 
 class Change(NamedTuple):
@@ -60,7 +57,7 @@ class Change(NamedTuple):
     @property
     def is_unknowable(self) -> bool:
         """Whether the change is not larger than the model's own error."""
-        return bool(self.error) and abs(self.waiting[0]) <= abs(self.error or 0.0) * (1 + _EQUAL)
+        return is_within(self.waiting[0], self.error)
 
     @property
     def verdict(self) -> str:
