@@ -14,8 +14,9 @@ replaces the socket and the loop. Both load the class of a scheduler from its fi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from batprotocol.deprecation import old_names
 from batprotocol.edc.reply import Reply
 from batprotocol.edc.scheduler import Scheduler, rehearse
 from batprotocol.edc.session import Session, Turn
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_ENDPOINT", "Reply", "Scheduler", "Server", "Session", "Turn", "rehearse", "run", "serve"]
 
+# They need ZeroMQ. Batsim has its own, so schedulers inside it cannot import them.
 _WITH_SOCKET = {"DEFAULT_ENDPOINT": "server", "Server": "server", "run": "running", "serve": "server"}
-
-
-def __getattr__(name: str) -> Any:
-    """Import names that need ZeroMQ at their first use: Batsim has its own ZeroMQ, so schedulers inside it cannot."""
-    if name not in _WITH_SOCKET:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_WITH_SOCKET[name]}"), name)
-    return found
+__getattr__ = old_names(__name__, {}, late=_WITH_SOCKET)

@@ -8,8 +8,9 @@ ended. An engine must not know what it calls, nor why.
 other packages.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from batprotocol.deprecation import old_names
 from batprotocol.engines.child import Child
 from batprotocol.engines.interface import Ended, Engine
 from batprotocol.engines.processes import Processes
@@ -20,11 +21,5 @@ if TYPE_CHECKING:
 __all__ = ["Child", "DaskEngine", "Ended", "Engine", "Processes"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import `DaskEngine` at its first use: it needs asyncio, which each child would import, too."""
-    if name != "DaskEngine":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from batprotocol.engines.dask import DaskEngine
-
-    globals()[name] = DaskEngine
-    return DaskEngine
+# It needs asyncio, which each child would import, too.
+__getattr__ = old_names(__name__, {}, late={"DaskEngine": "dask"})

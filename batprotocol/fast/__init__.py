@@ -13,6 +13,7 @@ check of messages), `runtime` (a connection to a broker, tasks that give their r
 
 from typing import TYPE_CHECKING
 
+from batprotocol.deprecation import old_names
 from batprotocol.errors import TaskFailed as TaskFailed
 from batprotocol.fast.messages import ROUTES as ROUTES
 from batprotocol.fast.messages import Participant as Participant
@@ -53,12 +54,7 @@ else:
     }
     """The names that need packages which nothing else in the library needs, and their modules."""
 
-    def __getattr__(name):
-        if name not in _LATE:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    __getattr__ = old_names(__name__, {}, late=_LATE)
 
     __all__ = [
         "ROUTES",

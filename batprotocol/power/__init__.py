@@ -10,8 +10,9 @@ This package must not know files, schedulers, and how energy is simulated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from batprotocol.deprecation import old_names
 from batprotocol.power.accounts import Consumption, consumption_of
 from batprotocol.power.best_times import BestTimes
 from batprotocol.power.daily import daily_trace
@@ -50,11 +51,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what reads tables at its first use: it needs time zones, and most policies read no table."""
-    if name not in ("FORMATS", "Table", "read_table"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from batprotocol.power import tables
-
-    globals()[name] = found = getattr(tables, name)
-    return found
+# They need time zones, and most policies read no table.
+__getattr__ = old_names(__name__, {}, late=dict.fromkeys(("FORMATS", "Table", "read_table"), "tables"))

@@ -11,7 +11,7 @@ files go to the observers of `results`. `peers` connects to decision components 
 simulation, and `simulating` runs a simulation from its inputs to its results.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from batprotocol.deprecation import old_names
 from batprotocol.errors import InputError
@@ -26,8 +26,6 @@ from batprotocol.simulator.watching import Watcher, watched
 
 if TYPE_CHECKING:
     from batprotocol.simulator.peers import connect, load_library
-
-_old = old_names(__name__, {"scaled_load": "scaled_arrivals"})
 
 __all__ = [
     "DecisionComponent",
@@ -45,11 +43,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import functions that need ZeroMQ, or load libraries, at their first use: most simulations do not need them."""
-    if name not in ("connect", "load_library"):
-        return _old(name)
-    from batprotocol.simulator import peers
-
-    globals()[name] = found = getattr(peers, name)
-    return found
+# They need ZeroMQ, or load libraries: most simulations do not need them.
+__getattr__ = old_names(
+    __name__, {"scaled_load": "scaled_arrivals"}, late={"connect": "peers", "load_library": "peers"}
+)

@@ -14,8 +14,9 @@ controller; `naming` makes it of a name, and `reporting` has the amounts that jo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from batprotocol.deprecation import old_names
 from batprotocol.policies.slurm.clock import Phases
 
 if TYPE_CHECKING:
@@ -24,11 +25,5 @@ if TYPE_CHECKING:
 __all__ = ["Phases", "SlurmScheduler"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import `SlurmScheduler` at its first use: programs that name another policy do not need it."""
-    if name != "SlurmScheduler":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from batprotocol.policies.slurm.scheduler import SlurmScheduler
-
-    globals()[name] = SlurmScheduler
-    return SlurmScheduler
+# Programs that name another policy do not need it.
+__getattr__ = old_names(__name__, {}, late={"SlurmScheduler": "scheduler"})
