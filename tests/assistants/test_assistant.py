@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_clients import Play, play, said
 from patience import until
 from processes import gone
 from replay import PATIENCE
@@ -26,24 +26,6 @@ WITHOUT_ENGINE = True
 
 STUDY = 'scheduler = ["fcfs", "easy"]\nworkload = "lublin:16?jobs=30"\nseed = "0-2"\n'
 """Six simulations of a moment each."""
-Play = Callable[[Any], Awaitable[None]]
-"""The part of a test that uses a client."""
-
-
-def play(limits: Limits, acts: Play) -> None:
-    from batprotocol.mcp.server import server_of
-
-    async def connected() -> None:
-        async with mcp.Client(server_of(limits)) as client:
-            await acts(client)
-
-    anyio.run(connected)
-
-
-async def said(client: Any, tool: str, **arguments: Any) -> tuple[bool, str]:
-    """Whether a call has failed, and its text."""
-    answer = await client.call_tool(tool, arguments)
-    return bool(answer.is_error), "\n".join(each.text for each in answer.content)
 
 
 # All tools

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_clients import play, said
 from patience import until
 from processes import gone
 from replay import PATIENCE
@@ -57,21 +57,6 @@ class Parent(Scheduler):
 
 def schedulers(folder: Path) -> None:
     (folder / "mine.py").write_text(SCHEDULERS.format(folder=str(folder)))
-
-
-def play(limits: Limits, acts: Callable[[Any], Awaitable[None]]) -> None:
-    from batprotocol.mcp.server import server_of
-
-    async def connected() -> None:
-        async with mcp.Client(server_of(limits)) as client:
-            await acts(client)
-
-    anyio.run(connected)
-
-
-async def said(client: Any, tool: str, **arguments: Any) -> tuple[bool, str]:
-    answer = await client.call_tool(tool, arguments)
-    return bool(answer.is_error), "\n".join(each.text for each in answer.content)
 
 
 def resident(parent: int) -> int:
