@@ -20,7 +20,7 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.requests import Allocated, Request, read_request
 from batprotocol.simulator import JobRow, Platform, Workload
 from batprotocol.simulator.results.times import JobTimes
-from batprotocol.simulator.results.usage import Usage
+from batprotocol.simulator.results.usage import HostUse
 
 __all__ = [
     "ConflictLike",
@@ -165,7 +165,7 @@ def check_copy(
     requests = _requests(workload)
     numbers = _Sums(len(platform.computation_hosts))
     rows = list(rows)
-    usage = Usage.of((job for row in rows if (job := JobTimes.of(row)) is not None), allocations)
+    usage = HostUse.of((job for row in rows if (job := JobTimes.of(row)) is not None), allocations)
     equal = same_hosts = never = 0
     for row in rows:
         request = requests[row.job_id]
@@ -292,7 +292,7 @@ def _requests(workload: Workload) -> dict[str, Request]:
 
 
 def _held_in_log(run: Run, unit: Unit, cores: Mapping[str, int], usual: float) -> float:
-    """The number of hosts that a job has in the log, of which it may have parts: by its cores, as `Usage` counts."""
+    """The number of hosts that a job has in the log, of which it may have parts: by its cores, as `HostUse` counts."""
     if unit == "cores":
         return run.job.cores or run.job.requested_cores or run.host_count
     share = share_of(run)

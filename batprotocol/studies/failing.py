@@ -28,7 +28,7 @@ from batprotocol.simulator.inputs.outages import (
     parse_law,
     read_host_events,
 )
-from batprotocol.simulator.inputs.outages.merging import merged
+from batprotocol.simulator.inputs.outages.merging import merged_outages
 from batprotocol.studies.keys import NEVER
 from batprotocol.studies.runs import Task
 from batprotocol.studies.schedulers import is_policy
@@ -188,7 +188,7 @@ def _fitting(events: ExternalEventList, failures: ExternalEventList, hosts: int)
                 found.append((end, frozen_hosts(host), False))
     found.sort(key=_time)
     return ExternalEventList.of(
-        ((time, event.to_data()) for time, event in merged(found, hosts)), name=failures.name, corrected=True
+        ((time, event.to_data()) for time, event in merged_outages(found, hosts)), name=failures.name, corrected=True
     )
 
 

@@ -9,7 +9,7 @@ from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.outages import HostEvent
 from batprotocol.simulator.inputs.machines import natural_order
-from batprotocol.simulator.inputs.outages.merging import merged
+from batprotocol.simulator.inputs.outages.merging import merged_outages
 
 __all__ = ["outage_events"]
 
@@ -57,7 +57,7 @@ def outage_events(
             else:
                 changes.append((outage.end - begin, sets[number], False))
     changes.sort(key=_time)
-    return list(merged(changes, len(sets)))
+    return list(merged_outages(changes, len(sets)))
 
 
 def _time(change: tuple[float, FrozenHosts, bool]) -> float:

@@ -46,7 +46,7 @@ from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.policies.slurm.yielding import yielding_of
 from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.requests import Allocated, read_request
-from batprotocol.requests.lives import life_id
+from batprotocol.requests.lives import rerun_id
 from batprotocol.slurm.accounting import Accounting
 from batprotocol.slurm.configuration import Configuration
 
@@ -279,7 +279,7 @@ class SlurmScheduler(Allocating, Scheduler):
         """Register a job once more, under another id."""
         life = self._lives[job.id]
         life.count += 1
-        life.current = life_id(job.id, life.count)
+        life.current = rerun_id(job.id, life.count)
         self.reply.add_register_job(life.current, life.job)
 
     def reject(self, job: SlurmJob, why: str) -> None:

@@ -6,7 +6,7 @@ import math
 from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
-from batprotocol.requests.lives import WORKLOAD
+from batprotocol.requests.lives import RERUN_WORKLOAD
 from batprotocol.simulator.results.extended import Pair, difference, plus
 from batprotocol.simulator.results.metrics import bounded_slowdown
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
@@ -69,7 +69,7 @@ class Statistics(Observer):
         self.totals: Totals | None = None
 
     def job_ended(self, row: JobRow) -> None:
-        if row.workload_name == WORKLOAD:
+        if row.workload_name == RERUN_WORKLOAD:
             self.runs_again = True
         self.counts[row.final_state] += 1
         submission, start = row.submission_time, row.starting_time

@@ -18,9 +18,9 @@ from batprotocol.requests import Allocated
 from batprotocol.requests.usage import busy_hosts, share_hosts
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.series import StepSeries
-from batprotocol.simulator.results.times import JobTimes, SeenJobs
+from batprotocol.simulator.results.times import JobTimes, RunRows
 
-__all__ = ["COUNTED", "Counted", "SharedUse", "Usage", "stays_of"]
+__all__ = ["COUNTED", "Counted", "HostUse", "SharedUse", "stays_of"]
 
 Counted: TypeAlias = Literal["hosts", "cores", "shared hosts"]
 """What is counted, a key of `COUNTED`."""
@@ -33,7 +33,7 @@ COUNTED: Final[Mapping[Counted, str]] = {
 """The units that are counted, with the end of a sentence that says so."""
 
 
-class Usage(msgspec.Struct, frozen=True):
+class HostUse(msgspec.Struct, frozen=True):
     """The hosts that jobs use.
 
     Args:
@@ -45,7 +45,7 @@ class Usage(msgspec.Struct, frozen=True):
     held: Mapping[str, float] = {}
 
     @classmethod
-    def of(cls, jobs: Iterable[JobTimes], allocations: Iterable[Allocated] = ()) -> Usage:
+    def of(cls, jobs: Iterable[JobTimes], allocations: Iterable[Allocated] = ()) -> HostUse:
         """What is counted in a run.
 
         Args:
@@ -103,7 +103,7 @@ def stays_of(jobs: Iterable[JobTimes]) -> Iterable[tuple[float, float, str]]:
 class SharedUse(NamedTuple):
     """The use of a machine whose hosts jobs share: what is counted, host-seconds, and hosts in use over time."""
 
-    usage: Usage
+    usage: HostUse
     area: float
     work: float
     series: StepSeries
@@ -111,8 +111,8 @@ class SharedUse(NamedTuple):
     @classmethod
     def of(cls, rows: Iterable[JobRow], allocations: Iterable[Allocated]) -> SharedUse | None:
         """That of these jobs; None if they do not share hosts."""
-        jobs = SeenJobs(rows).jobs
-        usage = Usage.of(jobs, allocations)
+        jobs = RunRows(rows).jobs
+        usage = HostUse.of(jobs, allocations)
         if usage.counted == "hosts":
             return None
         series, busy, last = StepSeries(), 0.0, 0.0

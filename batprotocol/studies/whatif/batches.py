@@ -24,8 +24,8 @@ from batprotocol.errors import InputError
 from batprotocol.requests import Allocated, Attempt
 from batprotocol.requests.dependencies import Dependency, parse_dependency
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
-from batprotocol.simulator.results.times import JobTimes, SeenJobs, whole_jobs
-from batprotocol.simulator.results.usage import Usage
+from batprotocol.simulator.results.times import JobTimes, RunRows, whole_jobs
+from batprotocol.simulator.results.usage import HostUse
 
 __all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 
@@ -160,13 +160,13 @@ class RunOfLog:
     """
 
     def __init__(self, row: LoggedRun, factor: float, facts: Mapping[str, Facts]) -> None:
-        seen = SeenJobs(row.jobs())
+        seen = RunRows(row.jobs())
         attempts = row.attempts()
         jobs = seen.jobs
         if seen.runs_again or attempts:
             whole = whole_jobs(seen, {each.job_id: each.first_id for each in attempts})
             jobs = [each.times({}) for each in whole if each.attempts]
-        usage = Usage.of(seen.jobs, row.allocations())
+        usage = HostUse.of(seen.jobs, row.allocations())
         self._factor, self._hosts = factor, row.hosts
         self._busy = _areas(usage.changes(seen.jobs))
         self._energy = row.energy_over_time() or [] if _JOULES in row.metrics else []
