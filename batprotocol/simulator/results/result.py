@@ -13,7 +13,7 @@ from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results import frames
 from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
 from batprotocol.simulator.results.electricity import Electricity
-from batprotocol.simulator.results.facts import facts_of_failures, facts_of_power, facts_of_times
+from batprotocol.simulator.results.facts import facts_of_failures, facts_of_power, facts_of_resources, facts_of_times
 from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.grouping import grouped, job_groups
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
@@ -21,8 +21,7 @@ from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer,
 from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.steadiness import unsteady_sentence
-from batprotocol.simulator.results.times import SeenJobs
-from batprotocol.simulator.results.usage import COUNTED, RESOURCES, Resource, SharedUse, Usage, share_of_time
+from batprotocol.simulator.results.usage import COUNTED, SharedUse, use_of_resources
 from batprotocol.simulator.results.words import duration, percent, ratio
 
 if TYPE_CHECKING:
@@ -431,16 +430,6 @@ class Result:
             found.append(("note", COUNTED[self._shared.usage.counted]))
         return found
 
-    def _use_of_resources(self) -> Mapping[Resource, float | None]:
-        """The utilisation of memory and of GPUs, as `Metrics` has it, where the scheduler said what jobs take."""
-        span = self._statistics.last_finish - self._statistics.first_submission
-        if span <= 0 or all(each.memory_share is None and each.gpu_share is None for each in self.allocations):
-            return {}
-        jobs = SeenJobs(self.jobs).jobs
-        usage = Usage.of(jobs, self.allocations)
-        held = {each: usage.seconds(each, jobs) for each in RESOURCES}
-        return {each: share_of_time(seconds, span) for each, seconds in held.items()}
-
     @property
     def _shared(self) -> SharedUse | None:
         """The use of the machine, if jobs shared hosts; None if each had its hosts for itself."""
@@ -466,7 +455,8 @@ class Result:
         if whole is not None and self._statistics.runs_again:
             found = facts_of_times(whole)
         found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
-        found += _facts_of_resources(self._use_of_resources())
+        span = self._statistics.last_finish - self._statistics.first_submission
+        found += facts_of_resources(use_of_resources(lambda: self.jobs, self.allocations, span))
         load = self.offered_load if whole is None else whole.offered_load
         if load is not None and load == load:  # it is not NaN
             found.append(("offered load", percent(load)))
@@ -477,7 +467,7 @@ class Result:
         found = [("measured", f"{window.nb_jobs:,} jobs that were submitted in {duration(window.measured_time)}")]
         found += facts_of_times(window)
         found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
-        found += _facts_of_resources({"memory": window.memory_utilisation, "gpu": window.gpu_utilisation})
+        found += facts_of_resources({"memory": window.memory_utilisation, "gpu": window.gpu_utilisation})
         if window.offered_load == window.offered_load:  # it is not NaN
             found.append(("offered load", percent(window.offered_load)))
         return found
@@ -505,12 +495,3 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result of {self.nb_jobs} jobs, makespan {self.makespan:g} s>"
-
-
-def _facts_of_resources(use: Mapping[Resource, float | None]) -> list[tuple[str, str]]:
-    """The known utilisations of resources beside the cores."""
-    return [
-        (f"utilisation of {RESOURCES[each]}", f"{value:.1%} of all hosts")
-        for each, value in use.items()
-        if value is not None
-    ]

@@ -21,7 +21,17 @@ from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.series import StepSeries
 from batprotocol.simulator.results.times import JobTimes, SeenJobs
 
-__all__ = ["COUNTED", "RESOURCES", "Counted", "Resource", "SharedUse", "Usage", "share_of_time", "stays_of"]
+__all__ = [
+    "COUNTED",
+    "RESOURCES",
+    "Counted",
+    "Resource",
+    "SharedUse",
+    "Usage",
+    "share_of_time",
+    "stays_of",
+    "use_of_resources",
+]
 
 Counted: TypeAlias = Literal["hosts", "cores", "shared hosts"]
 """What is counted, a key of `COUNTED`."""
@@ -168,6 +178,23 @@ def share_of_time(seconds: float | None, duration: float) -> float | None:
 
 
 _ROUNDED: Final = 1e-6
+
+
+def use_of_resources(
+    rows: Callable[[], Iterable[JobRow]], allocations: Sequence[Allocated], span: float
+) -> Mapping[Resource, float | None]:
+    """The utilisation of memory and of GPUs, as far as the scheduler said what jobs take.
+
+    Args:
+        rows: returns the jobs.
+        allocations: the amounts that jobs took of their hosts.
+        span: the seconds from the first submission to the last end of a job.
+    """
+    if span <= 0 or all(each.memory_share is None and each.gpu_share is None for each in allocations):
+        return {}
+    jobs = SeenJobs(rows()).jobs
+    usage = Usage.of(jobs, allocations)
+    return {each: share_of_time(usage.seconds(each, jobs), span) for each in RESOURCES}
 
 
 def stays_of(jobs: Iterable[JobTimes]) -> Iterable[tuple[float, float, str]]:
