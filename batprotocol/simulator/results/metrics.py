@@ -23,8 +23,8 @@ from batprotocol.simulator.results.electricity import CoreTimes, Electricity, Po
 from batprotocol.simulator.results.failures import FailureMetrics, joined_run
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
-from batprotocol.simulator.results.times import JobTimes, MeasuredTime, RunRows, SeenJobs
-from batprotocol.simulator.results.usage import Counted, HostUse, Usage, share_of_time
+from batprotocol.simulator.results.times import JobTimes, MeasuredTime, RunRows
+from batprotocol.simulator.results.usage import Counted, HostUse, share_of_time
 
 __all__ = [
     "TAU",

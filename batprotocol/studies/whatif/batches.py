@@ -24,8 +24,8 @@ from batprotocol.errors import InputError
 from batprotocol.requests import Allocated, Attempt
 from batprotocol.requests.dependencies import Dependency, parse_dependency
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
-from batprotocol.simulator.results.times import JobTimes, RunRows, SeenJobs, whole_jobs
-from batprotocol.simulator.results.usage import HostUse, Resource, Usage
+from batprotocol.simulator.results.times import JobTimes, RunRows, whole_jobs
+from batprotocol.simulator.results.usage import HostUse, Resource
 
 __all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 
