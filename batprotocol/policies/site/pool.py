@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from operator import add, le, sub
 from typing import Final, TypeAlias
 
-from batprotocol.requests.fitting import Needs
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.requests.fitting import Needs
+from batprotocol.workloads.requests.offer import Offer
 
 __all__ = ["WHOLE", "Amount", "Pool", "added", "fits", "reduced"]
 

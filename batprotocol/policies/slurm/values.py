@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from batprotocol.policies.slurm.access import Access
-from batprotocol.slurm.configuration import Scheduler, Switch
+from batprotocol.sites.slurm.configuration import Scheduler, Switch
 
 __all__ = ["FOREVER", "Cluster", "Node", "Partition", "PreemptMode", "Select"]
 
