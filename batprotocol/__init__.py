@@ -85,9 +85,9 @@ else:  # type checkers export what is imported with `*`, and mypy cannot read su
     __getattr__ = _old_names(
         __name__,
         {
-            "CaptureError": "capture.CaptureError",
+            "CaptureError": "recordings.CaptureError",
             "ClusterError": "campaigns.ClusterError",
-            "InputError": "simulator.InputError",
+            "InputError": "errors.InputError",
             "JdlError": "campaigns.JdlError",
             "PackageMissing": "errors.PackageMissing",
             "StoreAway": "campaigns.StoreAway",

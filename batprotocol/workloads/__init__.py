@@ -4,11 +4,11 @@ The values are in `hosts`, `network`, `zones`, `graphs`, `platform`; `columns`, 
 immutable, and all copies of a simulation share them. The readers create them from files. They refuse a wrong file
 before the simulation, with the place of the mistake:
 
-- `read_platform`: `platform_xml` creates hosts and zones. It uses `xml`, `elements` and `units` to read the file,
+- `read_platform`: `platform_files` creates hosts and zones. It uses `xml`, `elements` and `units` to read the file,
   `topologies` for clusters, and a `configuration` for the settings. `machines` then selects the master, the computation
   hosts and the storage hosts, and numbers them.
 - `described_platform`, in `described`: a platform from a few lines. `watts` adds typical watts to a platform.
-- `read_workload`: jobs go into `columns`, or stay in a `job_file`. `workload_json` uses `json_stream`, `profiles_json`
+- `read_workload`: jobs go into `columns`, or stay in a `job_file`. `workload_files` uses `json_stream`, `profiles_json`
   (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
   does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
   workloads. `lublin` draws random jobs, `windows` selects parts, and `changes` changes loads, weeks and walltimes.
@@ -16,7 +16,7 @@ before the simulation, with the place of the mistake:
   workload that affect its results.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected. `outages` has those of hosts that
   fail or are promised: drawn, planned, checked. `power_traces` reads carbon intensities and prices over time.
-- `workload_json`, `platform_xml`: `writing` writes workloads and platforms to files.
+- `writing` writes workloads and platforms to files.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ if TYPE_CHECKING:
         write_host_events,
     )
     from batprotocol.workloads.platform import Platform
-    from batprotocol.workloads.platform_xml import read_platform
+    from batprotocol.workloads.platform_files import read_platform
     from batprotocol.workloads.power_traces import trace_named
     from batprotocol.workloads.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
     from batprotocol.workloads.swf import read_swf
@@ -219,7 +219,7 @@ _MODULES = {
         "write_host_events",
     ),
     "platform": ("Platform",),
-    "platform_xml": ("read_platform",),
+    "platform_files": ("read_platform",),
     "power_traces": ("trace_named",),
     "reading": (
         "EXAMPLE_PLATFORM",

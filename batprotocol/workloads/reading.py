@@ -7,7 +7,7 @@ from typing import Final
 
 from batprotocol.workloads.swf import read_swf
 from batprotocol.workloads.workload import Workload
-from batprotocol.workloads.workload_json import read_workload_json
+from batprotocol.workloads.workload_files import read_workload_json
 
 __all__ = ["EXAMPLE_PLATFORM", "EXAMPLE_WORKLOAD", "is_log", "read_workload"]
 

@@ -29,7 +29,7 @@ from batprotocol.workloads import (
     read_platform,
 )
 from batprotocol.workloads.machines import HOST_LIMIT, made_platform, natural_order
-from batprotocol.workloads.platform_xml import read_description
+from batprotocol.workloads.platform_files import read_description
 
 WITHOUT_ENGINE = True
 
