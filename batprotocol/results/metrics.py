@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError, shown
+from batprotocol.requests import Allocated, Attempt
 from batprotocol.results.away import TimedHostEvent
 from batprotocol.results.catalogue import CLASSES, TAU, flat
 from batprotocol.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
@@ -24,6 +25,14 @@ from batprotocol.results.observing import JobRow
 from batprotocol.results.own import OwnMetric, own_metrics
 from batprotocol.results.times import JobTimes, MeasuredTime, SeenJobs
 from batprotocol.results.usage import Counted, Usage
+from batprotocol.simulator.results.away import TimedHostEvent
+from batprotocol.simulator.results.catalogue import CLASSES, TAU, flat
+from batprotocol.simulator.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
+from batprotocol.simulator.results.failures import FailureMetrics, followed
+from batprotocol.simulator.results.observing import JobRow
+from batprotocol.simulator.results.own import OwnMetric, own_metrics
+from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs
+from batprotocol.simulator.results.usage import Counted, Usage, share_of_time
 from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [
@@ -59,6 +68,10 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         utilisation: host-seconds of all jobs / (hosts * measured time). A job that shares hosts has the share of their
             cores that it takes. If that is not known, hosts with jobs count as a whole, each once. So it is at most 1,
             unless jobs are given the same cores.
+        memory_utilisation: byte-seconds of memory that jobs held / (bytes of all hosts * measured time), at most 1. A
+            job that has its hosts for itself holds all of their memory. None where the scheduler does not give out
+            memory, or does not say what jobs take.
+        gpu_utilisation: the same for GPUs; None, too, where no host has one.
         loss_of_capacity: unused host-seconds while jobs were waiting / (hosts * measured time): the cost of
             fragmentation and of a scheduler that waits (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
         makespan: seconds from the first submission to the last end of the whole run, also with a warm-up.
@@ -97,6 +110,8 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     throughput: float
     offered_load: float
     waiting_at_end: float
+    memory_utilisation: float | None = None
+    gpu_utilisation: float | None = None
     fairness: float | None = None
     consumed_joules: float | None = None
     failures: FailureMetrics | None = None
@@ -375,6 +390,8 @@ def metrics_of(
         ),
         tau=tau,
         utilisation=used / capacity if capacity else 0.0,
+        memory_utilisation=share_of_time(usage.seconds("memory", inside), duration),
+        gpu_utilisation=share_of_time(usage.seconds("gpu", inside), duration),
         loss_of_capacity=_lost(inside, usage.changes(inside), hosts) / capacity if capacity else 0.0,
         makespan=last - first,
         measured_time=duration,

@@ -12,12 +12,20 @@ from typing import Final
 from batprotocol._util.clocks import zone_of
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError, shown
+from batprotocol.history.jobs import LoggedJob
+from batprotocol.history.lines import Source, opened
+from batprotocol.history.slurm.attempts import Held
+from batprotocol.history.slurm.ids import Repeated
+from batprotocol.history.slurm.rows import Rows
+from batprotocol.history.slurm.times import NOTHING
+from batprotocol.left_out import LeftOut
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import Repeated
 from batprotocol.sites.logs.slurm.rows import Rows
 from batprotocol.sites.logs.slurm.times import NOTHING
+from batprotocol.slurm.amounts import keyed
 
 __all__ = ["read_jobcomp"]
 
@@ -101,18 +109,15 @@ def _repeated(source: Source) -> dict[str, int]:
 
 def _pairs(line: str) -> dict[str, str]:
     """The keys of a line with their values, which may have spaces. The first value of a key counts."""
-    found: dict[str, str] = {}
-    key, words = "", list[str]()
-    for word in line.split(" "):
-        name, equals, value = word.partition("=")
-        if equals and name in _KEYS and name not in found:
-            found[key] = " ".join(words)
-            key, words = name, [value]
-            found[key] = value
-        else:
-            words.append(word)
-    found[key] = " ".join(words).rstrip()
-    return found
+    seen = set[str]()
+
+    def is_new(name: str) -> bool:
+        if name not in _KEYS or name in seen:
+            return False
+        seen.add(name)
+        return True
+
+    return dict(keyed(line, is_new))
 
 
 def _values(pairs: dict[str, str]) -> list[str]:

@@ -6,6 +6,7 @@ state or status is a text, or a list of texts.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from typing import Any, Final
@@ -15,12 +16,20 @@ import msgspec
 from batprotocol._util.clocks import zone_of
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
+from batprotocol.history.elements import elements_of
+from batprotocol.history.jobs import LoggedJob
+from batprotocol.history.lines import Source, opened
+from batprotocol.history.slurm.attempts import Held
+from batprotocol.history.slurm.ids import Repeated
+from batprotocol.history.slurm.rows import Rows
+from batprotocol.left_out import LeftOut
 from batprotocol.sites.logs.elements import elements_of
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import Repeated
 from batprotocol.sites.logs.slurm.rows import Rows
+from batprotocol.slurm.amounts import json_number
 
 __all__ = ["read_sacct_json"]
 
@@ -170,10 +179,9 @@ def _text(value: Any) -> str:
 
 def _number(value: Any) -> str:
     """A number as a text, in all the forms that Slurm has for it; "" if it is not set."""
-    if isinstance(value, dict):
-        if value.get("infinite"):
-            return "UNLIMITED"
-        value = value.get("number") if value.get("set", True) else None
+    value = json_number(value)
+    if value == math.inf:
+        return "UNLIMITED"
     if value is None or isinstance(value, list | dict | bool):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

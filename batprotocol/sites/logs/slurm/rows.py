@@ -39,6 +39,7 @@ from batprotocol.sites.logs.slurm.times import (
     settled,
     walltime_of,
 )
+from batprotocol.sites.slurm.amounts import MOST_DIGITS, job_id
 
 __all__ = ["TWICE", "Rows"]
 
@@ -201,7 +202,7 @@ class Rows:
             name, user, group, account, partition, qos, features, reservation,
         ) = self._pick(values)  # fmt: skip
         is_plain = id.isdecimal() and len(id) <= MOST_DIGITS and id.isascii()
-        if not is_plain and not is_id(id) and "_[" not in id:
+        if not is_plain and job_id(id) is None and "_[" not in id:
             raise _Refused("the JobID is not one of Slurm's")
         state = STATES.get(state_text) or self._state_of(state_text)
         if cluster and cluster != self._cluster:
