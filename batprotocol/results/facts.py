@@ -9,11 +9,8 @@ from collections.abc import Mapping
 
 from batprotocol.results.failures import FailureMetrics
 from batprotocol.results.metrics import Metrics
+from batprotocol.results.usage import RESOURCES, Resource
 from batprotocol.results.words import duration, energy, grams, percent, ratio, watts
-from batprotocol.simulator.results.failures import FailureMetrics
-from batprotocol.simulator.results.metrics import Metrics
-from batprotocol.simulator.results.usage import RESOURCES, Resource
-from batprotocol.simulator.results.words import duration, energy, grams, percent, ratio, watts
 
 __all__ = ["facts_of_failures", "facts_of_power", "facts_of_resources", "facts_of_times"]
 

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError, shown
-from batprotocol.requests import Allocated, Attempt
 from batprotocol.results.away import TimedHostEvent
 from batprotocol.results.catalogue import CLASSES, TAU, flat
 from batprotocol.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
@@ -24,15 +23,7 @@ from batprotocol.results.failures import FailureMetrics, followed
 from batprotocol.results.observing import JobRow
 from batprotocol.results.own import OwnMetric, own_metrics
 from batprotocol.results.times import JobTimes, MeasuredTime, SeenJobs
-from batprotocol.results.usage import Counted, Usage
-from batprotocol.simulator.results.away import TimedHostEvent
-from batprotocol.simulator.results.catalogue import CLASSES, TAU, flat
-from batprotocol.simulator.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
-from batprotocol.simulator.results.failures import FailureMetrics, followed
-from batprotocol.simulator.results.observing import JobRow
-from batprotocol.simulator.results.own import OwnMetric, own_metrics
-from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs
-from batprotocol.simulator.results.usage import Counted, Usage, share_of_time
+from batprotocol.results.usage import Counted, Usage, share_of_time
 from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [

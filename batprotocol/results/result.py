@@ -7,11 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from batprotocol.model import FinalJobState
-from batprotocol.requests import Allocated, Attempt
 from batprotocol.results import frames
 from batprotocol.results.away import TimedHostEvent, host_events_of
 from batprotocol.results.electricity import Electricity
-from batprotocol.results.facts import facts_of_failures, facts_of_power, facts_of_times
+from batprotocol.results.facts import facts_of_failures, facts_of_power, facts_of_resources, facts_of_times
 from batprotocol.results.files import read_energy, read_jobs
 from batprotocol.results.grouping import grouped, job_groups
 from batprotocol.results.metrics import TAU, Metrics, measured
@@ -19,23 +18,8 @@ from batprotocol.results.observing import EnergyRow, JobRow, Observer, Totals
 from batprotocol.results.own import OwnMetric
 from batprotocol.results.statistics import Statistics
 from batprotocol.results.steadiness import unsteady_sentence
-from batprotocol.results.usage import COUNTED, SharedUse
+from batprotocol.results.usage import COUNTED, SharedUse, use_of_resources
 from batprotocol.results.words import duration, percent, ratio
-from batprotocol.simulator.inputs.events import ExternalEventList
-from batprotocol.simulator.inputs.workload import Workload
-from batprotocol.simulator.results import frames
-from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
-from batprotocol.simulator.results.electricity import Electricity
-from batprotocol.simulator.results.facts import facts_of_failures, facts_of_power, facts_of_resources, facts_of_times
-from batprotocol.simulator.results.files import read_energy, read_jobs
-from batprotocol.simulator.results.grouping import grouped, job_groups
-from batprotocol.simulator.results.metrics import TAU, Metrics, measured
-from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer, Totals
-from batprotocol.simulator.results.own import OwnMetric
-from batprotocol.simulator.results.statistics import Statistics
-from batprotocol.simulator.results.steadiness import unsteady_sentence
-from batprotocol.simulator.results.usage import COUNTED, SharedUse, use_of_resources
-from batprotocol.simulator.results.words import duration, percent, ratio
 from batprotocol.workloads.events import ExternalEventList
 from batprotocol.workloads.requests import Allocated, Attempt
 from batprotocol.workloads.workload import Workload

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import playback
 import pytest
-from batprotocol.requests import Allocated
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +37,7 @@ from batprotocol.simulator import (
     read_jobs,
     simulate,
 )
+from batprotocol.workloads.requests import Allocated
 
 WITHOUT_ENGINE = True
 

@@ -28,7 +28,6 @@ from batprotocol.sites.slurm.client import (
     runner_of,
 )
 from batprotocol.sites.slurm.client.answers import (
-    read_job_keys,
     read_limits,
     read_minutes,
     read_nodes,

@@ -12,18 +12,12 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from batprotocol._util.skipped_rows import LeftOut
-from batprotocol.capture.files import WALL
-from batprotocol.capture.traffic.connections import Connection, Said, Side
-from batprotocol.capture.traffic.links import Dissector, End, Segment
-from batprotocol.capture.traffic.links import LeftOut as NotASegment
-from batprotocol.capture.traffic.packets import Packets, opened
-from batprotocol.capture.traffic.streams import Room
 from batprotocol.edc.recording import METADATA, Recorder, facts
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
 from batprotocol.recordings.files import WALL
 from batprotocol.recordings.traffic.connections import Connection, Said, Side
-from batprotocol.recordings.traffic.links import End, Segment, segment_of
+from batprotocol.recordings.traffic.links import Dissector, End, Segment
 from batprotocol.recordings.traffic.links import LeftOut as NotASegment
 from batprotocol.recordings.traffic.packets import Packets, opened
 from batprotocol.recordings.traffic.streams import Room

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from batprotocol._util.extras import installing
 from batprotocol.errors import PackageMissing
-from batprotocol.extras import installing
 
 __all__ = ["ACK", "FIN", "RST", "SYN", "Dissector", "End", "LeftOut", "Segment"]
 

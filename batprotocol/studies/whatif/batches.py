@@ -22,10 +22,8 @@ import msgspec
 from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
 from batprotocol.results.times import JobTimes, SeenJobs, whole_jobs
-from batprotocol.results.usage import Usage
+from batprotocol.results.usage import Resource, Usage
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
-from batprotocol.simulator.results.times import JobTimes, SeenJobs, whole_jobs
-from batprotocol.simulator.results.usage import Resource, Usage
 from batprotocol.workloads.requests import Allocated, Attempt
 from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency
 

@@ -14,18 +14,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError, shown
-from batprotocol.history.jobs import JobState, LoggedJob
-from batprotocol.history.lines import Source, opened
-from batprotocol.history.managers.making import Refused, Row, amount_of, moment_of, number_of
-from batprotocol.history.slurm.attempts import Held
-from batprotocol.history.slurm.ids import Repeated
-from batprotocol.left_out import LeftOut
 from batprotocol.sites.logs.jobs import JobState, LoggedJob
 from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.managers.making import Refused, Row, amount_of, moment_of, number_of
 from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import MOST_DIGITS, Repeated
-from batprotocol.slurm.amounts import MOST_DIGITS
+from batprotocol.sites.slurm.amounts import MOST_DIGITS
 
 __all__ = ["read_lsf"]
 

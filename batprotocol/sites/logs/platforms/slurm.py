@@ -7,11 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
-from batprotocol.history.platforms.hosts import SiteHost, checked
-from batprotocol.requests.amounts import parse_count
 from batprotocol.sites.logs.platforms.hosts import SiteHost, checked
-from batprotocol.sites.slurm.amounts import NOTHING, gres
-from batprotocol.slurm.amounts import NOTHING, gres, json_number, keyed
+from batprotocol.sites.slurm.amounts import NOTHING, gres, json_number, keyed
 from batprotocol.workloads.requests.amounts import parse_count
 
 __all__ = ["host_of_text", "hosts_of_json", "hosts_of_text"]

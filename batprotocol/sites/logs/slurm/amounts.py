@@ -7,11 +7,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError
-from batprotocol.history.slurm.times import NOTHING
-from batprotocol.requests.amounts import parse_memory
-from batprotocol.requests.ranges import expanded_names
 from batprotocol.sites.logs.slurm.times import NOTHING
-from batprotocol.slurm.amounts import amount, tres
+from batprotocol.sites.slurm.amounts import amount, tres
 from batprotocol.workloads.requests.amounts import parse_memory
 from batprotocol.workloads.requests.ranges import expanded_names
 

@@ -12,20 +12,13 @@ from typing import Final
 from batprotocol._util.clocks import zone_of
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError, shown
-from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.lines import Source, opened
-from batprotocol.history.slurm.attempts import Held
-from batprotocol.history.slurm.ids import Repeated
-from batprotocol.history.slurm.rows import Rows
-from batprotocol.history.slurm.times import NOTHING
-from batprotocol.left_out import LeftOut
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import Repeated
 from batprotocol.sites.logs.slurm.rows import Rows
 from batprotocol.sites.logs.slurm.times import NOTHING
-from batprotocol.slurm.amounts import keyed
+from batprotocol.sites.slurm.amounts import keyed
 
 __all__ = ["read_jobcomp"]
 

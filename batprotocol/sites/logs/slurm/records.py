@@ -16,20 +16,13 @@ import msgspec
 from batprotocol._util.clocks import zone_of
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.history.elements import elements_of
-from batprotocol.history.jobs import LoggedJob
-from batprotocol.history.lines import Source, opened
-from batprotocol.history.slurm.attempts import Held
-from batprotocol.history.slurm.ids import Repeated
-from batprotocol.history.slurm.rows import Rows
-from batprotocol.left_out import LeftOut
 from batprotocol.sites.logs.elements import elements_of
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import Repeated
 from batprotocol.sites.logs.slurm.rows import Rows
-from batprotocol.slurm.amounts import json_number
+from batprotocol.sites.slurm.amounts import json_number
 
 __all__ = ["read_sacct_json"]
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from batprotocol.errors import InputError, shown
-from batprotocol.sites.slurm.amounts import listed, number_of, real, span
-from batprotocol.slurm.amounts import amount, listed, number_of, real, span, tres
+from batprotocol.errors import InputError
+from batprotocol.sites.slurm.amounts import amount, listed, number_of, real, span, tres
 
 __all__ = ["ASSOCIATION", "IGNORED", "LIMITS", "QOS", "limits_of", "plain"]
 

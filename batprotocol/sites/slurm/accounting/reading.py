@@ -10,10 +10,7 @@ from typing import Any, Final
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.sites.slurm.accounting.columns import ASSOCIATION, QOS, limits_of, plain
 from batprotocol.sites.slurm.accounting.values import Accounting, Association, Limits, Qos
-from batprotocol.sites.slurm.amounts import one_word
-from batprotocol.slurm.accounting.columns import ASSOCIATION, QOS, limits_of, plain
-from batprotocol.slurm.accounting.values import Accounting, Association, Limits, Qos
-from batprotocol.slurm.amounts import one_word, text_of
+from batprotocol.sites.slurm.amounts import one_word, text_of
 
 __all__ = ["accounting_of", "read_accounting"]
 

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from batprotocol.errors import InputError
+from batprotocol.sites.slurm.amounts import NOTHING, job_id, keyed, span
 from batprotocol.sites.slurm.client.errors import SlurmError
 from batprotocol.sites.slurm.client.rows import Limits, SlurmJob, SlurmNode
-from batprotocol.slurm.amounts import NOTHING, job_id, keyed, span
-from batprotocol.slurm.client.errors import SlurmError
-from batprotocol.slurm.client.rows import Limits, SlurmJob, SlurmNode
 
 __all__ = [
     "NODE_FORMAT",

@@ -25,12 +25,9 @@ from batprotocol._util.strangers import (
     text_of,
 )
 from batprotocol.errors import InputError, printable
+from batprotocol.sites.slurm.amounts import json_number, task_numbers
 from batprotocol.sites.slurm.client.errors import SlurmAway, SlurmError, error_of
 from batprotocol.sites.slurm.client.rows import Batch, SlurmJob, SlurmNode
-from batprotocol.slurm.amounts import json_number, task_numbers
-from batprotocol.slurm.client.errors import SlurmAway, SlurmError, error_of
-from batprotocol.slurm.client.rows import Batch, SlurmJob, SlurmNode
-from batprotocol.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, items_of, number_of, small, text_of
 
 __all__ = [
     "INSTEAD",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from batprotocol.slurm.amounts import ENDED, WAITING
+from batprotocol.sites.slurm.amounts import ENDED, WAITING
 
 __all__ = ["Batch", "Limits", "SlurmClient", "SlurmJob", "SlurmNode"]
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
+from batprotocol.sites.slurm.amounts import MOST_BYTES, text_of
 from batprotocol.sites.slurm.lines import lines_of
-from batprotocol.slurm.amounts import MOST_BYTES, text_of
-from batprotocol.slurm.lines import lines_of
 
 __all__ = ["Line", "Lines"]
 
