@@ -27,7 +27,7 @@ from batprotocol.sites.logs.slurm.amounts import (
     resources_of,
 )
 from batprotocol.sites.logs.slurm.columns import NEEDED
-from batprotocol.sites.logs.slurm.ids import MOST_DIGITS, array_of, tasks_of
+from batprotocol.sites.logs.slurm.ids import array_of, tasks_of
 from batprotocol.sites.logs.slurm.states import LEFT_OUT, NEVER_STARTED, STATES, WENT_ON, state_of
 from batprotocol.sites.logs.slurm.submissions import Submission, submission_of
 from batprotocol.sites.logs.slurm.times import (

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from batprotocol.errors import InputError
 from batprotocol.sites.slurm.amounts import text_of
-from batprotocol.sites.slurm.configuration.files import Line, Lines, text_of
+from batprotocol.sites.slurm.configuration.files import Line, Lines
 from batprotocol.sites.slurm.configuration.parameters.cluster import CLUSTER
 from batprotocol.sites.slurm.configuration.parameters.missed import PARTS, missed_by
 from batprotocol.sites.slurm.configuration.parameters.options import options_of
