@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import floor, isqrt
 from typing import Final, TypeAlias
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     HomogeneousParallelTaskGenerationStrategy,
     ParallelTaskDataStagingBetweenStoragesProfile,
@@ -17,10 +18,10 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.actions.demand import PythonDemand, Transfers, transfers_of
 from batprotocol.simulator.inputs import Usage, WorkloadProfile
-from batprotocol.simulator.machine.machine import SimulatedMachine
-from batprotocol.simulator.machine.task import ParallelTask
-from batprotocol.simulator.progress.placement import PlacedExecutors
-from batprotocol.steps.counting import step
+from batprotocol.simulator.machine.machine import Machine, SimulatedMachine
+from batprotocol.simulator.machine.task import ParallelTask, Task
+from batprotocol.simulator.progress.placement import PlacedExecutors, Placement
+from batprotocol.workloads import Usage, WorkloadProfile
 
 __all__ = ["TASKS", "message_demand", "parallel_task", "size", "storages", "usage_task"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol._util.steps.counting import step
 from batprotocol.errors import shown
 from batprotocol.model import FinalJobState, JobAndProgress
 from batprotocol.simulator.batsim.actors.orders import ExecutionOrder
@@ -11,9 +12,8 @@ from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.progress.work import ProfileWalk
-from batprotocol.simulator.queue.actor import SimulationActor
-from batprotocol.steps.counting import step
+from batprotocol.simulator.progress.work import ProfileWalk, Walk
+from batprotocol.simulator.queue.actor import Actor, SimulationActor
 
 __all__ = ["Execution", "Killer", "execution_of"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
@@ -15,9 +16,8 @@ from batprotocol.simulator.batsim.state.messages import (
     SubmitterStarted,
 )
 from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
-from batprotocol.simulator.queue.actor import SimulationActor
-from batprotocol.simulator.queue.exact import EventQueue
-from batprotocol.steps.counting import step
+from batprotocol.simulator.queue.actor import Actor, SimulationActor
+from batprotocol.simulator.queue.exact import EventQueue, Queue
 
 __all__ = ["Injector", "Submitter"]
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import HostState
-from batprotocol.simulator.machine.machine import SimulatedMachine
-from batprotocol.simulator.queue.exact import EventQueue
+from batprotocol.results import EnergyRow, Observer, Observers, Totals
+from batprotocol.results.extended import difference, quotient, total
+from batprotocol.results.precise import Precise
+from batprotocol.simulator.machine.machine import Machine, SimulatedMachine
+from batprotocol.simulator.queue.exact import EventQueue, Queue
 from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
-from batprotocol.simulator.results.extended import difference, quotient, total
-from batprotocol.simulator.results.precise import Precise
 
 __all__ = ["Reports"]
 
