@@ -11,9 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from batprotocol.requests import Attempt
-from batprotocol.results.away import TimedHostEvent, away_hosts, host_downtime
-from batprotocol.results.times import JobTimes, RunRows, SeenJobs, WholeJob, overlap, whole_jobs
+from batprotocol.results.away import TimedHostEvent, host_downtime
+from batprotocol.results.times import JobTimes, RunRows, WholeJob, overlap, whole_jobs
 from batprotocol.workloads.requests import Attempt
 
 __all__ = ["FailureMetrics", "JoinedRun", "joined_run"]

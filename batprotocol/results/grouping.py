@@ -15,10 +15,9 @@ from typing import Any, Final, TypeAlias
 from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
-from batprotocol.requests import Allocated, Attempt, Request, read_request
 from batprotocol.results.catalogue import TAU
 from batprotocol.results.electricity import CoreTimes, Electricity, power_of_jobs
-from batprotocol.results.failures import followed, joined_run
+from batprotocol.results.failures import joined_run
 from batprotocol.results.metrics import (
     MeasuredRun,
     Metrics,
@@ -27,8 +26,8 @@ from batprotocol.results.metrics import (
 )
 from batprotocol.results.observing import JobRow
 from batprotocol.results.own import OwnMetric, own_metrics
-from batprotocol.results.times import JobTimes, MeasuredTime, RunRows, SeenJobs, WholeJob
-from batprotocol.results.usage import HostUse, Usage
+from batprotocol.results.times import JobTimes, MeasuredTime, RunRows, WholeJob
+from batprotocol.results.usage import HostUse
 from batprotocol.workloads.requests import Allocated, Attempt, Request, read_request
 from batprotocol.workloads.requests.fitting import needs_of
 from batprotocol.workloads.workload import Workload

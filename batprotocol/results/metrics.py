@@ -16,15 +16,14 @@ from msgspec.structs import replace
 
 from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError, shown
-from batprotocol.requests import Allocated, Attempt
 from batprotocol.results.away import TimedHostEvent
 from batprotocol.results.catalogue import CLASSES, TAU, flat
 from batprotocol.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
-from batprotocol.results.failures import FailureMetrics, followed, joined_run
+from batprotocol.results.failures import FailureMetrics, joined_run
 from batprotocol.results.observing import JobRow
 from batprotocol.results.own import OwnMetric, own_metrics
-from batprotocol.results.times import JobTimes, MeasuredTime, RunRows, SeenJobs
-from batprotocol.results.usage import Counted, HostUse, Usage, share_of_time
+from batprotocol.results.times import JobTimes, MeasuredTime, RunRows
+from batprotocol.results.usage import Counted, HostUse, share_of_time
 from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [

@@ -12,11 +12,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from batprotocol.model import FinalJobState
-from batprotocol.requests import Attempt
 from batprotocol.results.extended import SHORTEST
 from batprotocol.results.observing import JobRow
 from batprotocol.workloads.requests import Attempt
-from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, WORKLOAD, former_life, submitted_id
+from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, submitted_id
 
 __all__ = ["JobTimes", "MeasuredTime", "RunRows", "WholeJob", "joined_rows", "overlap", "whole_jobs"]
 

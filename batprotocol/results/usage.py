@@ -15,10 +15,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from batprotocol.requests import Allocated
 from batprotocol.results.observing import JobRow
 from batprotocol.results.series import StepSeries
-from batprotocol.results.times import JobTimes, RunRows, SeenJobs
+from batprotocol.results.times import JobTimes, RunRows
 from batprotocol.workloads.requests import Allocated
 from batprotocol.workloads.requests.usage import busy_hosts, share_hosts
 

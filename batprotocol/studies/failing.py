@@ -31,7 +31,7 @@ from batprotocol.workloads.outages import (
     parse_law,
     read_host_events,
 )
-from batprotocol.workloads.outages.merging import merged, merged_outages
+from batprotocol.workloads.outages.merging import merged_outages
 
 __all__ = [
     "REPAIR",

@@ -15,7 +15,7 @@ from typing import Final
 from batprotocol._util.deprecation import old_arguments, old_names
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.columns import JobColumns, JobRecord, StoredJob
+from batprotocol.workloads.columns import JobColumns, StoredJob
 from batprotocol.workloads.workload import Workload
 
 __all__ = [

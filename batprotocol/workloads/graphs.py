@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 
 from batprotocol.workloads.network import Link
-from batprotocol.workloads.zones import LocalRoute, Member, Zone, ZoneMember, find_route, latency_after
+from batprotocol.workloads.zones import LocalRoute, Zone, ZoneMember, find_route, latency_after
 
 __all__ = ["DijkstraZone", "FloydZone"]
 

@@ -16,7 +16,7 @@ from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.workloads.changes import UNSTEADY, WEEK
-from batprotocol.workloads.columns import JobRecord, StoredJob
+from batprotocol.workloads.columns import StoredJob
 from batprotocol.workloads.workload import Workload
 
 __all__ = ["WorkloadInfo", "WorkloadRemark", "WorkloadShare", "WorkloadWeek", "workload_info"]

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
-from batprotocol.workloads.columns import Hashes, JobRecord, JobTable, StoredJob, first_duplicate
+from batprotocol.workloads.columns import Hashes, JobTable, StoredJob, first_duplicate
 
 __all__ = ["FileRows", "JobFile"]
 

@@ -14,12 +14,12 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.configuration import Configuration, PlatformConfiguration
+from batprotocol.workloads.configuration import PlatformConfiguration
 from batprotocol.workloads.electricity.hosts import Watts, read_sleep_pstates, read_watts, read_watts_off
 from batprotocol.workloads.hosts import Host, Role
 from batprotocol.workloads.platform import Platform
 from batprotocol.workloads.workload import Workload
-from batprotocol.workloads.zones import Member, ZoneMember
+from batprotocol.workloads.zones import ZoneMember
 
 __all__ = ["DEFAULT_MASTER", "HOST_LIMIT", "DescribedHost", "made_platform", "natural_order", "platform_for"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from batprotocol.errors import InputError, shown
-from batprotocol.workloads.configuration import Configuration, read_configuration
+from batprotocol.workloads.configuration import PlatformConfiguration, read_configuration
 from batprotocol.workloads.described import read_described
 from batprotocol.workloads.elements import ELEMENTS, SYNONYMS
 from batprotocol.workloads.graphs import DijkstraZone, FloydZone
@@ -42,7 +42,7 @@ from batprotocol.workloads.units import (
     parse_time,
 )
 from batprotocol.workloads.xml import Element, read_elements
-from batprotocol.workloads.zones import ClusterZone, FullZone, LocalRoute, Member, VivaldiZone, Zone
+from batprotocol.workloads.zones import ClusterZone, FullZone, LocalRoute, VivaldiZone, Zone, ZoneMember
 
 __all__ = ["read_platform"]
 

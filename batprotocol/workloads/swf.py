@@ -35,8 +35,8 @@ from typing import NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.columns import DuplicateId, JobColumns, JobRecord, StoredJob
-from batprotocol.workloads.job_file import FileRows, JobFile, Rows
+from batprotocol.workloads.columns import DuplicateId, JobColumns, StoredJob
+from batprotocol.workloads.job_file import FileRows, JobFile
 from batprotocol.workloads.workload import MOST_RESOURCES, Workload, WorkloadProfile
 
 __all__ = ["read_swf"]

@@ -23,7 +23,7 @@ from batprotocol.model import (
     SequentialCompositionProfile,
 )
 from batprotocol.model.value import Value
-from batprotocol.workloads.columns import JobColumns, JobRecord, JobTable, StoredJob
+from batprotocol.workloads.columns import JobColumns, JobTable, StoredJob
 
 __all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name", "user_of"]
 

@@ -13,8 +13,8 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import TraceReplayProfile, TraceType
-from batprotocol.workloads.columns import DuplicateId, JobColumns, JobRecord, JobTable, StoredJob
-from batprotocol.workloads.job_file import FileRows, JobFile, Rows
+from batprotocol.workloads.columns import DuplicateId, JobColumns, JobTable, StoredJob
+from batprotocol.workloads.job_file import FileRows, JobFile
 from batprotocol.workloads.json_stream import JsonStream
 from batprotocol.workloads.older_profiles import is_older
 from batprotocol.workloads.profiles_json import (

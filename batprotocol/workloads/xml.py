@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from batprotocol.errors import InputError, shown
-from batprotocol.workloads.elements import ElementKind, Kind
+from batprotocol.workloads.elements import ElementKind
 
 __all__ = ["Element", "read_elements"]
 

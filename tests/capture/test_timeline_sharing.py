@@ -30,11 +30,10 @@ from batprotocol.recordings.timeline.links import links_of
 from batprotocol.recordings.timeline.overlaps import overlaps_of
 from batprotocol.recordings.timeline.pages import _SCRIPTS
 from batprotocol.recordings.timeline.sharing import Rows, rectangles, rows_of, shared
-from batprotocol.requests import Offer, read_request
 from batprotocol.results import write_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests import Offer, read_request
-from batprotocol.workloads.requests.lives import former_life, life_id, rerun_id, submitted_id
+from batprotocol.workloads.requests.lives import rerun_id, submitted_id
 
 WITHOUT_ENGINE = True
 

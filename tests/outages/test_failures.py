@@ -31,7 +31,7 @@ from batprotocol.workloads.outages import (
     parse_law,
     write_host_events,
 )
-from batprotocol.workloads.outages.streams import RandomStream, Stream
+from batprotocol.workloads.outages.streams import RandomStream
 
 WITHOUT_ENGINE = True
 HOUR, DAY = 3600.0, 86400.0

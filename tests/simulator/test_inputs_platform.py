@@ -11,7 +11,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from batprotocol.simulator.inputs.platform_xml import read_platform_description
+from batprotocol.workloads.platform_xml import read_platform_description
 from documents import Sketch, sketches
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +30,6 @@ from batprotocol.workloads import (
     read_platform,
 )
 from batprotocol.workloads.machines import HOST_LIMIT, made_platform, natural_order
-from batprotocol.workloads.platform_files import read_description
 
 WITHOUT_ENGINE = True
 

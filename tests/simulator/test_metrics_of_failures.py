@@ -20,7 +20,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import named
-from batprotocol.results.away import away_hosts, host_downtime
+from batprotocol.results.away import host_downtime
 from batprotocol.results.beside import failures_beside
 from batprotocol.results.times import joined_rows
 from batprotocol.simulator import (
@@ -40,7 +40,6 @@ from batprotocol.simulator import (
     workload_json,
     write_attempts,
 )
-from batprotocol.simulator.inputs.outages import Exponential, FailureModel, Fixed, drawn_failures
 from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.schedules import Schedule
 from batprotocol.workloads.event_lists import written_event

@@ -35,8 +35,8 @@ from batprotocol.results import (
 from batprotocol.results.extended import Pair, difference, plus, quotient, times, total
 from batprotocol.results.files import jobs_text
 from batprotocol.results.series import StepSeries
-from batprotocol.results.times import RunRows, SeenJobs
-from batprotocol.results.usage import HostUse, Usage
+from batprotocol.results.times import RunRows
+from batprotocol.results.usage import HostUse
 
 WITHOUT_ENGINE = True
 

@@ -26,7 +26,7 @@ from batprotocol.policies.site.jobs import SiteJob, SiteRunning
 from batprotocol.policies.site.pieces import Pieces, length_of, scaled
 from batprotocol.policies.site.runs import Life, Run
 from batprotocol.workloads.requests.attempts import Attempt
-from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, WORKLOAD, life_id, rerun_id
+from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, rerun_id
 
 __all__ = ["Ended", "Lives", "end_of", "remaining"]
 

@@ -43,15 +43,12 @@ from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.policies.slurm.yielding import yielding_of
 from batprotocol.policies.unknown_keys import UnknownKeys
-from batprotocol.requests import Allocated, read_request
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.configuration import Configuration
-from batprotocol.slurm.accounting import Accounting
-from batprotocol.slurm.configuration import Configuration
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import Allocated, read_request
-from batprotocol.workloads.requests.lives import life_id, rerun_id
+from batprotocol.workloads.requests.lives import rerun_id
 
 __all__ = ["SlurmScheduler", "Started"]
 

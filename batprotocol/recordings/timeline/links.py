@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.timeline.values import TimelineJob
-from batprotocol.requests import Dependencies
 from batprotocol.workloads.requests import Dependencies
-from batprotocol.workloads.requests.lives import former_life, submitted_id
+from batprotocol.workloads.requests.lives import submitted_id
 from batprotocol.workloads.requests.request import NOTHING
 
 __all__ = ["AGAIN", "Link", "links_of"]

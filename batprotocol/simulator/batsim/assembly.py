@@ -7,9 +7,8 @@ from batprotocol.simulator.batsim.actors.submitters import Submitter
 from batprotocol.simulator.batsim.server.server import BatsimServer
 from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.machine.machine import Machine, SimulatedMachine
-from batprotocol.simulator.queue.exact import EventQueue, Queue
-from batprotocol.simulator.results import Observer
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["assemble"]
 

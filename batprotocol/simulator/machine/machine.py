@@ -16,8 +16,7 @@ from batprotocol.results import MachineStatesRow, PStateRow
 from batprotocol.results.extended import difference, plus
 from batprotocol.simulator.actions.limited import actions_for
 from batprotocol.simulator.machine.demands import Demands
-from batprotocol.simulator.machine.task import ParallelTask, Task
-from batprotocol.simulator.results import MachineStatesRow, PStateRow
+from batprotocol.simulator.machine.task import ParallelTask
 from batprotocol.workloads import Host, Platform, Watts
 from batprotocol.workloads.electricity.hosts import SleepPState
 

@@ -17,10 +17,9 @@ from batprotocol.model import (
     Profile,
 )
 from batprotocol.simulator.actions.demand import PythonDemand, Transfers, transfers_of
-from batprotocol.simulator.inputs import Usage, WorkloadProfile
-from batprotocol.simulator.machine.machine import Machine, SimulatedMachine
-from batprotocol.simulator.machine.task import ParallelTask, Task
-from batprotocol.simulator.progress.placement import PlacedExecutors, Placement
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.machine.task import ParallelTask
+from batprotocol.simulator.progress.placement import PlacedExecutors
 from batprotocol.workloads import Usage, WorkloadProfile
 
 __all__ = ["TASKS", "message_demand", "parallel_task", "size", "storages", "usage_task"]

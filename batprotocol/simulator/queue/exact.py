@@ -14,8 +14,8 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 
 from batprotocol._util.steps.counting import step
-from batprotocol.simulator.machine.machine import Machine, SimulatedMachine
-from batprotocol.simulator.machine.task import ParallelTask, Task
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.machine.task import ParallelTask
 from batprotocol.simulator.progress.matrices import message_demand
 from batprotocol.simulator.queue.actor import Mailbox, SimulationActor
 from batprotocol.simulator.queue.pending import Communication, Timer

@@ -15,7 +15,7 @@ import msgspec
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.results.times import JobTimes
-from batprotocol.results.usage import HostUse, Usage
+from batprotocol.results.usage import HostUse
 from batprotocol.simulator import JobRow, Platform, Workload
 from batprotocol.sites.logs.asking import Unit, held_before
 from batprotocol.sites.logs.jobs import LoggedJob

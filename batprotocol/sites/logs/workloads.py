@@ -25,7 +25,7 @@ from batprotocol.sites.logs.jobs import JobState, LoggedJob
 from batprotocol.sites.logs.runs import Attempts, Run, runs_of, seconds_between
 from batprotocol.sites.logs.sorting import Keyed, in_order
 from batprotocol.sites.logs.surveys import Survey, survey_of
-from batprotocol.workloads.columns import JobColumns, JobRecord, StoredJob
+from batprotocol.workloads.columns import JobColumns, StoredJob
 
 __all__ = ["Unit", "logged_workload", "unit_for", "write_logged_workload"]
 

@@ -21,8 +21,8 @@ import msgspec
 
 from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
-from batprotocol.results.times import JobTimes, RunRows, SeenJobs, whole_jobs
-from batprotocol.results.usage import HostUse, Resource, Usage
+from batprotocol.results.times import JobTimes, RunRows, whole_jobs
+from batprotocol.results.usage import HostUse, Resource
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
 from batprotocol.workloads.requests import Allocated, Attempt
 from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency

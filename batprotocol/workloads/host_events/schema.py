@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from batprotocol.workloads.host_events.keys import EVENT_KEYS, WINDOW_KEYS, HostEventKey, Key
+from batprotocol.workloads.host_events.keys import EVENT_KEYS, WINDOW_KEYS, HostEventKey
 
 __all__ = ["host_event_schema"]
 

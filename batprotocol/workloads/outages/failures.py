@@ -16,12 +16,11 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model.hosts import FrozenHosts
-from batprotocol.outages import HostEvent
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.outages.groups import host_groups
 from batprotocol.workloads.outages.laws import Law
-from batprotocol.workloads.outages.merging import merged, merged_outages
-from batprotocol.workloads.outages.streams import RandomStream, Stream
+from batprotocol.workloads.outages.merging import merged_outages
+from batprotocol.workloads.outages.streams import RandomStream
 from batprotocol.workloads.platform import Platform
 
 __all__ = ["FailureModel", "drawn_failures"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from batprotocol.workloads.requests.dependencies import KINDS
-from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, Key, RequestKey
+from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, RequestKey
 
 __all__ = ["host_schema", "request_schema"]
 

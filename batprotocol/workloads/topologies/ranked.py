@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from batprotocol.workloads.network import Link
-from batprotocol.workloads.zones import LocalRoute, Member, Zone, ZoneMember, latency_after
+from batprotocol.workloads.zones import LocalRoute, Zone, ZoneMember, latency_after
 
 __all__ = ["Cable", "Connect", "RankedZone"]
 

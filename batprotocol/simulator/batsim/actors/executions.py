@@ -12,8 +12,8 @@ from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.progress.work import ProfileWalk, Walk
-from batprotocol.simulator.queue.actor import Actor, SimulationActor
+from batprotocol.simulator.progress.work import ProfileWalk
+from batprotocol.simulator.queue.actor import SimulationActor
 
 __all__ = ["Execution", "Killer", "execution_of"]
 

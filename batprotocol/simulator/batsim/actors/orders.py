@@ -24,7 +24,7 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.progress.matrices import TASKS, size, storages
-from batprotocol.simulator.progress.placement import PlacedExecutors, Placement, hosts_of
+from batprotocol.simulator.progress.placement import PlacedExecutors, hosts_of
 from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["ExecutionOrder"]

@@ -16,11 +16,10 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.actors.orders import ExecutionOrder
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import Usage
-from batprotocol.simulator.machine.task import ParallelTask, Task
+from batprotocol.simulator.machine.task import ParallelTask
 from batprotocol.simulator.progress.matrices import parallel_task, usage_task
-from batprotocol.simulator.progress.work import ProfileWalk, Walk
-from batprotocol.simulator.queue.actor import Actor, SimulationActor
+from batprotocol.simulator.progress.work import ProfileWalk
+from batprotocol.simulator.queue.actor import SimulationActor
 from batprotocol.workloads import Usage
 
 __all__ = ["KILLED", "WALLTIME_REACHED", "ProfileRunner"]

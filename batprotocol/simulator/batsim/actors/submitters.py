@@ -16,8 +16,8 @@ from batprotocol.simulator.batsim.state.messages import (
     SubmitterStarted,
 )
 from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
-from batprotocol.simulator.queue.actor import Actor, SimulationActor
-from batprotocol.simulator.queue.exact import EventQueue, Queue
+from batprotocol.simulator.queue.actor import SimulationActor
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["Injector", "Submitter"]
 

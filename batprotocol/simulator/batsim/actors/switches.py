@@ -6,7 +6,7 @@ from batprotocol.simulator.batsim.state.desk import SwitchRequest
 from batprotocol.simulator.batsim.state.messages import HostSwitched
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.progress.matrices import usage_task
-from batprotocol.simulator.queue.actor import Actor, SimulationActor
+from batprotocol.simulator.queue.actor import SimulationActor
 from batprotocol.workloads import Usage
 
 __all__ = ["HostSwitch"]

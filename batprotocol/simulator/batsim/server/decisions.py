@@ -45,7 +45,7 @@ from batprotocol.simulator.batsim.state.probes import Probe
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.machine.machine import intervals
 from batprotocol.simulator.progress.placement import allocation_of, hosts_of
-from batprotocol.simulator.progress.work import ProfileWalk, Walk
+from batprotocol.simulator.progress.work import ProfileWalk
 from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["DECISIONS"]

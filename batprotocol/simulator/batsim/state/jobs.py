@@ -9,9 +9,8 @@ from batprotocol.results import JobRow
 from batprotocol.results.extended import difference, total
 from batprotocol.results.precise import Precise
 from batprotocol.simulator.batsim.state.reports import Reports
-from batprotocol.simulator.queue.actor import Actor, SimulationActor
-from batprotocol.simulator.queue.exact import EventQueue, Queue
-from batprotocol.simulator.results import JobRow
+from batprotocol.simulator.queue.actor import SimulationActor
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["SimulatedJob"]
 

@@ -10,9 +10,8 @@ from batprotocol.model import HostState
 from batprotocol.results import EnergyRow, Observer, Observers, Totals
 from batprotocol.results.extended import difference, quotient, total
 from batprotocol.results.precise import Precise
-from batprotocol.simulator.machine.machine import Machine, SimulatedMachine
-from batprotocol.simulator.queue.exact import EventQueue, Queue
-from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["Reports"]
 

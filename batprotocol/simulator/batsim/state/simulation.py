@@ -12,17 +12,16 @@ from mypy_extensions import mypyc_attr
 from batprotocol.errors import RuleViolation
 from batprotocol.model import Message
 from batprotocol.results import Observer
-from batprotocol.simulator.batsim.state.desk import Desk, ServerState
+from batprotocol.simulator.batsim.state.desk import ServerState
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.probes import Probe
 from batprotocol.simulator.batsim.state.profiles import Profiles
 from batprotocol.simulator.batsim.state.reports import Reports
 from batprotocol.simulator.batsim.state.rules import Refusals
 from batprotocol.simulator.batsim.state.setup import Setup
-from batprotocol.simulator.machine.machine import Machine, SimulatedMachine
-from batprotocol.simulator.queue.actor import Actor, Mailbox, SimulationActor
-from batprotocol.simulator.queue.exact import EventQueue, Queue
-from batprotocol.simulator.results import Observer
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.queue.actor import Mailbox, SimulationActor
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["Listener", "Simulation"]
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
-from batprotocol.outages import HostEvent
 from batprotocol.sites.logs.outages.values import Outage
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.machines import natural_order
-from batprotocol.workloads.outages.merging import merged, merged_outages
+from batprotocol.workloads.outages.merging import merged_outages
 
 __all__ = ["outage_events"]
 
