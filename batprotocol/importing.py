@@ -21,6 +21,7 @@ DEPENDENCIES: Final = frozenset(
         "click",
         "cloudpickle",
         "distributed",
+        "dpkt",
         "flatbuffers",
         "gymnasium",
         "h11",

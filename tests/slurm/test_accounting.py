@@ -73,6 +73,15 @@ def test_options_and_limits() -> None:
     assert found.not_followed == ("qos.txt:2: unheard is not followed",)
 
 
+@pytest.mark.parametrize(
+    ("text", "mebibytes"), [("4", 4), ("4M", 4), ("4G", 4096), ("1K", 1), ("1025k", 2), ("1P", 2**30)]
+)
+def test_memory_of_limits_counts_mebibytes(text: str, mebibytes: int) -> None:
+    """Less than a mebibyte is rounded up: a limit of 0 would let no job start."""
+    found = accounting_of([("dump.cfg", f"Account - 'a':MaxTRESPerJob=mem={text}\n")])
+    assert found.associations[1].limits.tres_job == {"mem": mebibytes}
+
+
 def test_parents_are_named_or_shown_by_spaces() -> None:
     for header, rows in (
         ("Account|User|Par Name", ["root||", "a||root", "b||a", "b|u|"]),

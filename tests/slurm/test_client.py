@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
+from batprotocol.slurm.amounts import keyed
 from batprotocol.slurm.client import (
     Batch,
     LocalRunner,
@@ -27,7 +28,6 @@ from batprotocol.slurm.client import (
     runner_of,
 )
 from batprotocol.slurm.client.answers import (
-    read_job_keys,
     read_limits,
     read_minutes,
     read_nodes,
@@ -122,7 +122,7 @@ def test_any_text_is_read(text: str) -> None:
     for each in (*read_queue(text), *read_nodes(text)):
         assert each[0]
     assert read_limits(text, text).array_size >= 0
-    assert isinstance(read_job_keys(text), dict)
+    assert isinstance(dict(keyed(text)), dict)
     with pytest.raises(SlurmError):
         read_submitted(f"{text}\nno number")
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from batprotocol.capture.files import WALL
 from batprotocol.capture.traffic.connections import Connection, Said, Side
-from batprotocol.capture.traffic.links import End, Segment, segment_of
+from batprotocol.capture.traffic.links import Dissector, End, Segment
 from batprotocol.capture.traffic.links import LeftOut as NotASegment
 from batprotocol.capture.traffic.packets import Packets, opened
 from batprotocol.capture.traffic.streams import Room
@@ -162,6 +162,7 @@ class Traffic:
     Raises:
         CaptureError: the file is not a capture of network traffic.
         OSError: it cannot be read.
+        PackageMissing: dpkt is not installed, which reads the headers of packets.
 
     >>> from batprotocol.capture.traffic import Traffic
     >>> for message in Traffic("run.pcapng"):  # doctest: +SKIP
@@ -171,6 +172,7 @@ class Traffic:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = "standard input" if path == "-" else os.fspath(path)
         self._path = path
+        self._dissector = Dissector()
         self._room = Room(MEMORY)
         self._open: dict[frozenset[End], Connection] = {}
         self._known: dict[int, Conversation] = {}
@@ -188,7 +190,7 @@ class Traffic:
             for number, time, link, data in packets:
                 self.packets = number
                 try:
-                    segment = segment_of(link, data)
+                    segment = self._dissector.segment(link, data)
                 except NotASegment as reason:
                     self.left_out.row(str(reason), number)
                     continue

@@ -1,25 +1,36 @@
-"""Finds the segments of TCP in packets of all usual links. It must not know connections, or what segments hold."""
+"""The segments of TCP in packets of all usual links, whose headers dpkt reads. It must not know what segments hold.
+
+dpkt gets the first bytes of a packet only: it copies what it reads at each layer, so that its time for a long chain of
+headers grows with the square of their bytes. The data of a segment are cut out of the packet itself, by the sizes in
+the headers.
+"""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-__all__ = ["ACK", "FIN", "RST", "SYN", "End", "LeftOut", "Segment", "segment_of"]
+from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
+
+__all__ = ["ACK", "FIN", "RST", "SYN", "Dissector", "End", "LeftOut", "Segment"]
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 """The flags of a segment."""
 
+_HEADERS: Final = 4096
+"""The bytes in which the headers of a packet end."""
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _VLANS: Final = (0x8100, 0x88A8, 0x9100)
 _TCP: Final = 6
-_EXTENSIONS: Final = (0, 43, 60, 135)
-"""The headers of IPv6 that can be in front of TCP, with their own size in their second byte."""
-_FRAGMENT, _AUTHENTICATION = 44, 51
-_MOST_HEADERS: Final = 16
-_FAMILIES: Final = {2: _IPV4, 10: _IPV6, 24: _IPV6, 28: _IPV6, 30: _IPV6}
+_SMALLEST: Final = 20
+"""The smallest header of TCP, in bytes."""
+
+_ETHERNET: Final = 1
+_LOOPBACK: Final = (0, 108)
+_FAMILIES: Final = {2: _IPV4, 24: _IPV6, 28: _IPV6, 30: _IPV6}
 """The numbers that systems give to IP on a loopback link."""
+_RAW: Final = (12, 14, 101, 228, 229)
+_COOKED, _COOKED_2 = 113, 276
 
 
 class End(NamedTuple):
@@ -61,124 +72,96 @@ class LeftOut(Exception):
     """A packet that is not a segment of TCP that can be read; the text is the reason."""
 
 
-def segment_of(link: int, data: bytes) -> Segment | None:
-    """The segment in a packet; None if the packet is of another protocol than TCP.
-
-    Args:
-        link: the number of the link type.
-        data: the packet.
+class Dissector:
+    """Reads the headers of packets.
 
     Raises:
-        LeftOut: the packet may be of TCP, and cannot be read.
+        PackageMissing: dpkt is not installed.
     """
-    peel = _LINKS.get(link)
-    if peel is None:
+
+    def __init__(self) -> None:
+        try:
+            import dpkt  # here, because it takes 0.1 s, and only captured traffic needs it
+        except ImportError:
+            raise PackageMissing(f"captured traffic needs the package dpkt: {installing('capture', 'dpkt')}") from None
+        self._dpkt: Any = dpkt
+
+    def segment(self, link: int, data: bytes) -> Segment | None:
+        """The segment in a packet; None if the packet is of another protocol than TCP.
+
+        Args:
+            link: the number of the link type.
+            data: the packet.
+
+        Raises:
+            LeftOut: the packet may be of TCP, and cannot be read.
+        """
+        try:
+            kind, packet, place = self._network(link, data[:_HEADERS])
+            if kind == _IPV4:
+                return self._ipv4(packet, data, place)
+            return self._ipv6(packet, data, place) if kind == _IPV6 else None
+        except LeftOut:
+            raise
+        except (self._dpkt.NeedData, IndexError):
+            if len(data) > _HEADERS:
+                raise LeftOut(f"its headers are longer than {_HEADERS:,} bytes") from None
+            raise LeftOut("its headers were not captured whole") from None
+        except Exception:  # dpkt raises many kinds for headers that are broken, and not only its own
+            raise LeftOut("its headers are broken") from None
+
+    # Links: the kind of what is inside, the packet of IP or its bytes, and its place. Tags of VLANs are read here: dpkt
+    # reads none of a cooked link, and of three in a row it keeps the last one only, so that the place is not known.
+
+    def _network(self, link: int, head: bytes) -> tuple[int, Any, int]:
+        if link == _ETHERNET:
+            return self._untagged(head[12] << 8 | head[13], head, 14)
+        if link in (_COOKED, _COOKED_2):
+            layout = self._dpkt.sll.SLL if link == _COOKED else self._dpkt.sll2.SLL2
+            frame = layout(head[: layout.__hdr_len__])
+            return self._untagged(frame.ethtype, head, layout.__hdr_len__)
+        if link in _LOOPBACK:
+            frame = self._dpkt.loopback.Loopback(head)
+            return _FAMILIES.get(frame.family, 0), frame.data, frame.__hdr_len__
+        if link in _RAW:
+            return {4: _IPV4, 6: _IPV6}.get(head[0] >> 4, 0), head, 0
         raise LeftOut(f"the link type {link} is not known: use Ethernet, Linux cooked, loopback or raw IP")
-    try:
-        kind, place = peel(data)
-        if kind == _IPV4:
-            return _ipv4(data, place)
-        return _ipv6(data, place) if kind == _IPV6 else None
-    except (struct.error, IndexError):
-        raise LeftOut("its headers were not captured whole") from None
 
+    def _untagged(self, kind: int, head: bytes, place: int) -> tuple[int, bytes, int]:
+        while kind in _VLANS:
+            kind, place = self._dpkt.ethernet.VLANtag8021Q(head[place : place + 4]).type, place + 4
+        return kind, head[place:], place
 
-# Links: the kind of what is inside, and its place
+    # IP and TCP. dpkt leaves bytes where it cannot read a header of TCP; to read these again raises the reason.
 
-
-def _ethernet(data: bytes) -> tuple[int, int]:
-    place = 12
-    (kind,) = struct.unpack_from(">H", data, place)
-    while kind in _VLANS:
-        place += 4
-        (kind,) = struct.unpack_from(">H", data, place)
-    return kind, place + 2
-
-
-def _loopback(data: bytes) -> tuple[int, int]:
-    (little,), (big,) = struct.unpack_from("<I", data), struct.unpack_from(">I", data)
-    return _FAMILIES.get(little) or _FAMILIES.get(big, 0), 4
-
-
-def _raw(data: bytes) -> tuple[int, int]:
-    return {4: _IPV4, 6: _IPV6}.get(data[0] >> 4, 0), 0
-
-
-def _cooked(data: bytes) -> tuple[int, int]:
-    return _tagged(data, 14, 16)
-
-
-def _cooked_2(data: bytes) -> tuple[int, int]:
-    return _tagged(data, 0, 20)
-
-
-def _tagged(data: bytes, at: int, place: int) -> tuple[int, int]:
-    (kind,) = struct.unpack_from(">H", data, at)
-    while kind in _VLANS:
-        (kind,) = struct.unpack_from(">H", data, place + 2)
-        place += 4
-    return kind, place
-
-
-_LINKS: Final[dict[int, Callable[[bytes], tuple[int, int]]]] = {
-    0: _loopback,
-    1: _ethernet,
-    12: _raw,
-    14: _raw,
-    101: _raw,
-    108: _loopback,
-    113: _cooked,
-    228: _raw,
-    229: _raw,
-    276: _cooked_2,
-}
-
-
-# IP
-
-
-def _ipv4(data: bytes, place: int) -> Segment | None:
-    first, _, total, _, fragment, _, protocol = struct.unpack_from(">BBHHHBB", data, place)
-    header = 4 * (first & 15)
-    if first >> 4 != 4 or header < 20:
-        raise LeftOut("its header of IP is broken")
-    if protocol != _TCP:
-        return None
-    if fragment & 0x3FFF:
-        raise LeftOut("it is a fragment of IP")
-    source, target = data[place + 12 : place + 16], data[place + 16 : place + 20]
-    # 0: the network card splits the packet, or has joined it.
-    end = place + total if total else len(data)
-    return _tcp(data, place + header, end, source, target)
-
-
-def _ipv6(data: bytes, place: int) -> Segment | None:
-    _, size, following = struct.unpack_from(">IHB", data, place)
-    source, target = data[place + 8 : place + 24], data[place + 24 : place + 40]
-    end = place + 40 + size if size else len(data)
-    place += 40
-    for _ in range(_MOST_HEADERS):
-        if following == _TCP:
-            return _tcp(data, place, end, source, target)
-        if following == _FRAGMENT:
-            following, _, offset = struct.unpack_from(">BBH", data, place)
-            if following == _TCP and offset & 0xFFF9:
-                raise LeftOut("it is a fragment of IP")
-            place += 8
-        elif following in _EXTENSIONS:
-            following, length = data[place], data[place + 1]
-            place += 8 * (length + 1)
-        elif following == _AUTHENTICATION:
-            following, length = data[place], data[place + 1]
-            place += 4 * (length + 2)
-        else:
+    def _ipv4(self, packet: Any, data: bytes, place: int) -> Segment | None:
+        ip = self._dpkt.ip.IP(packet) if isinstance(packet, bytes) else packet
+        if ip.v != 4 or 0 < ip.len < 4 * ip.hl:
+            raise LeftOut("its header of IP is broken")
+        if ip.p != _TCP:
             return None
-    raise LeftOut("its header of IP is broken")
+        if ip.mf or ip.offset:
+            raise LeftOut("it is a fragment of IP")
+        # 0: the network card splits the packet, or has joined it.
+        return self._tcp(ip, data, place + 4 * ip.hl, place + ip.len if ip.len else len(data))
 
+    def _ipv6(self, packet: Any, data: bytes, place: int) -> Segment | None:
+        ip = self._dpkt.ip6.IP6(packet) if isinstance(packet, bytes) else packet
+        if getattr(ip, "p", None) != _TCP:
+            return None
+        headers = ip.all_extension_headers
+        if any(getattr(each, "frag_off", 0) or getattr(each, "m_flag", 0) for each in headers):
+            raise LeftOut("it is a fragment of IP")
+        begin = place + ip.__hdr_len__
+        start = begin + sum(each.length for each in headers)
+        return self._tcp(ip, data, start, begin + ip.plen if ip.plen else len(data))
 
-def _tcp(data: bytes, place: int, end: int, source: bytes, target: bytes) -> Segment:
-    here, there, seq, ack, offset, flags = struct.unpack_from(">HHIIBB", data, place)
-    start = place + 4 * (offset >> 4)
-    if offset >> 4 < 5 or start > end:
-        raise LeftOut("its header of TCP is broken")
-    return Segment(End(source, here), End(target, there), seq, ack, flags, data[start:end], end - start)
+    def _tcp(self, ip: Any, data: bytes, place: int, end: int) -> Segment:
+        if end < place + _SMALLEST and end < len(data):
+            raise LeftOut("its header of TCP is broken")
+        tcp = self._dpkt.tcp.TCP(ip.data) if isinstance(ip.data, bytes) else ip.data
+        start = place + 4 * tcp.off
+        if start > end:
+            raise LeftOut("its header of TCP is broken")
+        ends = End(ip.src, tcp.sport), End(ip.dst, tcp.dport)
+        return Segment(*ends, tcp.seq, tcp.ack, tcp.flags & 0xFF, data[start:end], end - start)

@@ -169,12 +169,13 @@ def events(
 
 
 def show_events(found: tuple[Event, ...], output: Output, *, as_json: bool = False) -> None:
-    """Print events."""
+    """Print events, with the exit statuses in their messages explained."""
+    told = map(gridevents.explained, found)
     if as_json:
-        for each in found:
+        for each in told:
             output.json(json_of(each))
     else:
-        output.line(("", safe_lines(gridevents.events_list(found))))
+        output.line(("", safe_lines(gridevents.events_list(told))))
 
 
 def clusters(

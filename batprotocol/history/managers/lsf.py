@@ -17,8 +17,9 @@ from batprotocol.history.jobs import JobState, LoggedJob
 from batprotocol.history.lines import Source, opened
 from batprotocol.history.managers.making import Refused, Row, amount_of, moment_of, number_of
 from batprotocol.history.slurm.attempts import Held
-from batprotocol.history.slurm.ids import MOST_DIGITS, Repeated
+from batprotocol.history.slurm.ids import Repeated
 from batprotocol.left_out import LeftOut
+from batprotocol.slurm.amounts import MOST_DIGITS
 
 __all__ = ["read_lsf"]
 

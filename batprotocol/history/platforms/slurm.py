@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.history.platforms.hosts import SiteHost, checked
 from batprotocol.requests.amounts import parse_count
-from batprotocol.slurm.amounts import NOTHING, gres
+from batprotocol.slurm.amounts import NOTHING, gres, json_number, keyed
 
 __all__ = ["host_of_text", "hosts_of_json", "hosts_of_text"]
 
-_KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _MEBI: Final = 2**20
 
 
@@ -29,7 +28,8 @@ def hosts_of_text(text: str) -> Iterator[SiteHost]:
     values: dict[str, str] = {}
     begin = 1
     for number, line in enumerate(text.splitlines(), 1):
-        for key, value in _words_of(line):
+        for name, value in keyed(line):
+            key = name.lower()
             if key == "nodename":
                 if values:
                     yield host_of_text(values, begin)
@@ -37,21 +37,6 @@ def hosts_of_text(text: str) -> Iterator[SiteHost]:
             values[key] = value
     if "nodename" in values:
         yield host_of_text(values, begin)
-
-
-def _words_of(line: str) -> Iterator[tuple[str, str]]:
-    """The keys of a line, in small letters, with their values. A value goes on to the next key, with its spaces."""
-    key, parts = "", list[str]()
-    for word in line.split():
-        found = _KEY.fullmatch(word)
-        if found is None:
-            parts.append(word)
-            continue
-        if key:
-            yield key, " ".join(parts)
-        key, parts = found[1].lower(), [found[2]]
-    if key:
-        yield key, " ".join(parts)
 
 
 def host_of_text(values: Mapping[str, str], line: int) -> SiteHost:
@@ -135,10 +120,8 @@ def _host(node: Any) -> SiteHost:
 
 def _number(node: Mapping[str, Any], key: str, default: int = 0) -> int:
     """A whole number, which newer versions write as `{"set": true, "number": 3}`."""
-    value = node.get(key)
-    if isinstance(value, dict):
-        value = value.get("number") if value.get("set", True) else None
-    if value is None:
+    value = json_number(node.get(key))
+    if value is None or value == math.inf:
         return default
     try:
         return parse_count(value)

@@ -10,6 +10,7 @@ from batprotocol.errors import InputError
 from batprotocol.history.slurm.times import NOTHING
 from batprotocol.requests.amounts import parse_memory
 from batprotocol.requests.ranges import expanded_names
+from batprotocol.slurm.amounts import amount, tres
 
 __all__ = [
     "NO_HOSTS",
@@ -32,8 +33,6 @@ _MOST: Final = 1_000_000
 _MOST_NAMES: Final = 200_000
 """The most different names of hosts that are kept."""
 
-_COUNT: Final = re.compile(r"([0-9]{1,15})([KMG]?)", re.ASCII)
-_TIMES: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 _CODES: Final = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?", re.ASCII)
 _GRES: Final = "gres/"
 
@@ -45,12 +44,7 @@ def count_of(text: str) -> int | None:
     Raises:
         ValueError: the text is no number.
     """
-    found = _COUNT.fullmatch(text)
-    if found is not None:
-        return int(found[1]) * _TIMES[found[2]]
-    if text in NOTHING:
-        return None
-    raise ValueError(text)
+    return None if text in NOTHING and text != "0" else amount(text)
 
 
 @lru_cache(256)
@@ -91,18 +85,13 @@ def resources_of(text: str) -> Resources:
     Raises:
         ValueError: the text is no list of resources.
     """
-    found: dict[str, str] = {}
-    for part in text.split(",") if text else ():
-        name, equals, amount = part.partition("=")
-        if not equals or not name:
-            raise ValueError(text)
-        found[name] = amount
-    gres = {name[len(_GRES) :]: count_of(amount) or 0 for name, amount in found.items() if name.startswith(_GRES)}
+    found = tres(text)
+    gres = {name[len(_GRES) :]: count_of(count) or 0 for name, count in found.items() if name.startswith(_GRES)}
     return Resources(
         count_of(found.get("cpu", "")),
         memory_of(found.get("mem", "")),
         count_of(found.get("node", "")),
-        tuple(sorted((name, amount) for name, amount in gres.items() if name and amount)),
+        tuple(sorted((name, count) for name, count in gres.items() if name and count)),
     )
 
 

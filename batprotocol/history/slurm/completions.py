@@ -18,6 +18,7 @@ from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
 from batprotocol.history.slurm.times import NOTHING
 from batprotocol.left_out import LeftOut
+from batprotocol.slurm.amounts import keyed
 
 __all__ = ["read_jobcomp"]
 
@@ -101,18 +102,15 @@ def _repeated(source: Source) -> dict[str, int]:
 
 def _pairs(line: str) -> dict[str, str]:
     """The keys of a line with their values, which may have spaces. The first value of a key counts."""
-    found: dict[str, str] = {}
-    key, words = "", list[str]()
-    for word in line.split(" "):
-        name, equals, value = word.partition("=")
-        if equals and name in _KEYS and name not in found:
-            found[key] = " ".join(words)
-            key, words = name, [value]
-            found[key] = value
-        else:
-            words.append(word)
-    found[key] = " ".join(words).rstrip()
-    return found
+    seen = set[str]()
+
+    def is_new(name: str) -> bool:
+        if name not in _KEYS or name in seen:
+            return False
+        seen.add(name)
+        return True
+
+    return dict(keyed(line, is_new))
 
 
 def _values(pairs: dict[str, str]) -> list[str]:

@@ -6,25 +6,15 @@ import re
 from typing import Final
 
 from batprotocol.errors import InputError
+from batprotocol.slurm.amounts import MOST_DIGITS, job_id, task_numbers
 
-__all__ = ["MOST_DIGITS", "Repeated", "array_of", "is_id", "tasks_of"]
+__all__ = ["Repeated", "array_of", "tasks_of"]
 
-MOST_DIGITS: Final = 10
-"""The most digits of the id of a job: Slurm has 32 bits for it."""
-
-_ID: Final = re.compile(r"([0-9]{1,10})(?:([_+])([0-9]{1,9}))?", re.ASCII)
 _GROUP: Final = re.compile(r"([0-9]{1,10})_\[([0-9,:-]+)(?:%[0-9]{1,9})?\]", re.ASCII)
 _MASK: Final = re.compile(r"([0-9]{1,10})_\[0x([0-9A-Fa-f]{1,25000})(?:%[0-9]{1,9})?\]", re.ASCII)
-_TASKS: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", re.ASCII)
-_MOST_TASKS: Final = 100_000
 _MOST_REPEATED: Final = 500_000
 _PAGE: Final = 13  # 2**13 ids in a page
 _TASK_BITS: Final = 5
-
-
-def is_id(text: str) -> bool:
-    """Whether a text is the id of one job, without its steps."""
-    return _ID.fullmatch(text) is not None
 
 
 def array_of(text: str) -> str | None:
@@ -50,18 +40,10 @@ def tasks_of(text: str) -> list[str] | None:
         bits = f"{int(mask[2], 16):b}"[::-1]
         return [f"{mask[1]}_{number}" for number, bit in enumerate(bits) if bit == "1"] or None
     group = _GROUP.fullmatch(text)
-    if group is None:
+    try:
+        return [f"{group[1]}_{number}" for number in task_numbers(group[2])] if group else None
+    except InputError:
         return None
-    found: list[str] = []
-    for part in group[2].split(","):
-        tasks = _TASKS.fullmatch(part)
-        if tasks is None:
-            return None
-        numbers = range(int(tasks[1]), int(tasks[2] or tasks[1]) + 1, int(tasks[3] or 1) or 1)
-        if not numbers or len(found) + len(numbers) > _MOST_TASKS:
-            return None
-        found.extend(f"{group[1]}_{number}" for number in numbers)
-    return found
 
 
 class Repeated:
@@ -92,12 +74,12 @@ class Repeated:
                 page[byte] |= bit
                 return
         else:
-            found = _ID.fullmatch(text)
+            found = job_id(text)
             if found is None:
                 return
-            kind = found[2] == "+"
-            place = (int(found[1]) << 30 | int(found[3]) >> _TASK_BITS) << 1 | kind
-            bits, bit = self._tasks.get(place, 0), 1 << (int(found[3]) & (1 << _TASK_BITS) - 1)
+            number, kind, index = found
+            place = (number << 30 | index >> _TASK_BITS) << 1 | (kind == "+")
+            bits, bit = self._tasks.get(place, 0), 1 << (index & (1 << _TASK_BITS) - 1)
             if not bits & bit:
                 self._tasks[place] = bits | bit
                 return

@@ -6,6 +6,7 @@ state or status is a text, or a list of texts.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,6 +22,7 @@ from batprotocol.history.slurm.attempts import Held
 from batprotocol.history.slurm.ids import Repeated
 from batprotocol.history.slurm.rows import Rows
 from batprotocol.left_out import LeftOut
+from batprotocol.slurm.amounts import json_number
 
 __all__ = ["read_sacct_json"]
 
@@ -170,10 +172,9 @@ def _text(value: Any) -> str:
 
 def _number(value: Any) -> str:
     """A number as a text, in all the forms that Slurm has for it; "" if it is not set."""
-    if isinstance(value, dict):
-        if value.get("infinite"):
-            return "UNLIMITED"
-        value = value.get("number") if value.get("set", True) else None
+    value = json_number(value)
+    if value == math.inf:
+        return "UNLIMITED"
     if value is None or isinstance(value, list | dict | bool):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

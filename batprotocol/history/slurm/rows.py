@@ -26,7 +26,7 @@ from batprotocol.history.slurm.amounts import (
     resources_of,
 )
 from batprotocol.history.slurm.columns import NEEDED
-from batprotocol.history.slurm.ids import MOST_DIGITS, array_of, is_id, tasks_of
+from batprotocol.history.slurm.ids import array_of, tasks_of
 from batprotocol.history.slurm.states import LEFT_OUT, NEVER_STARTED, STATES, WENT_ON, state_of
 from batprotocol.history.slurm.submissions import Submission, submission_of
 from batprotocol.history.slurm.times import (
@@ -39,6 +39,7 @@ from batprotocol.history.slurm.times import (
     walltime_of,
 )
 from batprotocol.left_out import LeftOut
+from batprotocol.slurm.amounts import MOST_DIGITS, job_id
 
 __all__ = ["TWICE", "Rows"]
 
@@ -201,7 +202,7 @@ class Rows:
             name, user, group, account, partition, qos, features, reservation,
         ) = self._pick(values)  # fmt: skip
         is_plain = id.isdecimal() and len(id) <= MOST_DIGITS and id.isascii()
-        if not is_plain and not is_id(id) and "_[" not in id:
+        if not is_plain and job_id(id) is None and "_[" not in id:
             raise _Refused("the JobID is not one of Slurm's")
         state = STATES.get(state_text) or self._state_of(state_text)
         if cluster and cluster != self._cluster:

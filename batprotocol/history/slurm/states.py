@@ -5,32 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from batprotocol.history.jobs import JobState
+from batprotocol.slurm.amounts import SHORT_STATES
 
 __all__ = ["LEFT_OUT", "NEVER_STARTED", "STATES", "WENT_ON", "state_of"]
 
-STATES: Final[dict[str, JobState]] = {
+_KNOWN: Final = {
     **{state.value: state for state in JobState},
-    "BF": JobState.BOOT_FAIL,
-    "CA": JobState.CANCELLED,
-    "CANCELLED+": JobState.CANCELLED,
-    "CD": JobState.COMPLETED,
-    "CF": JobState.RUNNING,
-    "CG": JobState.RUNNING,
-    "COMPLETING": JobState.RUNNING,
-    "CONFIGURING": JobState.RUNNING,
-    "DL": JobState.DEADLINE,
-    "F": JobState.FAILED,
-    "NF": JobState.NODE_FAIL,
-    "OOM": JobState.OUT_OF_MEMORY,
-    "OUT_OF_ME+": JobState.OUT_OF_MEMORY,
-    "PD": JobState.PENDING,
-    "PR": JobState.PREEMPTED,
-    "R": JobState.RUNNING,
-    "RQ": JobState.REQUEUED,
-    "S": JobState.SUSPENDED,
-    "TO": JobState.TIMEOUT,
+    **dict.fromkeys(("COMPLETING", "CONFIGURING"), JobState.RUNNING),
 }
-"""The states by their names. A job that is being set up or cleaned up runs."""
+STATES: Final[dict[str, JobState]] = {
+    **_KNOWN,
+    **{short: _KNOWN[state] for short, state in SHORT_STATES.items() if state in _KNOWN},
+    "CANCELLED+": JobState.CANCELLED,
+    "OUT_OF_ME+": JobState.OUT_OF_MEMORY,
+}
+"""The states by their names, in long or short form or cut. A job that is being set up or cleaned up runs."""
 
 LEFT_OUT: Final = {
     "RESIZING": "a part of a job that changed its size: only its last part is read",

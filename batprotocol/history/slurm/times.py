@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from batprotocol.slurm import amounts
+from batprotocol.slurm.amounts import elapsed
+
 __all__ = [
     "NOTHING",
     "NO_LIMITS",
@@ -18,15 +21,14 @@ __all__ = [
     "walltime_of",
 ]
 
-NOTHING: Final = frozenset({"", "Unknown", "unknown", "UNKNOWN", "None", "NONE", "(null)", "N/A", "n/a", "0"})
+NOTHING: Final = amounts.NOTHING | {"Unknown", "unknown", "UNKNOWN", "NONE", "0"}
 """The words for a time, or another value, that the log does not have."""
 
 OF_PARTITION: Final = "Partition_Limit"
 """The word for the time limit of a job that did not ask for one, before it starts."""
-NO_LIMITS: Final = frozenset({"UNLIMITED", "INFINITE", "-1", OF_PARTITION})
+NO_LIMITS: Final = amounts.UNLIMITED | {OF_PARTITION}
 """The words for no time limit, or one that is not known."""
 
-_SPAN: Final = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,8}):([0-9]{2}(?:\.[0-9]{1,9})?)", re.ASCII)
 _WHOLE: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 _TOLERANCE: Final = 1.0  # seconds between an elapsed time and the difference of two times, which are whole seconds
 
@@ -92,22 +94,7 @@ def minutes_of(text: str) -> float:
     return int(text) * 60.0
 
 
-@lru_cache(8192)
-def seconds_of(text: str) -> float:
-    """A span of time in seconds: `D-HH:MM:SS`, `HH:MM:SS`, `MM:SS`, or a whole number of seconds.
-
-    >>> seconds_of("1-02:03:04"), seconds_of("00:00.015"), seconds_of("76")
-    (93784.0, 0.015, 76.0)
-
-    Raises:
-        ValueError: the text is no span.
-    """
-    found = _SPAN.fullmatch(text)
-    if found is None:
-        if _WHOLE.fullmatch(text):
-            return float(text)
-        raise ValueError(text)
-    return int(found[1] or 0) * 86400.0 + int(found[2] or 0) * 3600 + int(found[3]) * 60 + float(found[4])
+seconds_of = lru_cache(8192)(elapsed)
 
 
 @lru_cache(8192)

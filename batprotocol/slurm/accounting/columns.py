@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from batprotocol.errors import InputError, shown
-from batprotocol.slurm.amounts import listed, number_of, real, span
+from batprotocol.errors import InputError
+from batprotocol.slurm.amounts import amount, listed, number_of, real, span, tres
 
 __all__ = ["ASSOCIATION", "IGNORED", "LIMITS", "QOS", "limits_of", "plain"]
 
 _MOST: Final = 2**53
-_UNITS: Final = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 
 
 def plain(name: str) -> str:
@@ -32,15 +31,11 @@ def _wall(text: str) -> float | None:
 def _amounts(text: str) -> dict[str, int]:
     """Amounts of resources, `cpu=10,mem=4G`: memory in MiB, and a unit multiplies others."""
     found: dict[str, int] = {}
-    for part in listed(text):
-        name, mark, amount = part.partition("=")
-        number, unit = (amount[:-1], amount[-1:].upper()) if amount[-1:].upper() in _UNITS else (amount, "")
-        if not mark or not name:
-            raise InputError(f"expected amounts such as 'cpu=10,mem=4G', got {shown(part)}")
-        factor = _UNITS[unit] if unit else 1
-        if name.lower() == "mem":
-            factor = max(factor // 2**20, 1)
-        found[name.lower()] = min(number_of(number, 0, _MOST) * factor, _MOST)
+    for name, number in tres(text).items():
+        count = amount(number)
+        if name.lower() == "mem" and number[-1:].isalpha():
+            count = -(-count // 2**20)
+        found[name.lower()] = min(count, _MOST)
     return found
 
 

@@ -10,11 +10,10 @@ from typing import Any, Final
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.slurm.accounting.columns import ASSOCIATION, QOS, limits_of, plain
 from batprotocol.slurm.accounting.values import Accounting, Association, Limits, Qos
-from batprotocol.slurm.amounts import one_word
+from batprotocol.slurm.amounts import one_word, text_of
 
 __all__ = ["accounting_of", "read_accounting"]
 
-_LARGEST: Final = 1 << 24
 _MOST_DEPTH: Final = 100
 _UNLIMITED: Final = Limits()
 _LINE: Final = re.compile(r"(Cluster|Parent|Account|User) - '([^']*)'(?::(.*))?", re.IGNORECASE)
@@ -34,11 +33,7 @@ def read_accounting(*paths: str | os.PathLike[str]) -> Accounting:
     texts = []
     for given in paths:
         path = os.fspath(given)
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST + 1)
-        if len(data) > _LARGEST:
-            raise InputError(f"expected at most {_LARGEST >> 20} MiB", file=path)
-        texts.append((path, data.decode("utf-8-sig", "replace")))
+        texts.append((path, text_of(path)))
     return accounting_of(texts)
 
 

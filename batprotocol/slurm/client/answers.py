@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from batprotocol.errors import InputError
+from batprotocol.slurm.amounts import NOTHING, job_id, keyed, span
 from batprotocol.slurm.client.errors import SlurmError
 from batprotocol.slurm.client.rows import Limits, SlurmJob, SlurmNode
 
 __all__ = [
     "NODE_FORMAT",
     "QUEUE_FORMAT",
-    "read_job_keys",
     "read_limits",
     "read_minutes",
     "read_nodes",
@@ -31,12 +33,10 @@ MOST_ROWS: Final = 100_000
 
 NODE_FORMAT: Final = "%N|%T|%C"
 
-_ID: Final = re.compile(r"([1-9][0-9]{0,18})(?:_([0-9]{1,18}))?")
 _STATE: Final = re.compile(r"([a-z_]+)([*~#!%$@^+-]*)")
 _CORES: Final = re.compile(r"([0-9]{1,18})/([0-9]{1,18})/([0-9]{1,18})/([0-9]{1,18})")
 _SUBMITTED: Final = re.compile(r"([1-9][0-9]{0,18})(?:;[^\n]{0,200})?")
 _KEY: Final = re.compile(r"(\w+) {0,100}= {0,100}([^\n]{0,1000})")
-_TIME: Final = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 
 
 def read_queue(printed: str, mark: str = "") -> Iterator[SlurmJob]:
@@ -56,12 +56,12 @@ def read_queue(printed: str, mark: str = "") -> Iterator[SlurmJob]:
     """
     for row in _rows(printed, mark):
         words = row.split("|", 4)
-        id = _ID.fullmatch(words[0])
-        if id is None or len(words) < 5:
+        id = job_id(words[0])
+        if id is None or id.kind == "+" or len(words) < 5:
             continue
-        _, state, node, reason, name = words
-        index = None if id[2] is None else int(id[2])
-        yield SlurmJob(id[0], name, state, reason, "" if node in ("n/a", "(null)") else node, index)
+        text, state, node, reason, name = words
+        index = id.part if id.kind else None
+        yield SlurmJob(text, name, state, reason, "" if node in NOTHING else node, index)
 
 
 def _rows(printed: str, mark: str = "") -> Iterator[str]:
@@ -111,24 +111,6 @@ def read_submitted(printed: str) -> str:
     raise SlurmError(f"sbatch: expected the id of a job, got {printed[:60]!r}")
 
 
-def read_job_keys(printed: str) -> dict[str, str]:
-    """The keys of a record of `scontrol -o`. A value ends at the next word with `=`.
-
-    >>> read_job_keys("PartitionName=be MaxTime=1-00:00:00 Reason=not so good State=UP")["Reason"]
-    'not so good'
-    """
-    found: dict[str, str] = {}
-    last = ""
-    for word in printed.split(" "):
-        name, sign, value = word.partition("=")
-        if sign and name.replace("_", "").replace("/", "").replace(":", "").isalnum():
-            last = name
-            found[last] = value
-        elif last and word:
-            found[last] += f" {word}"
-    return {name: value.strip() for name, value in found.items()}
-
-
 def read_limits(config: str, partition: str | None) -> Limits:
     """The limits in what `scontrol show config` and `scontrol -o show partition` print.
 
@@ -141,7 +123,7 @@ def read_limits(config: str, partition: str | None) -> Limits:
     return Limits(
         array_size=int(size) if size.isdigit() and len(size) < 12 else 1001,
         whole_nodes=keys.get("SelectType", "") == "select/linear",
-        longest=read_minutes(read_job_keys(partition or "").get("MaxTime", "")),
+        longest=read_minutes(dict(keyed(partition or "")).get("MaxTime", "")),
         exists=partition is not None,
     )
 
@@ -152,12 +134,8 @@ def read_minutes(text: str) -> int | None:
     >>> read_minutes("1-02:00:00"), read_minutes("90"), read_minutes("00:01:30"), read_minutes("UNLIMITED")
     (1560, 90, 1, None)
     """
-    found = _TIME.fullmatch(text)
-    if found is None:
+    try:
+        seconds = span(text)
+    except InputError:
         return None
-    days, first, second, third = (None if each is None else int(each) for each in found.groups())
-    if days is not None:  # D-H[:M[:S]]
-        return (days * 24 + (first or 0)) * 60 + (second or 0)
-    if second is None:  # M
-        return first
-    return first if third is None else (first or 0) * 60 + second  # M:S, or H:M:S
+    return None if math.isinf(seconds) else int(seconds // 60)

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.errors import printable
+from batprotocol.errors import InputError, printable
+from batprotocol.slurm.amounts import json_number, task_numbers
 from batprotocol.slurm.client.errors import SlurmAway, SlurmError, error_of
 from batprotocol.slurm.client.rows import Batch, SlurmJob, SlurmNode
 from batprotocol.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, items_of, number_of, small, text_of
@@ -40,13 +41,9 @@ MOST_JOBS: Final = 100_000
 MOST_CHARACTERS: Final = 1 << 24
 """How many characters the texts of all these may have."""
 
-MOST_TASKS: Final = 1 << 16
-"""How many tasks of an array are counted."""
-
 MOST_LIST: Final = 1 << 18
 """How many bytes a list of texts or tasks may have."""
 
-_TASKS: Final = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?){0,9999}(?:%[0-9]{1,9})?")
 _VERSION: Final = re.compile(rb'"\\?/slurm\\?/v0\.0\.([0-9]{1,4})\\?/')
 
 Raw = msgspec.Raw
@@ -105,13 +102,6 @@ class _Partition(Item):
 
 class _Result(msgspec.Struct):
     job_id: Raw = ABSENT
-
-
-class _Number(msgspec.Struct):
-    """A number in the form of version 0.0.39 and later."""
-
-    set: bool = True
-    number: int | None = None
 
 
 def read_answer(status: int, body: bytes | bytearray) -> RestAnswer:
@@ -173,15 +163,10 @@ def read_rest_jobs(answer: RestAnswer, user: str) -> Iterator[SlurmJob]:
 
 def _tasks(text: str) -> list[int]:
     """The tasks of an array that wait: `0,2-5%2`. There are none if the text is cut (`...`) or has no limit."""
-    if not _TASKS.fullmatch(text):
+    try:
+        return task_numbers(text)
+    except InputError:
         return []
-    found: list[int] = []
-    for piece in text.partition("%")[0].split(","):
-        first, _, last = piece.partition("-")
-        if int(last or first) - int(first) > MOST_TASKS or len(found) > MOST_TASKS:
-            return []
-        found += range(int(first), int(last or first) + 1)
-    return found
 
 
 def read_rest_nodes(answer: RestAnswer, partition: str) -> Iterator[SlurmNode]:
@@ -299,9 +284,9 @@ class _Limit:
 def _number(raw: Raw) -> int | None:
     """A number, in each of its forms."""
     found = number_of(raw)
-    if found is None and isinstance(whole := small(raw, _Number, 1000), _Number) and whole.set:
-        found = whole.number
-    return found if found is not None and abs(found) < 1 << 63 else None
+    if found is None:
+        found = json_number(small(raw, dict[str, bool | int | None], 1000))
+    return found if isinstance(found, int) and not isinstance(found, bool) and abs(found) < 1 << 63 else None
 
 
 def _words(raw: Raw) -> list[str]:

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-__all__ = ["ENDED", "Batch", "Limits", "SlurmClient", "SlurmJob", "SlurmNode"]
+from batprotocol.slurm.amounts import ENDED, WAITING
 
-ENDED: Final = frozenset(
-    (
-        *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
-        *("OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT"),
-    )
-)
-"""The states of jobs that do not run and never will."""
+__all__ = ["Batch", "Limits", "SlurmClient", "SlurmJob", "SlurmNode"]
 
 USABLE: Final = frozenset(("idle", "mixed", "allocated", "completing", "planned"))
 """The states of nodes that run jobs, or could."""
@@ -46,7 +40,7 @@ class SlurmJob(NamedTuple):
     @property
     def waits(self) -> bool:
         """Whether it has no nodes yet."""
-        return self.state in ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD")
+        return self.state in WAITING
 
     @property
     def is_new(self) -> bool:

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
+from batprotocol.slurm.amounts import MOST_BYTES, text_of
 from batprotocol.slurm.lines import lines_of
 
-__all__ = ["MOST_BYTES", "Line", "Lines", "text_of"]
+__all__ = ["Line", "Lines"]
 
-MOST_BYTES: Final = 1 << 24
-"""The most bytes that all files may have together."""
 _MOST_DEPTH: Final = 10
 _MOST_FILES: Final = 1000
 _INCLUDE: Final = re.compile(r"\s*include\s+(\S.*)", re.IGNORECASE)
@@ -35,20 +34,6 @@ class Line(NamedTuple):
     file: str
     number: int
     text: str
-
-
-def text_of(path: str, most: int = MOST_BYTES) -> str:
-    """The text of a file.
-
-    Raises:
-        InputError: it is larger than `most` bytes.
-        OSError: it cannot be read.
-    """
-    with open(path, "rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise InputError(f"expected at most {MOST_BYTES >> 20} MiB, with all files that are included", file=path)
-    return data.decode("utf-8-sig", "replace")
 
 
 class Lines:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from batprotocol.errors import InputError
-from batprotocol.slurm.configuration.files import Line, Lines, text_of
+from batprotocol.slurm.amounts import text_of
+from batprotocol.slurm.configuration.files import Line, Lines
 from batprotocol.slurm.configuration.parameters.cluster import CLUSTER
 from batprotocol.slurm.configuration.parameters.missed import PARTS, missed_by
 from batprotocol.slurm.configuration.parameters.options import options_of
