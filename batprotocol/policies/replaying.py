@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
-
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, Host, HostsTurnedOnOffEvent, JobSubmittedEvent, KillProgress
@@ -305,12 +303,8 @@ class Replay:
         running = RunningJob(job, hosts, self._state.now)
         self._running[job.id] = running
         self._has_shared |= not job.is_whole
-        capacity = self._pool.capacity
-        taken = allocated_by(running, job, job.amount, ",".join(job.request.partition), capacity)
-        if job.parts is not None:  # hosts give it different numbers of cores
-            held = math.fsum(part[1] / capacity[host][1] for host, part in job.parts.items())
-            taken = replace(taken, held=held)
-        self._allocated.append(taken)
+        partition = ",".join(job.request.partition)
+        self._allocated.append(allocated_by(running, job, job.amount, partition, self._pool, job.parts))
         if job.is_whole:
             self._idle.take_these(hosts)
         else:

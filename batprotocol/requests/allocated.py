@@ -27,6 +27,9 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         whole: whether it has its hosts for itself, with all that they have.
         held: the hosts that it holds by their cores: the sum over its hosts of the cores that it takes / the cores of
             the host; the number of its hosts if it has whole hosts. None if it is not known.
+        memory_share: the share of the memory of all hosts of the machine that it holds, in [0, 1]: all memory of its
+            hosts if it has whole hosts. None if memory is not given out, or a host does not say how much it has.
+        gpu_share: the same for GPUs, the generic resources named `gpu` of any type; None if no host has one.
 
     >>> Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.0, hosts="0-1", cores=4).cores
     4
@@ -42,6 +45,8 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     gres: tuple[Gres, ...] = ()
     whole: bool = False
     held: float | None = None
+    memory_share: float | None = None
+    gpu_share: float | None = None
 
     @property
     def share(self) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from batprotocol.errors import InputError, shown
 
 __all__ = [
+    "GPU",
     "Gres",
     "Moment",
     "memory_text",
@@ -33,6 +34,10 @@ _NAME = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?", re.ASCII)
 
 _NOW = re.compile(r"now(?:\+([0-9]{1,12})(seconds?|minutes?|hours?|days?|weeks?)?)?", re.ASCII)
 _SECONDS: Final = {"": 1.0, "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
+
+
+GPU: Final = "gpu"
+"""The name of the generic resource that GPUs are, of any type."""
 
 
 class Gres(NamedTuple):

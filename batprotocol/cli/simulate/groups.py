@@ -17,6 +17,7 @@ __all__ = ["groups_of", "print_groups"]
 
 _SHOWN: Final = (
     *("nb_jobs", "nb_rejected", "mean_waiting_time", "mean_bounded_slowdown", "mean_turnaround_time", "utilisation"),
+    *("memory_utilisation", "gpu_utilisation"),
     *("job_joules", "job_carbon_grams", "job_cost", "joules_per_core_hour", "grams_per_core_hour"),
     *("mean_workflow_makespan", "mean_workflow_stretch", "mean_workflow_efficiency"),
 )

@@ -230,7 +230,7 @@ class Site:
             self._occupancy.lasts(adopted, adopted.started + job.expected)
         else:
             self._holding.started(job.id, running.started)
-            self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition, self._pool.capacity))
+            self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition, self._pool))
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
@@ -384,7 +384,7 @@ class Site:
         entry, job, now = running.entry, running.entry.job, self._state.now
         if entry.limit < job.walltime:  # Batsim does not know it
             self._holding.note(now + entry.limit, job)
-        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition, self._pool.capacity))
+        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition, self._pool))
         self._holding.started(job.first_id, now)
 
     # Hosts that sleep

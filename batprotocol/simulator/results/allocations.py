@@ -19,10 +19,10 @@ __all__ = ["allocations_text", "parse_allocations", "read_allocations", "write_a
 
 _COLUMNS: Final = (
     *("job_id", "first_id", "starting_time", "partition"),
-    *("hosts", "cores", "memory", "gres", "whole", "held"),
+    *("hosts", "cores", "memory", "gres", "whole", "held", "memory_share", "gpu_share"),
 )
-_NEWER: Final = 1
-"""The number of columns at the end that older files do not have."""
+_NEWER: Final = (3, 2)
+"""The numbers of columns at the end that older files do not have."""
 _HOSTS: Final = re.compile(r"[0-9]{1,10}(?:-[0-9]{1,10})?(?: [0-9]{1,10}(?:-[0-9]{1,10})?)*", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,30}", re.ASCII)
 _AMOUNT: Final = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:e-?[0-9]{1,2})?", re.ASCII)
@@ -53,8 +53,8 @@ def allocations_text(allocations: Iterable[Allocated]) -> str:
 
     >>> taken = [Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.5, hosts="0-1", cores=4, held=0.25)]
     >>> print(allocations_text(taken))
-    job_id,first_id,starting_time,partition,hosts,cores,memory,gres,whole,held
-    w0!1,w0!1,0.500000,,0-1,4,0,,0,0.25
+    job_id,first_id,starting_time,partition,hosts,cores,memory,gres,whole,held,memory_share,gpu_share
+    w0!1,w0!1,0.500000,,0-1,4,0,,0,0.25,,
     <BLANKLINE>
     """
     return reports_text("allocations.csv", _COLUMNS, map(_values, allocations), _allocated)
@@ -64,7 +64,7 @@ def _values(each: Allocated) -> list[str]:
     return [
         *(each.job_id, each.first_id, f"{each.starting_time:f}", each.partition, each.hosts),
         *(str(each.cores), str(each.memory), ",".join(map(str, each.gres)), f"{each.whole:d}"),
-        "" if each.held is None else f"{each.held:.12g}",
+        *("" if value is None else f"{value:.12g}" for value in (each.held, each.memory_share, each.gpu_share)),
     ]
 
 
@@ -107,6 +107,10 @@ def _allocated(row: Mapping[str, str]) -> Allocated:
         ("memory", number, _is_number(row["memory"], is_whole)),
         ("gres", kinds, all(gres) and not (is_whole and gres)),
         ("held", "a number of hosts >= 0, or nothing", _is_amount(row.get("held", ""))),
+        *(
+            (name, "a share in [0, 1], or nothing", _is_share(row.get(name, "")))
+            for name in ("memory_share", "gpu_share")
+        ),
     )
     expect_values(row, checks)
     return Allocated(
@@ -119,8 +123,14 @@ def _allocated(row: Mapping[str, str]) -> Allocated:
         memory=int(row["memory"]),
         gres=tuple(Gres(each[1], each[2], int(each[3])) for each in gres if each is not None),
         whole=is_whole,
-        held=float(row["held"]) if row.get("held") else None,
+        held=_value(row.get("held")),
+        memory_share=_value(row.get("memory_share")),
+        gpu_share=_value(row.get("gpu_share")),
     )
+
+
+def _value(text: str | None) -> float | None:
+    return float(text) if text else None
 
 
 def _is_number(text: str, is_whole: bool) -> bool:
@@ -129,6 +139,10 @@ def _is_number(text: str, is_whole: bool) -> bool:
 
 def _is_amount(text: str) -> bool:
     return not text or _AMOUNT.fullmatch(text) is not None
+
+
+def _is_share(text: str) -> bool:
+    return not text or (_is_amount(text) and float(text) <= 1)
 
 
 def _is_host_set(text: str) -> bool:

@@ -86,7 +86,8 @@ class Metric(msgspec.Struct, frozen=True):
 _SLOWDOWNS: Final = ("slowdown", "bounded_slowdown", "per_processor_bounded_slowdown", "stretch")
 """The parts of a `Metrics` that are at least 1."""
 _SHARES: Final = (
-    *("utilisation", "loss_of_capacity", "waiting_at_end", "fairness", "mean_workflow_efficiency"),
+    *("utilisation", "memory_utilisation", "gpu_utilisation", "loss_of_capacity", "waiting_at_end", "fairness"),
+    "mean_workflow_efficiency",
     *("goodput", "checkpoint_overhead", "availability", "full_availability"),
 )
 """The metrics that are at most 1."""
@@ -129,6 +130,14 @@ _STATISTICS: Final = (
 """Name, label and meaning."""
 _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
     ("utilisation", "utilisation", "", "more", "host-seconds that jobs used / (hosts * measured time)", ""),
+    (
+        *("memory_utilisation", "utilisation of memory", "", "more"),
+        *("byte-seconds that jobs held / (bytes of all hosts * measured time), where memory is given out", ""),
+    ),
+    (
+        *("gpu_utilisation", "utilisation of GPUs", "", "more"),
+        *("GPU-seconds that jobs held / (GPUs of all hosts * measured time), where hosts have GPUs", ""),
+    ),
     (
         "loss_of_capacity",
         "loss of capacity",

@@ -5,11 +5,14 @@ It must not know how a number is computed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from batprotocol.simulator.results.failures import FailureMetrics
 from batprotocol.simulator.results.metrics import Metrics
+from batprotocol.simulator.results.usage import RESOURCES, Resource
 from batprotocol.simulator.results.words import duration, energy, grams, percent, ratio, watts
 
-__all__ = ["facts_of_failures", "facts_of_power", "facts_of_times"]
+__all__ = ["facts_of_failures", "facts_of_power", "facts_of_resources", "facts_of_times"]
 
 _SHOWN = 5e-4
 """Smaller shares would be shown as 0.0%."""
@@ -24,6 +27,12 @@ def facts_of_times(metrics: Metrics) -> list[tuple[str, str]]:
         ("turnaround time", duration, metrics.turnaround),
     ]
     return [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
+
+
+def facts_of_resources(use: Mapping[Resource, float | None]) -> list[tuple[str, str]]:
+    """The known utilisations of memory and of GPUs, as names and texts."""
+    known = ((RESOURCES[each], value) for each, value in use.items() if value is not None)
+    return [(f"utilisation of {name}", f"{value:.1%} of all hosts") for name, value in known]
 
 
 def facts_of_failures(failures: FailureMetrics) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ from batprotocol.simulator.results.failures import FailureMetrics, followed
 from batprotocol.simulator.results.observing import JobRow
 from batprotocol.simulator.results.own import OwnMetric, own_metrics
 from batprotocol.simulator.results.times import JobTimes, MeasuredTime, SeenJobs
-from batprotocol.simulator.results.usage import Counted, Usage
+from batprotocol.simulator.results.usage import Counted, Usage, share_of_time
 
 __all__ = [
     "TAU",
@@ -59,6 +59,10 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         utilisation: host-seconds of all jobs / (hosts * measured time). A job that shares hosts has the share of their
             cores that it takes. If that is not known, hosts with jobs count as a whole, each once. So it is at most 1,
             unless jobs are given the same cores.
+        memory_utilisation: byte-seconds of memory that jobs held / (bytes of all hosts * measured time), at most 1. A
+            job that has its hosts for itself holds all of their memory. None where the scheduler does not give out
+            memory, or does not say what jobs take.
+        gpu_utilisation: the same for GPUs; None, too, where no host has one.
         loss_of_capacity: unused host-seconds while jobs were waiting / (hosts * measured time): the cost of
             fragmentation and of a scheduler that waits (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
         makespan: seconds from the first submission to the last end of the whole run, also with a warm-up.
@@ -97,6 +101,8 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     throughput: float
     offered_load: float
     waiting_at_end: float
+    memory_utilisation: float | None = None
+    gpu_utilisation: float | None = None
     fairness: float | None = None
     consumed_joules: float | None = None
     failures: FailureMetrics | None = None
@@ -375,6 +381,8 @@ def metrics_of(
         ),
         tau=tau,
         utilisation=used / capacity if capacity else 0.0,
+        memory_utilisation=share_of_time(usage.seconds("memory", inside), duration),
+        gpu_utilisation=share_of_time(usage.seconds("gpu", inside), duration),
         loss_of_capacity=_lost(inside, usage.changes(inside), hosts) / capacity if capacity else 0.0,
         makespan=last - first,
         measured_time=duration,

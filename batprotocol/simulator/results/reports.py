@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from batprotocol.errors import InputError, shown
@@ -27,7 +27,7 @@ def parse_reports(
     kind: str,
     columns: Sequence[str],
     read: Callable[[Mapping[str, str]], Report],
-    newer: int = 0,
+    newer: Collection[int] = (),
 ) -> list[Report]:
     """Read a table.
 
@@ -37,7 +37,7 @@ def parse_reports(
         kind: the usual name of such a file.
         columns: its columns; `job_id` is one of them, and has no value twice.
         read: makes a report of the values of a row; it raises an InputError if they are wrong.
-        newer: so many of the last columns are missing in older tables.
+        newer: numbers of the last columns that are missing in older tables.
 
     Raises:
         InputError: the table is not of this kind; the error names the line.
@@ -48,8 +48,7 @@ def parse_reports(
     try:
         for values in rows:
             if begin == 1:
-                if newer and values == list(columns[:-newer]):
-                    columns = columns[:-newer]
+                columns = next((columns[:-each] for each in newer if values == list(columns[:-each])), columns)
                 _expect_header(values, kind, columns)
             else:
                 if len(values) != len(columns):

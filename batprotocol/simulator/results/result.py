@@ -13,7 +13,7 @@ from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.results import frames
 from batprotocol.simulator.results.away import TimedHostEvent, host_events_of
 from batprotocol.simulator.results.electricity import Electricity
-from batprotocol.simulator.results.facts import facts_of_failures, facts_of_power, facts_of_times
+from batprotocol.simulator.results.facts import facts_of_failures, facts_of_power, facts_of_resources, facts_of_times
 from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.grouping import grouped, job_groups
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
@@ -21,7 +21,7 @@ from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer,
 from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.steadiness import unsteady_sentence
-from batprotocol.simulator.results.usage import COUNTED, SharedUse
+from batprotocol.simulator.results.usage import COUNTED, SharedUse, use_of_resources
 from batprotocol.simulator.results.words import duration, percent, ratio
 
 if TYPE_CHECKING:
@@ -455,6 +455,8 @@ class Result:
         if whole is not None and self._statistics.runs_again:
             found = facts_of_times(whole)
         found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
+        span = self._statistics.last_finish - self._statistics.first_submission
+        found += facts_of_resources(use_of_resources(lambda: self.jobs, self.allocations, span))
         load = self.offered_load if whole is None else whole.offered_load
         if load is not None and load == load:  # it is not NaN
             found.append(("offered load", percent(load)))
@@ -465,6 +467,7 @@ class Result:
         found = [("measured", f"{window.nb_jobs:,} jobs that were submitted in {duration(window.measured_time)}")]
         found += facts_of_times(window)
         found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
+        found += facts_of_resources({"memory": window.memory_utilisation, "gpu": window.gpu_utilisation})
         if window.offered_load == window.offered_load:  # it is not NaN
             found.append(("offered load", percent(window.offered_load)))
         return found

@@ -41,6 +41,8 @@ SHOWN: Final = (
     "max_bounded_slowdown",
     "mean_per_processor_bounded_slowdown",
     "utilisation",
+    "memory_utilisation",
+    "gpu_utilisation",
     "loss_of_capacity",
     "makespan",
     "throughput",
