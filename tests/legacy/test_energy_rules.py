@@ -1,4 +1,4 @@
-"""Questions about energy: what is seen of a simulation of energy, and what the versions make of a question without it."""
+"""Questions about energy: what shows a simulation of energy, and what each Batsim answers without one."""
 
 from __future__ import annotations
 
