@@ -19,7 +19,7 @@ from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.translate import words
 from batprotocol.legacy.translate.scheduler.memory import OURS, Memory
 from batprotocol.model import parse_hosts
-from batprotocol.outages import HostEvent, read_host_event
+from batprotocol.workloads.host_events import HostEvent, read_host_event
 
 __all__ = ["TOLD"]
 
