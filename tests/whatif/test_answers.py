@@ -394,7 +394,7 @@ def test_todays_policy_alone_has_only_the_models_own_error(tmp_path: Path) -> No
         batproto, ["whatif", log_of(tmp_path / "new.swf"), "--policies", "easy", "-o", str(tmp_path / "n.html")]
     )
     assert refused.exit_code == 1
-    assert "there is nothing to compare: easy is today's policy" in refused.output
+    assert "there is nothing to compare: easy is today's policy" in str(refused.exception)
 
 
 @pytest.mark.slow

@@ -129,7 +129,7 @@ def plan_for(
     if combinations == 1 and not has_starts:
         raise InputError(
             f"there is nothing to compare: {today} is today's policy, and the only one. Name another policy, other "
-            "arrivals, hosts or estimates, or another policy of today"
+            "arrivals, hosts or estimates, or another one as today's policy"
         )
     only = {ARRIVALS: 1, "platform": str(hosts), "estimates": "asked"}
     policies: list[Any] = list(question.policies)
