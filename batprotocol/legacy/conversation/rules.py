@@ -178,9 +178,10 @@ CATALOGUE: Final = Catalogue(
         ),
         Row(
             "query.no-energy",
-            _JSON,
+            _only("warning", "warning", "error"),
             "Energy is requested, but not simulated",
-            "Start Batsim with its option --energy, and a platform that defines watts.",
+            "Start Batsim with its option --energy, and a platform that defines watts. Batsim 1 and 2 answer -1; "
+            "Batsim 4 aborts.",
         ),
         Row(
             "notify.unknown",

@@ -180,6 +180,8 @@ class RunOfLog:
         self.jobs = sorted(_job(each, factor, facts.get(each.name), ends, usage.hosts(each)) for each in jobs)
         self._times = [job.came for job in self.jobs]
         self._until: dict[str, list[float]] = {}
+        self._sorted: dict[tuple[int, int], list[float]] = {}
+        self._percentiles: dict[tuple[int, ...], tuple[float, list[float], list[float | None]]] = {}
 
     def parts(self, metric: str, edges: Sequence[float]) -> Parts:
         """The sum and the count of a metric in each window.
@@ -214,13 +216,20 @@ class RunOfLog:
 
     def percentiles(self, edges: Sequence[float]) -> tuple[float, list[float], list[float | None]]:
         """The 95th percentile of waiting times: of all jobs, without the jobs of each window, and of these alone."""
-        windows = self.windows(edges)
-        every = sorted((job.waited, place) for place, jobs in enumerate(windows) for job in jobs)
-        waits = [wait for wait, _ in every]
-        whole = percentile(waits, _P95)
-        own = [sorted(job.waited for job in jobs) for jobs in windows]
-        without = [_without(waits, each) for each in own]
-        return whole, without, [percentile(each, _P95) if each else None for each in own]
+        places = tuple(self._places(edges))
+        if places not in self._percentiles:
+            span = places[0], places[-1]
+            if span not in self._sorted:
+                self._sorted[span] = self._waits(*span)
+            waits, own = self._sorted[span], [self._waits(*each) for each in pairwise(places)]
+            without = [_without(waits, each) for each in own]
+            alone = [percentile(each, _P95) if each else None for each in own]
+            self._percentiles[places] = percentile(waits, _P95), without, alone
+        return self._percentiles[places]
+
+    def _waits(self, first: int, last: int) -> list[float]:
+        """The waiting times of the jobs from one to another, in ascending order."""
+        return sorted(job.waited for job in self.jobs[first:last])
 
     def _places(self, edges: Sequence[float]) -> list[int]:
         return [bisect_left(self._times, round(edge, _DECIMALS)) for edge in edges]
