@@ -55,7 +55,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a package brings.
+    """The commands and protocols of a package.
 
     Attributes:
         commands: its commands, by their names.
@@ -75,7 +75,7 @@ def _folders() -> Iterator[Path]:
 
 @cache
 def manifests() -> tuple[Manifest, ...]:
-    """What the packages of this library bring."""
+    """The manifests of the packages of this library."""
     found = []
     for folder in sorted(_folders()):
         try:
