@@ -21,8 +21,8 @@ import msgspec
 
 from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
-from batprotocol.results.times import JobTimes, SeenJobs, whole_jobs
-from batprotocol.results.usage import Resource, Usage
+from batprotocol.results.times import JobTimes, RunRows, whole_jobs
+from batprotocol.results.usage import HostUse, Resource
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
 from batprotocol.workloads.requests import Allocated, Attempt
 from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency
@@ -161,13 +161,13 @@ class RunOfLog:
     """
 
     def __init__(self, row: LoggedRun, factor: float, facts: Mapping[str, Facts]) -> None:
-        seen = SeenJobs(row.jobs())
+        seen = RunRows(row.jobs())
         attempts = row.attempts()
         jobs = seen.jobs
         if seen.runs_again or attempts:
             whole = whole_jobs(seen, {each.job_id: each.first_id for each in attempts})
             jobs = [each.times({}) for each in whole if each.attempts]
-        usage = Usage.of(seen.jobs, row.allocations())
+        usage = HostUse.of(seen.jobs, row.allocations())
         self._factor, self._hosts = factor, row.hosts
         self._busy = _areas(usage.changes(seen.jobs))
         self._held = {
