@@ -56,7 +56,7 @@ def submitted2(given: Record) -> Record:
         return {"output": where + said, "campaign": [], "properties": [], "parameters": []}
     return {
         "output": ["IdJob = 1 "],
-        "campaign": [[got.campaign.name or "1", str(got.campaign.type), str(got.campaign.state).upper()]],
+        "campaign": [[got.campaign.name, str(got.campaign.type), str(got.campaign.state).upper()]],
         "properties": [
             [each.cluster, each.exec_file, each.walltime, each.resources, each.exec_directory, str(each.priority)]
             for each in got.campaign.clusters

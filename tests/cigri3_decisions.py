@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +30,6 @@ from batprotocol.campaigns.model import (
     Task,
     TaskPriority,
     UserPriority,
-    exit_text,
 )
 from batprotocol.errors import JdlError
 
@@ -256,11 +254,10 @@ def analyzed(given: Record) -> Record:
 
 
 def _messages_cut(decision: Record) -> Record:
-    """The records hold the first 90 characters of a message; exit statuses are told in words here."""
+    """The records hold the first 90 characters of a message."""
     events = [{**event, "message": event["message"][:90]} for event in decision["events"]]
     for event in events:
-        said = re.sub(r"exit status ([0-9]+);", lambda found: f"{exit_text(int(found[1]))};", event["message"])
-        event["message"] = said.replace("resubmited", "resubmitted")[:90]
+        event["message"] = event["message"].replace("resubmited", "resubmitted")[:90]
     return {**decision, "events": events}
 
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from batprotocol._schema.description import SCHEMA
 from batprotocol.errors import InputError
-from batprotocol.reflection import Schema, read_reflection
 from batprotocol.schemas.describing import applied
 from batprotocol.schemas.places import literals_of
+from batprotocol.wire.reflection import Schema, read_reflection
 
 __all__ = ["AGES", "TODAY", "age", "ages", "read_schema"]
 

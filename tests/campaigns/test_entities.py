@@ -302,6 +302,41 @@ def test_a_copy_that_fails_leaves_its_task_to_the_other() -> None:
     assert [event.code for event in update.events] == ["EXIT_ERROR"]
 
 
+@pytest.mark.parametrize("exit_code", [9, 137, 139, 128 << 8, 130 << 8, 137 << 8, 139 << 8, 255 << 8, 1 << 8 | 9])
+def test_an_exit_status_is_told_as_wait_gives_it(exit_code: int) -> None:
+    """CiGri looks for 66 and 67 only, and does not tell a shell's codes for signals from other codes."""
+    verdict = failures.judge(JOB, RemoteJob(job=JOB.id, state=JobState.TERMINATED, exit_code=exit_code))
+    (event,) = verdict.events
+    assert (event.code, event.message) == ("EXIT_ERROR", f"The job exited with exit status {exit_code};")
+    assert (event.blacklists, verdict.priority, verdict.affinity) == (True, None, -1)
+
+
+@pytest.mark.parametrize("exit_code", [137 << 8, 139, 9, None])
+@pytest.mark.parametrize("kind", ["EXTERMINATE", "WALLTIME", "BESTEFFORT_KILL", "FRAG_JOB_REQUEST"])
+def test_a_kill_counts_more_than_the_exit_status_that_it_leaves(kind: str, exit_code: int | None) -> None:
+    told = (RemoteEvent("SWITCH_INTO_ERROR_STATE"), RemoteEvent(kind))
+    remote = RemoteJob(job=JOB.id, state=JobState.TERMINATED, exit_code=exit_code, events=told)
+    verdict = failures.judge(JOB, remote)
+    assert [event.code for event in verdict.events if event.class_ == "job"] == ["RESUBMIT"]
+    assert verdict.priority is TaskPriority.RESUBMITTED
+
+
+@pytest.mark.parametrize(
+    ("description", "remote_id"),
+    [
+        ("resubmitted (new id = 4711)", "4711"),
+        ("resubmitted (job 12) as (new id = 4711)", "4711"),
+        ("resubmitted as job 4712)", "4712"),
+        ("resubmitted", None),
+    ],
+)
+def test_the_new_number_of_a_job_that_oar_runs_again(description: str, remote_id: str | None) -> None:
+    told = (RemoteEvent("RESUBMIT_JOB_AUTOMATICALLY", description),)
+    verdict = failures.judge(JOB, RemoteJob(job=JOB.id, state=JobState.TERMINATED, events=told))
+    assert verdict.remote_id == remote_id
+    assert verdict.events[0].code == ("UNKNOWN_ERROR" if remote_id is None else "OAR_AUTO_RESUBMIT")
+
+
 def test_a_blacklist_is_lifted_with_its_parent() -> None:
     parent = Event(id=4, class_="job", code="EXIT_ERROR", job=1, campaign=1, cluster="a")
     blacklist = msgspec.structs.replace(failures.blacklist_event(parent, 4), id=5)

@@ -63,7 +63,7 @@ def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Pa
     assert (done.status, done.err) == (1, f"batproto: grid: campaign 1: 1 task did not end well: {ways}\n")
     told = run_here(*grid, "events", "-c", "1").out
     assert "1: (open) EXIT_ERROR of job 1" in told
-    assert "The job exited with exit code 3;" in told
+    assert "The job exited with exit status 768, which is exit code 3;" in told
     shown = "job 1 on here: exit code 3\nstandard output:\nwhat\nstandard error:\nwhy\\x1b[31m\n"
     assert run_here(*grid, "output", "-c", "1").out == shown
     assert run_here(*grid, "output", "-j", "1", "-O").out == "what\n"

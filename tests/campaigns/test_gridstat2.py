@@ -94,6 +94,25 @@ def test_a_campaign_has_short_forecasts() -> None:
     assert text.split("\n") == SHORT
 
 
+@pytest.mark.parametrize(
+    ("state", "last_end", "seconds"),
+    [
+        (CampaignState.TERMINATED, BEGUN + 40.5, 40),
+        (CampaignState.TERMINATED, None, 0),
+        (CampaignState.CANCELLED, BEGUN + 40.5, 59),
+        (CampaignState.IN_TREATMENT, BEGUN + 40.5, 59),
+    ],
+)
+def test_the_duration_of_a_terminated_campaign_ends_with_its_last_job(
+    state: CampaignState, last_end: float | None, seconds: int
+) -> None:
+    campaign = Campaign(id=12, user="u", name="n", state=state, submission_time=BEGUN)
+    text = gridstat2.campaign_report(
+        CampaignStatus(campaign=campaign), gridstat2.Counts(), now=BEGUN + 59, last_end=last_end
+    )
+    assert f"        Duration:               {seconds} s" in text.split("\n")
+
+
 def test_a_cluster_on_which_nothing_has_ended_lately_is_left_out() -> None:
     known = {
         "a": gridstat2.Throughput(),

@@ -89,6 +89,28 @@ def test_what_is_odd_about_blocks_is_told_with_its_line(blocks: str, told: str |
     assert told is None or told in got.warnings, got.warnings
 
 
+@pytest.mark.parametrize(
+    ("given", "number", "called", "id"),
+    [
+        ("", 1, "1", 1),
+        ("", 7, "7", 7),
+        ("name = my campaign ;", 1, "1", 1),  # CiGri 2's grammar has no value with a space
+        ('name = "n" ;', 2, "2", 2),
+        ("name = ;", 1, "1", 1),
+        ("name = n m ; name = n ;", 1, "n", 0),
+        ("name = 1 ;", 1, "1", 0),
+        ("name = weird-name_2.0 ;", 5, "weird-name_2.0", 0),
+    ],
+)
+def test_a_campaign_of_blocks_without_a_name_is_called_by_its_number(
+    given: str, number: int, called: str, id: int
+) -> None:
+    got = read_jdl(f"DEFAULT{{ {given} nbJobs = 1 ; }} a{{ execFile = x ; }}", user="u", number=number)
+    assert (got.campaign.name, got.campaign.id) == (called, id)
+    dropped = any("is dropped" in each for each in got.warnings)
+    assert dropped == (" m" in given or "my " in given or '"' in given or given == "name = ;")
+
+
 def test_a_block_without_a_name_is_told_with_its_line() -> None:
     with pytest.raises(JdlError) as caught:
         read_jdl("DEFAULT{ name = n ; nbJobs = 1 ; }\n\n { execFile = x ; }\n", user="u")

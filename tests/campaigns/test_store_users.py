@@ -38,6 +38,16 @@ def loop_of(store: Store, cluster: PaperCluster) -> Loop:
     return Loop(store, [cluster], Settings(finalize=False), lambda: cluster.time)
 
 
+def test_a_campaign_without_a_name_is_called_by_its_number(store: Store) -> None:
+    """Its expected number may be wrong: other campaigns were submitted meanwhile."""
+    store.register(Where(name="a"))
+    given = [("", 0), ("1", 1), ("7", 7), ("1", 0), ("0", 0), ("n", 4)]
+    for name, expected in given:
+        store.submit(Campaign(id=expected, user="u", name=name, clusters=SAYS), ["x"], now=1.0, jdl="{}")
+    called = [each.campaign.name for each in sorted(store.campaigns(), key=lambda status: status.campaign.id)]
+    assert called == ["1", "2", "3", "1", "0", "n"]
+
+
 def test_what_is_submitted_is_there(store: Store) -> None:
     number = submit(store)
     status = store.campaign(number)

@@ -7,6 +7,8 @@ import io
 import lzma
 import random
 import struct
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,12 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packets import Packet, Segment
 
-from batprotocol.capture import Capture
-from batprotocol.capture.traffic import Traffic, record
-from batprotocol.capture.traffic import conversations as bounds
-from batprotocol.capture.traffic.packets import Packets
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
+from batprotocol.recordings import Capture
+from batprotocol.recordings.traffic import Traffic, record
+from batprotocol.recordings.traffic import conversations as bounds
+from batprotocol.recordings.traffic.links import Dissector, LeftOut
+from batprotocol.recordings.traffic.packets import Packets
 
 WITHOUT_ENGINE = True
 
@@ -127,6 +130,63 @@ def test_tags_and_compression(tmp_path: Path) -> None:
     assert found == RUN[: len(found)]
     assert traffic.is_damaged
     assert "compressed data end" in traffic.remarks[0]
+
+
+def test_any_number_of_tags(tmp_path: Path) -> None:
+    """Three tags of VLANs, and one behind the header of a cooked link."""
+    plain = [packets.ip(each) for each in packets.segments(packets.talk(RUN))]
+    tags = b"\x88\xa8\0\x01\x91\0\0\x02\x81\0\0\x03"
+    three = [bytes(12) + tags + b"\x08\0" + each for each in plain]
+    cooked = [packets.link(each, "sll")[:14] + b"\x81\0\0\x07\x08\0" + each for each in plain]
+    for kind, data in (("ethernet", three), ("sll", cooked)):
+        made = [Packet(START, each) for each in data]
+        traffic, found = read(written(tmp_path, packets.pcap(made, kind)))
+        assert found == RUN
+        assert not traffic.left_out.rows
+
+
+def test_broken_headers_are_counted() -> None:
+    """Whatever the headers say, a packet is a segment, of another protocol, or left out for a reason; in short time."""
+    chance = random.Random(7)
+    made = [
+        (number, each.data)
+        for kind, number in packets.LINKS.items()
+        for six in (False, True)
+        for each in linked(list(packets.segments(packets.talk(RUN[:2]))), kind, six=six)
+    ]
+    dissector, reasons, rare = Dissector(), set(), [0, 1, 4, 6, 43, 44, 51, 60, 0x81, 255]
+    for _ in range(5000):
+        number, data = chance.choice(made)
+        changed = bytearray(data[: chance.choice([len(data), chance.randrange(1, 80)])])
+        for _ in range(chance.choice([1, 2, 4])):
+            changed[chance.randrange(min(len(changed), 70))] = chance.choice([*rare, chance.randrange(256)])
+        try:
+            segment = dissector.segment(number, bytes(changed))
+        except LeftOut as reason:
+            reasons.add(str(reason))
+        else:
+            assert segment is None or len(segment.data) <= min(segment.size, len(changed))
+    assert reasons == {
+        "it is a fragment of IP",
+        "its header of IP is broken",
+        "its header of TCP is broken",
+        "its headers are broken",
+        "its headers were not captured whole",
+    }
+    chain = b"\x60\0\0\0\0\0\x3c\0" + bytes(32) + (b"\x3c\0" + bytes(6)) * 2**17
+    with pytest.raises(LeftOut, match="its headers are longer than 4,096 bytes"):
+        dissector.segment(packets.LINKS["raw"], chain)
+
+
+def test_without_dpkt_there_is_advice() -> None:
+    """Captured traffic is refused with what to install."""
+    script = "import sys; sys.modules['dpkt'] = None; from batprotocol.cli.main import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "import", packets.CAPTURES[0]], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "captured traffic needs the package dpkt: pip install 'dpkt" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 FEWER = settings(max_examples=max(10, settings().max_examples // 4))

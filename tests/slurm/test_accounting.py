@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.slurm.accounting import Accounting, Association, Limits, accounting_of, read_accounting
+from batprotocol.sites.slurm.accounting import Accounting, Association, Limits, accounting_of, read_accounting
 
 WITHOUT_ENGINE = True
 
@@ -71,6 +71,15 @@ def test_options_and_limits() -> None:
     assert (qos.usage_threshold, qos.usage_factor) == (0.5, 2.0)
     assert (qos.limits.tres_user, qos.limits.wall_job) == ({"cpu": 10, "gres/gpu": 1024}, 3600.0)
     assert found.not_followed == ("qos.txt:2: unheard is not followed",)
+
+
+@pytest.mark.parametrize(
+    ("text", "mebibytes"), [("4", 4), ("4M", 4), ("4G", 4096), ("1K", 1), ("1025k", 2), ("1P", 2**30)]
+)
+def test_memory_of_limits_counts_mebibytes(text: str, mebibytes: int) -> None:
+    """Less than a mebibyte is rounded up: a limit of 0 would let no job start."""
+    found = accounting_of([("dump.cfg", f"Account - 'a':MaxTRESPerJob=mem={text}\n")])
+    assert found.associations[1].limits.tres_job == {"mem": mebibytes}
 
 
 def test_parents_are_named_or_shown_by_spaces() -> None:

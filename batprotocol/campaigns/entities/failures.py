@@ -21,7 +21,6 @@ from batprotocol.campaigns.model import (
     TaskPriority,
     TaskState,
     Verdict,
-    exit_text,
 )
 from batprotocol.campaigns.ruby import as_ruby
 
@@ -42,6 +41,7 @@ RESUBMITTED = frozenset(code for code, _ in _AGAIN.values())
 
 _EXIT_ERRORS = {"prologue": "PROLOG_EXIT_ERROR", "epilogue": "EPILOG_EXIT_ERROR"}
 _NEW_ID = re.compile(r"new id = ([0-9]{1,19})\)")
+_ANY_ID = re.compile(r"([0-9]{1,19})\)")
 _MESSAGE_CHARACTERS = 10_000
 
 _AFTER_KILL: dict[KillReason, tuple[TaskState | None, int]] = {
@@ -80,8 +80,8 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
         return refused(job, told.description, now)
     if told is not None and told.type in KILLED:
         return _again(job, now, "RESUBMIT", told.type, TaskPriority.RESUBMITTED)
-    if remote.exit_code:
-        message = f"The job exited with {exit_text(remote.exit_code)};"
+    if remote.exit_code is not None and remote.exit_code > 0:
+        message = f"The job exited with exit status {remote.exit_code};"
         if remote.errors:
             message += f"\nLast lines of stderr_file:\n{remote.errors[-_MESSAGE_CHARACTERS:]}"
         return _failed(job, now, _EXIT_ERRORS.get(job.tag or "", "EXIT_ERROR"), message)
@@ -90,7 +90,7 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
         return _failed(
             job, now, "WORKING_DIRECTORY_ERROR", f"The job exited because of a working directory error. {hint}"
         )
-    new = _NEW_ID.search(told.description) if told is not None else None
+    new = None if told is None else _NEW_ID.search(told.description) or _ANY_ID.search(told.description)
     if new is not None:
         return _goes_on(job, now, new[1])
     return _failed(

@@ -43,6 +43,7 @@ def read_jdl(
     read_file: Callable[[str], str] | None = None,
     type: str | None = None,
     rules: Rules | None = None,
+    number: int = 1,
 ) -> Submitted:
     """Read a JDL: CiGri 3's JSON or CiGri 2's blocks. The first character decides which.
 
@@ -53,6 +54,9 @@ def read_jdl(
         read_file: reads a file of parameters, and raises OSError or ValueError if it cannot; None: files are refused.
         type: `default` or `test`; None: default.
         rules: the admission rules.
+        number: the number that the campaign is expected to get, from 1. CiGri 2 calls a campaign by its number if its
+            blocks give no name. Such a campaign has this number as its `id`, and the store changes both when it knows
+            the real number.
 
     Raises:
         JdlError: it cannot be used, or a rule refuses it.
@@ -77,9 +81,12 @@ def read_jdl(
     kind = CampaignType(type or "default")
     if kind is CampaignType.TEST:
         parameters = parameters[: len(jdl["clusters"])]  # one job for each cluster
+    name = text_of("name", jdl.get("name"))
+    by_number = blocks and not name
     campaign = Campaign(
+        id=number if by_number else 0,
         user=user,
-        name=text_of("name", jdl.get("name")),
+        name=str(number) if by_number else name,
         type=kind,
         jobs_type=text_of("jobs_type", jdl.get("jobs_type", "normal")),
         clusters=tuple(_properties(name, cluster) for name, cluster in jdl["clusters"].items()),

@@ -46,7 +46,8 @@ def submit(connection: Connection, campaign: Campaign, parameters: Sequence[str]
 
     Args:
         connection: a connection in a transaction.
-        campaign: the campaign. Its number and submission time are set here; the default of its name is its number.
+        campaign: the campaign. Its number and submission time are set here. A campaign without a name, or with its
+            expected number (`id`) as its name, is called by the number that is set here.
         parameters: the parameters of its tasks; the first word of each is the name of the task.
         jdl: the text of its JDL.
         now: seconds of the grid's clock.
@@ -55,7 +56,9 @@ def submit(connection: Connection, campaign: Campaign, parameters: Sequence[str]
         StoreError: two tasks have the same name.
     """
     number = next_numbers(connection, "campaign", 1)
-    row = row_of(campaign, id=number, name=campaign.name or str(number), submission_time=now, jdl=jdl)
+    by_number = not campaign.name or (campaign.id > 0 and campaign.name == str(campaign.id))
+    name = str(number) if by_number else campaign.name
+    row = row_of(campaign, id=number, name=name, submission_time=now, jdl=jdl)
     del row["clusters"]
     connection.execute(insert(tables.campaigns), [row])
     properties = [

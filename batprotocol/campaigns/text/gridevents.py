@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from batprotocol.campaigns.model import Cluster, Event
+import msgspec
+
+from batprotocol.campaigns.model import Cluster, Event, exit_text
 from batprotocol.campaigns.ruby import as_ruby
 from batprotocol.campaigns.text.times import stamp
 
-__all__ = ["cluster_details", "clusters_list", "events_list"]
+__all__ = ["cluster_details", "clusters_list", "events_list", "explained"]
 
 _LINE = "-" * 78
+_EXIT_STATUS = re.compile(r"(?<=^The job exited with )exit status ([0-9]{1,9})(?=;)")
 
 
 def events_list(events: Iterable[Event]) -> str:
@@ -21,6 +25,18 @@ def events_list(events: Iterable[Event]) -> str:
     """
     parts = [_event(each) for each in events]
     return "\n".join([_LINE, *(part for each in parts for part in (each, _LINE))]) if parts else "No events!"
+
+
+def explained(event: Event) -> Event:
+    """The event, with the exit status in its message explained.
+
+    CiGri reports the status that `wait` returns. Most users know the exit code only.
+
+    >>> explained(Event(class_="job", code="EXIT_ERROR", message="The job exited with exit status 768;")).message
+    'The job exited with exit status 768, which is exit code 3;'
+    """
+    message = _EXIT_STATUS.sub(lambda found: f"{found[0]}, which is {exit_text(int(found[1]))}", event.message)
+    return msgspec.structs.replace(event, message=message)
 
 
 def _event(event: Event) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from batprotocol.campaigns.model import CampaignStatus, Durations, Job, JobState, Record, Task
+from batprotocol._util.tables import guarded
+from batprotocol.campaigns.model import CampaignState, CampaignStatus, Durations, Job, JobState, Record, Task
 from batprotocol.campaigns.text.times import calendar
 from batprotocol.errors import InputError
-from batprotocol.tables import guarded
 
 __all__ = ["Counts", "Throughput", "campaign_report", "jobs_csv", "read_range", "summary", "usage"]
 
@@ -139,11 +139,15 @@ def campaign_report(
         counts: the numbers of its jobs that wait and run.
         now: seconds of the grid's clock.
         last_end: the time of the end of its last job; None: no job has ended, which is written as 1970, as in CiGri.
+            The duration of a campaign that has terminated ends here, and that of any other now.
         whole: its throughput on all clusters; without it, there are no forecasts.
         clusters: its throughput on each cluster, for the full form; clusters without recent ends are skipped.
         jobs: its jobs and their tasks, for the full form.
     """
     campaign = status.campaign
+    until = now
+    if campaign.state is CampaignState.TERMINATED:
+        until = campaign.submission_time if last_end is None else last_end
     lines = [
         f"Multiple job {campaign.id}",
         _field("Type:", f"{campaign.type} "),
@@ -154,7 +158,7 @@ def campaign_report(
         _field("Running:", f"{counts.running} "),
         _field("Waiting:", f"{counts.waiting} "),
         _field("Terminated:", f"{status.terminated} "),
-        _field("Duration:", f"{int(now - campaign.submission_time)} s"),
+        _field("Duration:", f"{int(until - campaign.submission_time)} s"),
         "",
     ]
     if whole is not None and clusters is None:
