@@ -21,7 +21,7 @@ __all__ = ["Codec", "Record"]
 Record = dict[str, Any]
 """A message of a schema: its fields by name. Enums and the types of unions (`event_type`) are names, or numbers if the
 schema has no name. Absent fields are left out, except scalars, which have their defaults. An absent optional scalar is
-None. A struct has all of its fields. A field with the attribute `nested_flatbuffer` is the record that its bytes hold, or
+None. A struct has all of its fields. A field with `nested_flatbuffer` is the record that its bytes hold, or
 a list of these bytes when it is written; one with `flexbuffer` is the value of any JSON that its bytes hold."""
 
 
