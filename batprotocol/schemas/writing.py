@@ -194,7 +194,7 @@ class _Writer:
         return self.put(struct.pack("<I", len(data))), tables, height
 
     def check_nested(self, field: Field, value: Any) -> None:
-        """Refuse bytes that are no message of the field's table."""
+        """Refuse bytes that are not a message of the field's table."""
         if not len(value):
             return
         whole = self.schema
@@ -247,7 +247,7 @@ class _Writer:
         return self.schema.tables[type_.name].size if type_.kind == "struct" else struct.calcsize(self.code(type_))
 
     def align_of(self, field: Field) -> int:
-        """What the place of a field in its table is a multiple of."""
+        """The alignment of a field in its table."""
         kind = field.type.kind
         if kind == "struct":
             return self.schema.tables[field.type.name].align
