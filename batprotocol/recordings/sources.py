@@ -1,7 +1,8 @@
-"""Reads named bytes from command line arguments: files, directories, standard input, archives of recorded runs.
+"""Messages as bytes from command line arguments: files, folders, standard input, archives of recorded runs.
 
 A file that cannot be read becomes a `Found` with a fault, at its place in the order. So one bad file does not hide the
-others. Only one message of an archive is in memory at a time. This module must not know what a message is.
+others. Only one message of an archive is in memory at a time. `jobs_file` finds out whether a path holds a table of
+jobs or messages.
 """
 
 from __future__ import annotations
@@ -13,30 +14,117 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import IO, NamedTuple
+from pathlib import PurePosixPath
+from typing import IO, Final, NamedTuple
 
 from batprotocol._util.files import reason_of
 from batprotocol.edc.recording import METADATA, UNFINISHED
-from batprotocol.edc.recording.moments import MOST
-from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC
+from batprotocol.edc.recording.archives import MCAP, MCAP_MAGIC, MOST
 from batprotocol.errors import CaptureError, PackageMissing
-from batprotocol.recordings.archives import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
-from batprotocol.recordings.names import NOT_FINISHED, TWINS
+from batprotocol.model import Direction
+from batprotocol.recordings._archives import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
 
 __all__ = [
     "ARCHIVES",
+    "DIRECTIONS",
+    "JOBS",
     "LINES",
+    "NEEDED",
+    "NOT_FINISHED",
     "RECORDINGS",
+    "SIDES",
+    "TWINS",
     "Found",
+    "MessagePlace",
+    "counted",
     "expanded",
     "is_recording",
     "is_result",
     "is_unfinished",
+    "jobs_file",
     "listing_of",
     "messages",
     "others",
+    "place_of",
     "single",
 ]
+
+
+# The names of recorded messages: `00004-b2e.bin` is the fifth of a conversation, from Batsim
+
+
+TWINS = "twin"
+"""The folder of a recorded run with a copy of its messages in the other format, without the frames."""
+
+
+NOT_FINISHED = "was not finished by the program that recorded it"
+"""The remark about a recording whose recorder was killed."""
+
+DIRECTIONS = {
+    "b2e": "Batsim to EDC",
+    "e2b": "EDC to Batsim",
+    "b2s": "Batsim to scheduler",
+    "s2b": "scheduler to Batsim",
+}
+"""The directions in the names of recorded messages, in words."""
+
+
+SIDES: Final = {
+    "b2e": Direction.BATSIM_TO_EDC,
+    "e2b": Direction.EDC_TO_BATSIM,
+    "b2s": Direction.BATSIM_TO_EDC,
+    "s2b": Direction.EDC_TO_BATSIM,
+}
+"""The directions in the names of recorded messages, as directions of Batsim 5."""
+
+
+class MessagePlace(NamedTuple):
+    """The place of a message in its conversation, derived from its name and the name of the message before it.
+
+    Attributes:
+        number: its number, or None.
+        direction: one of `DIRECTIONS`, or "".
+    """
+
+    number: int | None = None
+    direction: str = ""
+
+    def __str__(self) -> str:
+        sender = {"b2e": "from Batsim", "e2b": "to Batsim"}.get(self.direction, "")
+        return " ".join([f"message {self.number}" if self.number is not None else "a message", *sender.split()])
+
+
+def place_of(name: str, previous: str = "") -> MessagePlace:
+    """The place of the message with this name in its conversation.
+
+    A number alone counts only if the message before is from the same folder and has the number before.
+
+    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin"), place_of("4.bin", "3.bin")
+    (Place(number=4, direction='b2e'), Place(number=None, direction=''), Place(number=4, direction=''))
+    """
+    path = PurePosixPath(name)
+    if TWINS in path.parts[:-1]:
+        return MessagePlace()
+    number, direction = _numbered(path)
+    if number is None or direction:
+        return MessagePlace(number, direction)
+    before = PurePosixPath(previous)
+    return (
+        MessagePlace(number) if before.parent == path.parent and _numbered(before)[0] == number - 1 else MessagePlace()
+    )
+
+
+def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
+    number, _, direction = path.stem.rpartition("-")
+    if direction not in DIRECTIONS:
+        number, direction = path.stem, ""
+    return int(number) if number.isdecimal() and len(number) < 10 else None, direction
+
+
+def counted(count: int) -> str:
+    """A number of messages, in words."""
+    return "1 message" if count == 1 else f"{count:,} messages"
+
 
 LARGEST = 2**28
 """The maximum size of a file to read, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
@@ -334,7 +422,7 @@ def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
 def _read_mcap(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
     """The messages of an MCAP, or the wanted one. Their names are those of members of an archive."""
     try:
-        from batprotocol.recordings.mcap import McapFile  # which needs an extra
+        from batprotocol.recordings._mcap import McapFile  # which needs an extra
 
         kept = McapFile(name, file)
     except (CaptureError, PackageMissing) as error:
@@ -377,3 +465,73 @@ def _read_member(archive: str, member: Member, share: float = 1.0) -> Found:
     except ArchiveError as error:
         return Found(0, name, name, fault=str(error), share=share)
     return Found(0, name, name, data, "" if data else "is empty", share)
+
+
+# Whether a path holds a table of jobs or messages, by its content, or else by its name
+
+
+JOBS: Final = "jobs.csv"
+"""Batsim's name for its table of jobs, after a prefix."""
+NEEDED: Final = "a recording (.mcap, .tar.xz, .tar or a folder of messages), or a folder with jobs.csv, or that file"
+"""A description of the files that hold a run."""
+
+_COLUMN: Final = b"job_id"
+_BINARY: Final = {
+    b"SQLite format 3\0": "is a database, such as the index of a store: name one of its runs, STORE?AXIS=VALUE&...",
+    b"PAR1": "is a Parquet file: name its run, STORE?AXIS=VALUE&..., or its folder",
+}
+
+
+def jobs_file(path: str | os.PathLike[str]) -> str | None:
+    """The table of jobs that a path names: the file, or the one in a folder of result files. None: it holds messages.
+
+    A folder with both, such as a recording with its result, counts as messages.
+
+    Raises:
+        CaptureError: the path holds neither, or several tables.
+        OSError: the path cannot be read.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "out_jobs.csv")
+    ...     _ = path.write_text("job_id,submission_time")
+    ...     print(jobs_file(folder) == jobs_file(path) == str(path))
+    True
+    """
+    given = os.fspath(path)
+    return _in_folder(given) if os.path.isdir(given) else _of_file(given)
+
+
+def _in_folder(folder: str) -> str | None:
+    names = os.listdir(folder)
+    if UNFINISHED in names or any(f"-{side}." in name for name in names for side in SIDES):
+        return None
+    if JOBS in names:
+        return os.path.join(folder, JOBS)
+    tables = sorted(name for name in names if name.endswith(f"_{JOBS}"))
+    if len(tables) > 1:
+        raise CaptureError(f"holds the results of several runs: name one of them, such as {tables[0]}", folder)
+    if tables:
+        return os.path.join(folder, tables[0])
+    if all(found.fault or is_result(found.path) for found in expanded(folder)):
+        raise CaptureError(f"holds no run: neither messages nor {JOBS}", folder)
+    return None
+
+
+def _of_file(path: str) -> str | None:
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    if head.startswith((MCAP_MAGIC, *LINES_BEGIN)) or path.endswith((*RECORDINGS, LINES)):
+        return None
+    if any(head.startswith(magic, start) for start, magic in MAGIC):
+        return None
+    for magic, reason in _BINARY.items():
+        if head.startswith(magic):
+            raise CaptureError(reason, path)
+    if path.lower().endswith(".csv") or _COLUMN in head.split(b"\n", 1)[0].strip(b'\r"\xef\xbb\xbf').split(b","):
+        return path
+    if not head:
+        raise CaptureError("is empty", path)
+    if is_result(path):
+        raise CaptureError(f"has no data about single jobs: name its folder, or the {JOBS} in it", path)
+    return None

@@ -10,7 +10,7 @@ import struct
 from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.sources import MessagePlace
 from batprotocol.schemas import Codec, read_schema
 from batprotocol.wire import detect, frames, json
 
@@ -28,7 +28,7 @@ def aged(source: str) -> Spoken:
     """
     codec = Codec(read_schema(source))
 
-    def read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+    def read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
         flags, format, body = None, kind, data
         if kind == "init":
             try:

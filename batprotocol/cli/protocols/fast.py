@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.sources import MessagePlace
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
@@ -46,7 +46,7 @@ def _detect(data: bytes) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.match(head)), None)
 
 
-def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def _read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     try:
         message, original = _READERS[kind](data)
     except DecodeError as fault:

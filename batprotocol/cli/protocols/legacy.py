@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.sources import MessagePlace
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
@@ -37,7 +37,7 @@ def _detect(kinds: tuple[str, ...], pattern: re.Pattern[bytes]) -> Callable[[byt
     return detect
 
 
-def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def _read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     protocol = OLD_JSON if kind == "json" else OLD_TEXT
     try:
         original, tree = (_json if kind == "json" else _text)(data, kind, strict)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from batprotocol._util.rules import Catalogue, Violation
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.sources import MessagePlace
 from batprotocol.wire.tree import Tree, from_message
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Spoken(NamedTuple):
 
     name: str
     detect: Callable[[bytes], str | None]
-    read: Callable[[bytes, str, bool, Place], Reading]
+    read: Callable[[bytes, str, bool, MessagePlace], Reading]
     title: Callable[[Reading], tuple[str, str]]
     catalogue: Callable[[], Catalogue]
     judge: Callable[[str], Judge]

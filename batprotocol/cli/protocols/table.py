@@ -13,7 +13,7 @@ from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.fast import FAST
 from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.protocols.reading import Reading, Spoken
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.sources import MessagePlace
 
 __all__ = ["PROTOCOLS", "all_catalogues", "catalogues", "protocol_of", "read", "rule_sets"]
 
@@ -27,7 +27,7 @@ def protocol_of(data: bytes) -> tuple[Spoken, str]:
     return next((protocol, kind) for protocol, kind in found if kind is not None)
 
 
-def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoken | None = None) -> Reading:
+def read(data: bytes, *, strict: bool, place: MessagePlace | None = None, spoken: Spoken | None = None) -> Reading:
     """Read a message or a handshake frame. It never raises an exception because of the bytes.
 
     Args:
@@ -37,7 +37,7 @@ def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoke
         spoken: the protocol to read it by. By default, the bytes decide.
     """
     protocol, kind = protocol_of(data) if spoken is None else (spoken, spoken.detect(data) or "binary")
-    return protocol.read(data, kind, strict, place or Place())
+    return protocol.read(data, kind, strict, place or MessagePlace())
 
 
 def catalogues() -> Mapping[str, Catalogue]:

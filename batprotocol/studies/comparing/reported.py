@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from batprotocol.model import Direction, FinalJobState, Message, SimulationBeginsEvent
 from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.jobs import CapturedJob, host_count, jobs_of
+from batprotocol.recordings.statistics import CapturedJob, host_count, jobs_of
 from batprotocol.recordings.timeline import TimelineJob
 from batprotocol.simulator import JobRow
 

@@ -16,8 +16,8 @@ import msgspec
 from batprotocol._util.deprecation import OldName
 from batprotocol.errors import InputError
 from batprotocol.recordings import Capture
-from batprotocol.recordings.kinds import JOBS, jobs_file
-from batprotocol.recordings.timeline.tables import read_table
+from batprotocol.recordings.sources import JOBS, jobs_file
+from batprotocol.recordings.timeline._sources import read_table
 from batprotocol.results.beside import KnownPower, failures_beside, power_beside
 from batprotocol.results.files import COLUMNS, parse_jobs
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs

@@ -14,8 +14,7 @@ from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
-from batprotocol.recordings.names import place_of
-from batprotocol.recordings.sources import RECORDINGS, is_recording, single
+from batprotocol.recordings.sources import RECORDINGS, is_recording, place_of, single
 
 __all__ = ["convert"]
 
@@ -66,7 +65,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
 def _copy(source: str, target: str) -> None:
     """Write a whole recording in another container."""
     from batprotocol.recordings import Capture
-    from batprotocol.recordings.copying import copy
+    from batprotocol.recordings.copies import copy
 
     output = Output()
     with Capture(source) as run, output.progress():

@@ -10,8 +10,7 @@ from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
-from batprotocol.recordings.names import place_of
-from batprotocol.recordings.sources import Found, messages
+from batprotocol.recordings.sources import Found, messages, place_of
 
 __all__ = ["validate"]
 
