@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from batprotocol._util.durations import parse_duration
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.workloads.hosts import Host, Role, SleepPState, Watts
 from batprotocol.workloads.platform import Platform

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.campaigns.jdl import load_rules, read_jdl
 from batprotocol.campaigns.model import Event, Record, UserPriority
 from batprotocol.campaigns.text import answers, gridevents

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from batprotocol._util.extras import installing
 from batprotocol._util.files import naming
+from batprotocol._util.requirements import installing
 from batprotocol.campaigns.simulation.report import GridReport, Regulation
 from batprotocol.campaigns.simulation.usage import UsagePoint
 from batprotocol.errors import PackageMissing

@@ -1,48 +1,25 @@
-"""`batproto bridge`: its parameters, and those that other commands share with it. `ends` does the work."""
+"""`batproto bridge`: its parameters. `ends` does the work."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from batprotocol.cli.parameters import old_protocol, schema_option, timeout_option
+from batprotocol.cli.parameters import (
+    jobs_option,
+    old_options,
+    old_protocol,
+    other_protocol,
+    schema_option,
+    timeout_option,
+)
 
 if TYPE_CHECKING:
     from batprotocol.wire.reflection import Schema
 
-__all__ = ["bridge", "jobs_option", "old_options", "redis_option"]
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-redis_option = click.option(
-    "--redis",
-    metavar="HOST:PORT[,PREFIX]",
-    help="Exchange jobs through this Redis server, which text-2 and text-3 need. Needs batprotocol[redis].",
-)
-
-
-def old_options(command: _Command) -> _Command:
-    """Add the options of an older Batsim's command line, which its schedulers receive in messages."""
-    for option in (
-        click.option("--enable-dynamic-jobs", is_flag=True, help="Let an older scheduler register jobs."),
-        click.option("--acknowledge-dynamic-jobs", is_flag=True, help="Send it JOB_SUBMITTED for these jobs."),
-        click.option("--forward-profiles-on-submission", is_flag=True, help="Send the profiles to it."),
-        redis_option,
-    ):
-        command = option(command)
-    return command
-
-
-jobs_option = click.option(
-    "--jobs",
-    metavar="FILE",
-    type=click.Path(readable=False, path_type=str),
-    help="The workload file of a Batsim that uses text-0 or text-1. It has what jobs request; the messages do not.",
-)
+__all__ = ["bridge"]
 
 
 def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, str | Schema | None]:
@@ -52,9 +29,7 @@ def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple
     if not comma or protocol in ("5", "today"):
         return endpoint, None
     if protocol.endswith((".bfbs", ".fbs", ".txt")) or _AGE.fullmatch(protocol):
-        from batprotocol.legacy.commands.ends import spoken
-
-        return endpoint, spoken(None, protocol)
+        return endpoint, other_protocol(None, protocol)
     return endpoint, old_protocol(context, parameter, protocol)
 
 
@@ -120,5 +95,5 @@ def bridge(context: click.Context, /, schema: str | None, **options: Any) -> Non
             raise click.UsageError(
                 "--schema and the PROTOCOL of --batsim contradict each other: use one of them", context
             )
-        options["batsim"] = endpoint, work.spoken(None, schema)
+        options["batsim"] = endpoint, other_protocol(None, schema)
     context.exit(work.bridge(**options))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from batprotocol.legacy.translate import Report
     from batprotocol.wire.reflection import Schema
 
-__all__ = ["bridge", "drive_old", "old_scheduler", "spoken", "tell"]
+__all__ = ["bridge", "drive_old", "old_scheduler", "tell"]
 
 
 def bridge(
@@ -79,20 +79,6 @@ def bridge(
     if failure is not None:
         print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
     return int(failure is not None)
-
-
-def spoken(protocol: str | None, schema: str | None) -> str | Schema | None:
-    """The protocol of the other program: the version of an older one, a schema of another age, or None.
-
-    Args:
-        protocol: the version, or None.
-        schema: an age or a file, as `batprotocol.schemas.read_schema` takes it, or None.
-    """
-    if schema is None:
-        return protocol
-    from batprotocol.schemas import read_schema
-
-    return read_schema(schema)
 
 
 def tell(reports: Iterable[Report]) -> None:

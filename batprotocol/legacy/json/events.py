@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
-from batprotocol.model.fields import TupleOf
-from batprotocol.model.value import Value, tuples_into
+from batprotocol.model.value import TupleOf, Value, tuples_into
 
 __all__ = [
     "Answer",

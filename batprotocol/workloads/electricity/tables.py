@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from batprotocol._util.clocks import Clock, zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import Clock, zone_of
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.workloads.electricity.trace import Trace
 from batprotocol.workloads.electricity.units import (

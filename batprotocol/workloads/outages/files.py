@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import IO, Final
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.workloads.event_lists import event_of_line, lines_of_events, write_event_lines
 from batprotocol.workloads.events import ExternalEventList, TimedEvent

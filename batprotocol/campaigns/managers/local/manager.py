@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from batprotocol._util.files import reason_of
-from batprotocol._util.systems import refusal
+from batprotocol._util.requirements import refusal
 from batprotocol.campaigns.managers.interface import REFUSED, Request
 from batprotocol.campaigns.managers.local.group import Group, read_groups
 from batprotocol.campaigns.managers.local.starter import Starter

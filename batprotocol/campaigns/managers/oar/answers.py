@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, number_of, small, text_of
+from batprotocol._util.web import ABSENT, BROKEN, Item, TooMany, Wanted, decoded, number_of, small, text_of
 from batprotocol.campaigns.managers.oar.http import Answer
 from batprotocol.campaigns.model import JobState, RemoteEvent
 from batprotocol.campaigns.model.record import Record
@@ -279,7 +279,7 @@ def _without_tags(body: bytes | bytearray) -> str:
     return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
 
 
-def _decoded(answer: Answer, text: bytes | bytearray | Raw, kind: type[Kind], most: int = 0) -> Kind:
+def _decoded(answer: Answer, text: bytes | bytearray | Raw, kind: type[Wanted], most: int = 0) -> Wanted:
     try:
         return decoded(text, kind, most)
     except TooMany:
@@ -290,11 +290,11 @@ def _decoded(answer: Answer, text: bytes | bytearray | Raw, kind: type[Kind], mo
         raise Misunderstood(f"{answer.about} is not answered with the JSON of OAR's API: {error}") from None
 
 
-def _list(answer: Answer, raw: Raw, kind: type[Kind]) -> list[Kind]:
+def _list(answer: Answer, raw: Raw, kind: type[Wanted]) -> list[Wanted]:
     """The objects of a list, which may be absent."""
     if not len(memoryview(raw)):
         return []
-    found: list[Kind] | None = _decoded(answer, raw, list[kind] | None, MOST_ASSIGNED)  # type: ignore[arg-type, valid-type]
+    found: list[Wanted] | None = _decoded(answer, raw, list[kind] | None, MOST_ASSIGNED)  # type: ignore[arg-type, valid-type]
     return found or []
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol._util import children
-from batprotocol._util.extras import installing
-from batprotocol._util.strangers import BROKEN
+from batprotocol._util.requirements import installing
+from batprotocol._util.web import BROKEN
 from batprotocol.campaigns.managers.psij.description import PsijDescription
 from batprotocol.errors import ClusterError, printable
 
