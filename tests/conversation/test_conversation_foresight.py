@@ -34,7 +34,7 @@ from talks import (
 
 from batprotocol.conversation import AnyMessage, Conversation, Violation, check
 from batprotocol.conversation.hostsets import read_hosts
-from batprotocol.conversation.registration import in_order
+from batprotocol.conversation.profiles import in_order
 from batprotocol.conversation.state import State
 from batprotocol.model import (
     DelayProfile,
