@@ -6,12 +6,12 @@ import msgspec
 
 from batprotocol.slurm.configuration import Partition
 
-__all__ = ["Access"]
+__all__ = ["PartitionAccess"]
 
 _ROOT = "root"
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of access of a partition. None allows all.
 
     Attributes:
@@ -33,7 +33,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     takes_jobs: bool = True
 
     @classmethod
-    def of(cls, line: Partition) -> Access:
+    def of(cls, line: Partition) -> PartitionAccess:
         """The rules of a line of slurm.conf.
 
         >>> Access.of(Partition(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")

@@ -15,7 +15,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Job
 from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Cluster
+from batprotocol.policies.slurm.values import SlurmCluster
 from batprotocol.requests import Request, expanded_names
 from batprotocol.requests.features import matches
 from batprotocol.slurm.amounts import span
@@ -46,7 +46,13 @@ _MEBIBYTE: Final = 2**20
 
 
 def job_of(
-    cluster: Cluster, job_id: str, job: Job, request: Request, number: int, submitted: float, extra_data: str | None
+    cluster: SlurmCluster,
+    job_id: str,
+    job: Job,
+    request: Request,
+    number: int,
+    submitted: float,
+    extra_data: str | None,
 ) -> SlurmJob:
     """A job as Slurm sees it.
 
@@ -105,7 +111,7 @@ def _options(extra_data: str | None) -> dict[str, Any]:
     return options
 
 
-def _switches(text: str, cluster: Cluster) -> tuple[int, float]:
+def _switches(text: str, cluster: SlurmCluster) -> tuple[int, float]:
     """The most switches, and the seconds for which a job waits for so few; 0 if it does not ask."""
     if not text:
         return 0, 0.0
@@ -116,7 +122,7 @@ def _switches(text: str, cluster: Cluster) -> tuple[int, float]:
     return int(count), min(span(wait), most) if wait else most
 
 
-def _partitions(cluster: Cluster, request: Request) -> tuple[Any, ...]:
+def _partitions(cluster: SlurmCluster, request: Request) -> tuple[Any, ...]:
     known = {each.name: each for each in cluster.partitions}
     names = request.partition or ((cluster.default,) if cluster.default else ())
     if not names:
@@ -160,7 +166,7 @@ def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
     )
 
 
-def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[str, Any]) -> None:
+def _allow(made: SlurmJob, cluster: SlurmCluster, request: Request, options: Mapping[str, Any]) -> None:
     """The nodes that the job may have, and those that it must have."""
     excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
     wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
@@ -195,7 +201,7 @@ def _allow(made: SlurmJob, cluster: Cluster, request: Request, options: Mapping[
         raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
 
 
-def _most_cpus(cluster: Cluster, nodes: int, count: float) -> int:
+def _most_cpus(cluster: SlurmCluster, nodes: int, count: float) -> int:
     """The most CPUs that so many of the nodes have together."""
     if len({node.cpus for node in cluster.nodes}) == 1:
         return int(min(nodes.bit_count(), count)) * cluster.nodes[0].cpus

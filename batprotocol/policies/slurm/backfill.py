@@ -6,14 +6,14 @@ import math
 from collections import Counter
 from typing import NamedTuple, Protocol
 
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
-from batprotocol.policies.slurm.main_loop import Outcome
-from batprotocol.policies.slurm.queue import Queue
-from batprotocol.policies.slurm.reservations import Reservations
-from batprotocol.policies.slurm.rules import Rules
-from batprotocol.policies.slurm.selecting import Chance
-from batprotocol.policies.slurm.space import Frees, Space
-from batprotocol.policies.slurm.values import FOREVER, Partition
+from batprotocol.policies.slurm.jobs import JobStage, NodeShare, SlurmJob
+from batprotocol.policies.slurm.main_loop import StartOutcome
+from batprotocol.policies.slurm.queue import SlurmQueue
+from batprotocol.policies.slurm.reservations import NodeReservations
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.selecting import PossibleStart
+from batprotocol.policies.slurm.space import NodeReleases, PlannedNodes
+from batprotocol.policies.slurm.values import FOREVER, ClusterPartition
 from batprotocol.slurm.configuration import Scheduler
 
 __all__ = ["Filler", "Ran", "run_backfill"]
@@ -26,9 +26,9 @@ _LIMITED = 500
 class Filler(Protocol):
     """The side of the controller that the loop uses."""
 
-    rules: Rules
+    rules: SlurmRules
     """The rules that keep jobs waiting although there are nodes."""
-    reservations: Reservations
+    reservations: NodeReservations
 
     @property
     def available(self) -> int:
@@ -50,14 +50,16 @@ class Filler(Protocol):
     def idle(self) -> int:
         """The nodes that have no job."""
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+    def chance(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
 
-    def frees(self, job: SlurmJob) -> Frees | None:
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
 
-    def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
-        """Start a job on some of these nodes; returns an `Outcome`."""
+    def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
+        """Start a job on some of these nodes; returns an `StartOutcome`."""
 
 
 class Ran(NamedTuple):
@@ -75,7 +77,9 @@ class Ran(NamedTuple):
     until: float
 
 
-def run_backfill(queue: Queue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True) -> Ran:
+def run_backfill(
+    queue: SlurmQueue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
+) -> Ran:
     """Run the loop once.
 
     Args:
@@ -97,7 +101,7 @@ class _Cycle:
         self.filler, self.loops, self.now, self.epoch = filler, loops, now, epoch
         self.window_end = now + int(loops.bf_window)
         self.resolution = int(loops.bf_resolution)
-        self.space = Space(now, self.window_end, filler.available, self.resolution)
+        self.space = PlannedNodes(now, self.window_end, filler.available, self.resolution)
         self.counts: Counter[object] = Counter()
         self.tested = self.started = 0
         self.has_moved = False
@@ -108,7 +112,7 @@ class _Cycle:
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
 
-    def run(self, queue: Queue) -> Ran:
+    def run(self, queue: SlurmQueue) -> Ran:
         loops, filler, is_quick = self.loops, self.filler, self.is_quick
         entries = queue.snapshot()
         for _, job, _ in entries:
@@ -121,7 +125,7 @@ class _Cycle:
                     ahead += 1
                 if ahead == len(entries):
                     break  # what is left can only be planned, and nobody asks for the plan
-            if job.stage is not Stage.PENDING or job.waits_for_room or job in self.preempting:
+            if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
             if self.tested >= loops.bf_max_job_test:
                 break
@@ -141,14 +145,14 @@ class _Cycle:
             self._test(job, partition)
         return Ran(self.started, self.has_moved, -1 if self.started else self.until)
 
-    def _array_may(self, job: SlurmJob, partition: Partition) -> bool:
+    def _array_may(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
         assert job.array is not None
         if (job.array, partition.name, job.reservation) in self.rejected:
             return False
         return self.arrays[job.array, partition.name] < self.loops.bf_max_job_array_resv
 
-    def _is_over(self, job: SlurmJob, partition: Partition) -> bool:
+    def _is_over(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether enough jobs of its user or partition have been looked at."""
         loops, counts = self.loops, self.counts
         limits = (
@@ -162,7 +166,7 @@ class _Cycle:
         counts.update(key for limit, key in limits if limit)
         return False
 
-    def _is_not_reserved(self, job: SlurmJob, partition: Partition) -> bool:
+    def _is_not_reserved(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a job starts now or gets no plan."""
         loops = self.loops
         if loops.bf_min_prio_reserve:
@@ -175,7 +179,7 @@ class _Cycle:
         limit = loops.bf_job_part_count_reserve
         return limit is not None and self.counts["reserved", partition.name] >= limit
 
-    def _may_start(self, job: SlurmJob, partition: Partition) -> bool:
+    def _may_start(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
         filler = self.filler
         if job.leaves and job.leaves_since == math.inf:
@@ -187,17 +191,17 @@ class _Cycle:
         end = self.now + int(60 * self._minutes(job, partition)[0])
         return self.space.free_until(end, filler.open & partition.nodes & job.allowed, job.min_nodes)
 
-    def _has_nodes(self, job: SlurmJob, partition: Partition) -> bool:
+    def _has_nodes(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether enough nodes are open for a job, or could be."""
         filler = self.filler
         return filler.preempts or (filler.open & partition.nodes & job.allowed).bit_count() >= job.min_nodes
 
-    def _minutes(self, job: SlurmJob, partition: Partition) -> tuple[float, float]:
+    def _minutes(self, job: SlurmJob, partition: ClusterPartition) -> tuple[float, float]:
         """The minutes that a job needs at least, and those that it gets."""
         limit = min(job.limit, partition.max_time, FOREVER)
         return job.time_min if 0 < job.time_min < limit else limit, limit
 
-    def _test(self, job: SlurmJob, partition: Partition) -> None:
+    def _test(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """Plan a job, or start it."""
         filler, now = self.filler, self.now
         only_now = self._is_not_reserved(job, partition)
@@ -238,15 +242,17 @@ class _Cycle:
                 self.until = now
             if start <= now:
                 outcome = filler.start_on(job, partition, nodes, limit)
-                if outcome == Outcome.STARTED:
+                if outcome == StartOutcome.STARTED:
                     self.started += 1
                     return
-                if outcome == Outcome.PREEMPTS:
+                if outcome == StartOutcome.PREEMPTS:
                     self.preempting.add(job)
-                if outcome == Outcome.SKIPPED or (outcome == Outcome.LIMITED and not self.loops.assoc_limit_stop):
+                if outcome == StartOutcome.SKIPPED or (
+                    outcome == StartOutcome.LIMITED and not self.loops.assoc_limit_stop
+                ):
                     break
                 later = 0
-                if outcome == Outcome.LIMITED:
+                if outcome == StartOutcome.LIMITED:
                     start, is_limited = now + _LIMITED, True
             if start > now and only_now:
                 break
@@ -267,7 +273,7 @@ class _Cycle:
         if job.array is not None:
             self.rejected.add((job.array, partition.name, job.reservation))
 
-    def _blocks(self, job: SlurmJob, partition: Partition, *, is_limited: bool) -> bool:
+    def _blocks(self, job: SlurmJob, partition: ClusterPartition, *, is_limited: bool) -> bool:
         """Whether a limit keeps a job waiting that blocks others of its quality of service: that of no association.
 
         Limits of nodes and CPUs do so only for jobs that could have them now.
@@ -285,11 +291,11 @@ class _Cycle:
     def _plan(
         self,
         job: SlurmJob,
-        partition: Partition,
+        partition: ClusterPartition,
         start: int,
         first: int,
         last: int,
-        placement: Placement,
+        placement: NodeShare,
         earlier: float,
     ) -> None:
         if not (self.loops.bf_one_resv_per_job and earlier):

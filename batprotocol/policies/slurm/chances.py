@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
+from batprotocol.policies.slurm.jobs import JobStage, NodeShare, SlurmJob
 from batprotocol.policies.slurm.preempting import candidates_of, victims_of
-from batprotocol.policies.slurm.selecting import Chance, Selection
+from batprotocol.policies.slurm.selecting import NodeSelector, PossibleStart
 from batprotocol.policies.slurm.selecting.tree import notes_patience
-from batprotocol.policies.slurm.space import Frees
-from batprotocol.policies.slurm.values import Cluster, Partition
-from batprotocol.policies.slurm.yielding import ByPartition
+from batprotocol.policies.slurm.space import NodeReleases
+from batprotocol.policies.slurm.values import ClusterPartition, SlurmCluster
+from batprotocol.policies.slurm.yielding import PartitionPreemption
 
-__all__ = ["Chances"]
+__all__ = ["PossibleStarts"]
 
 
-class Chances:
+class PossibleStarts:
     """The chances of jobs.
 
     Args:
@@ -32,13 +32,17 @@ class Chances:
     """
 
     def __init__(
-        self, cluster: Cluster, selection: Selection, running: Mapping[str, SlurmJob], yields: ByPartition
+        self,
+        cluster: SlurmCluster,
+        selection: NodeSelector,
+        running: Mapping[str, SlurmJob],
+        yields: PartitionPreemption,
     ) -> None:
         self._cluster, self._selection, self._running, self._yields = cluster, selection, running, yields
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
         self.any_switches = 0
 
-    def now(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> Placement | None:
+    def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
         """What a job gets of these nodes now; None if they are not enough."""
         found = self._selection.now(job, partition, nodes)
         if found is None and self._takes_any_switches(job, second):
@@ -47,7 +51,9 @@ class Chances:
             self._spread.add(job)
         return found
 
-    def earliest(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+    def earliest(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
         found = self._selection.earliest(job, partition, nodes, now, late=late)
@@ -65,17 +71,17 @@ class Chances:
         self.any_switches += takes
         return takes
 
-    def frees(self, job: SlurmJob) -> Frees | None:
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
         """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
         return None if self._cluster.preempts or job.leaves else self._selection.frees()
 
-    def victims(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> list[SlurmJob]:
+    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
         candidates = self._candidates(job, partition, nodes, second) if self._cluster.preempts else []
         found = victims_of(candidates, lambda gone: self._selection.now(job, partition, nodes, gone))
         return [] if found is None else found[0]
 
-    def _candidates(self, job: SlurmJob, partition: Partition, nodes: int, second: int) -> list[SlurmJob]:
+    def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         youngest, running = self._cluster.preempt_youngest, self._running.values()
         return candidates_of(running, job, partition, nodes, self._yields, second, youngest_first=youngest)
 
@@ -87,5 +93,5 @@ class Chances:
 
     def _is_any_impatient(self) -> bool:
         """Whether a job waits for few switches, and takes any after some time."""
-        self._spread = {job for job in self._spread if job.leaves and job.stage is Stage.PENDING}
+        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING}
         return bool(self._spread)

@@ -11,17 +11,17 @@ import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.endings import Endings
-from batprotocol.policies.slurm.jobs import SlurmJob, Stage
-from batprotocol.policies.slurm.state import State
-from batprotocol.policies.slurm.values import FOREVER, Partition
+from batprotocol.policies.slurm.jobs import JobStage, SlurmJob
+from batprotocol.policies.slurm.state import ControllerState
+from batprotocol.policies.slurm.values import FOREVER, ClusterPartition
 
-__all__ = ["Changes", "Update"]
+__all__ = ["Changes", "JobUpdate"]
 
 _USUAL: Final = 0
 """The nice value of jobs whose priority an operator has set."""
 
 
-class Update(msgspec.Struct, frozen=True, kw_only=True):
+class JobUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """New values of a job; None: as before.
 
     Attributes:
@@ -38,7 +38,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     nice: int | None = None
     priority: int | None = None
     qos: str | None = None
-    partitions: tuple[Partition, ...] | None = None
+    partitions: tuple[ClusterPartition, ...] | None = None
     required: int | None = None
     begin: float | None = None
 
@@ -51,13 +51,13 @@ class Changes:
         endings: how jobs end.
     """
 
-    def __init__(self, state: State, endings: Endings) -> None:
+    def __init__(self, state: ControllerState, endings: Endings) -> None:
         self._state, self._endings = state, endings
 
     def hold(self, job: SlurmJob) -> None:
         """A job that waits is held: its priority is 0."""
         state = self._state
-        if job.stage is not Stage.PENDING:
+        if job.stage is not JobStage.PENDING:
             return
         if not job.is_held:
             job.is_held = True
@@ -77,22 +77,22 @@ class Changes:
         """A job that runs, or has ended not long ago, runs again later."""
         if not job.requeues:
             return
-        if job.stage is Stage.RUNNING:
+        if job.stage is JobStage.RUNNING:
             self._endings.requeue(job)
             self._endings.kill([job])
-        elif job.stage is Stage.DONE:
+        elif job.stage is JobStage.DONE:
             self._endings.revive(job)
 
-    def update(self, job: SlurmJob, new: Update) -> None:
+    def update(self, job: SlurmJob, new: JobUpdate) -> None:
         """A job gets new values. Of a running job, only the limit can change.
 
         Raises:
             InputError: it may not have its new quality of service or partitions; it keeps the old ones.
         """
         state = self._state
-        if job.stage is Stage.RUNNING and new.limit is not None:
+        if job.stage is JobStage.RUNNING and new.limit is not None:
             self._limit(job, new.limit)
-        if job.stage is Stage.PENDING:
+        if job.stage is JobStage.PENDING:
             self._wait(job)
             job.limit = job.limit if new.limit is None else new.limit
             job.required = job.required if new.required is None else new.required
@@ -106,7 +106,7 @@ class Changes:
                 state.priorities.changed(job, state.now)
         state.ask()
 
-    def _place(self, job: SlurmJob, new: Update) -> None:
+    def _place(self, job: SlurmJob, new: JobUpdate) -> None:
         """A job has another quality of service, or other partitions."""
         if new.qos is None and new.partitions is None:
             return

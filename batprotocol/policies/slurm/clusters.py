@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from batprotocol.policies.slurm.access import Access
+from batprotocol.policies.slurm.access import PartitionAccess
 from batprotocol.policies.slurm.bits import bits_of
-from batprotocol.policies.slurm.values import Cluster, Node, Partition, PreemptMode, Select
+from batprotocol.policies.slurm.values import ClusterNode, ClusterPartition, NodeSelection, PreemptMode, SlurmCluster
 from batprotocol.slurm.configuration import Configuration
 from batprotocol.slurm.configuration import Node as NodeLine
 from batprotocol.slurm.configuration import Partition as PartitionLine
@@ -18,7 +18,7 @@ _MESSAGE_TIMEOUT = 10
 """Slurm's MessageTimeout, in seconds."""
 
 
-def cluster_of(configuration: Configuration) -> Cluster:
+def cluster_of(configuration: Configuration) -> SlurmCluster:
     """The cluster that a slurm.conf describes.
 
     >>> from batprotocol.slurm.configuration import configuration_of
@@ -29,7 +29,7 @@ def cluster_of(configuration: Configuration) -> Cluster:
     numbers = {node.name: number for number, node in enumerate(configuration.nodes)}
     partitions = tuple(_partition(each, numbers, configuration) for each in configuration.partitions)
     jobs, scheduler = configuration.jobs, configuration.scheduler
-    return Cluster(
+    return SlurmCluster(
         tuple(map(_node, configuration.nodes)),
         partitions,
         next((each.name for each in configuration.partitions if each.default), ""),
@@ -53,12 +53,12 @@ def cluster_of(configuration: Configuration) -> Cluster:
     )
 
 
-def _node(line: NodeLine) -> Node:
+def _node(line: NodeLine) -> ClusterNode:
     gres = []
     for kind, count in line.gres:
         name, _, type = kind.partition(":")
         gres.append((name, type, count))
-    return Node(
+    return ClusterNode(
         line.name,
         cpus=line.cpus,
         sockets=line.sockets,
@@ -72,11 +72,11 @@ def _node(line: NodeLine) -> Node:
     )
 
 
-def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: Configuration) -> Partition:
+def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: Configuration) -> ClusterPartition:
     jobs, mode = configuration.jobs, line.preempt_mode or configuration.preemption.mode
     default = line.max_time if line.default_time is None else line.default_time
     over = jobs.over_time_limit if line.over_time_limit is None else line.over_time_limit
-    return Partition(
+    return ClusterPartition(
         line.name,
         bits_of(numbers[name] for name in line.nodes if name in numbers),
         tier=line.priority_tier,
@@ -85,7 +85,7 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: C
         min_nodes=max(line.min_nodes, 1),
         max_nodes=math.inf if line.max_nodes is None else line.max_nodes,
         is_up=line.state in ("UP", "DRAIN"),
-        access=Access.of(line),
+        access=PartitionAccess.of(line),
         is_exclusive=line.over_subscribe == "exclusive",
         rows=line.over_subscribe_jobs if line.over_subscribe == "force" else 1,
         memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
@@ -99,9 +99,9 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: C
     )
 
 
-def _select(configuration: Configuration) -> Select:
+def _select(configuration: Configuration) -> NodeSelection:
     select = configuration.select
-    return Select(
+    return NodeSelection(
         is_linear=select.plugin == "linear",
         by_core=select.unit in ("core", "socket"),
         by_socket=select.unit == "socket",

@@ -16,12 +16,12 @@ import msgspec
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.slurm.bits import bits_of
-from batprotocol.policies.slurm.changes import Update
+from batprotocol.policies.slurm.changes import JobUpdate
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import LicenseReservation
-from batprotocol.policies.slurm.reservations import Reservation
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.reservations import NodeReservation
+from batprotocol.policies.slurm.values import ClusterPartition
 from batprotocol.requests import expanded_names
 from batprotocol.requests.amounts import parse_licenses, parse_moment
 from batprotocol.slurm.amounts import minutes, span
@@ -131,7 +131,7 @@ def _reserve(controller: Controller, values: dict[str, str], now: float) -> None
     if values.get("nodes"):
         nodes, flags = _nodes(controller, values["nodes"]), _names(values.get("flags", "").upper())
         who = _names(values.get("users", "")), _names(values.get("accounts", ""))
-        controller.reserve(Reservation(name, nodes, start, end, *who, frozenset(flags)), now)
+        controller.reserve(NodeReservation(name, nodes, start, end, *who, frozenset(flags)), now)
     elif values.get("licenses"):
         licenses = dict(parse_licenses(values["licenses"]))
         controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
@@ -161,11 +161,11 @@ def _update(controller: Controller, values: dict[str, str], now: float) -> None:
             controller.update(job, _values(controller, job, values, now), now)
 
 
-def _values(controller: Controller, job: SlurmJob, values: dict[str, str], now: float) -> Update:
+def _values(controller: Controller, job: SlurmJob, values: dict[str, str], now: float) -> JobUpdate:
     """The new values of a job."""
     nodes = values.get("reqnodelist") or values.get("nodelist")
     nice, priority = values.get("nice"), values.get("priority")
-    return Update(
+    return JobUpdate(
         limit=_limit(job, values["timelimit"]) if "timelimit" in values else None,
         nice=None if nice is None else _number(nice),
         priority=None if priority is None else _number(priority),
@@ -191,7 +191,7 @@ def _limit(job: SlurmJob, text: str) -> float:
     return max(job.limit - given, 1) if text.startswith("-") else given
 
 
-def _partitions(controller: Controller, text: str) -> tuple[Partition, ...]:
+def _partitions(controller: Controller, text: str) -> tuple[ClusterPartition, ...]:
     known = {each.name: each for each in controller.cluster.partitions}
     for name in _names(text):
         if name not in known:

@@ -11,20 +11,20 @@ from collections.abc import Callable
 
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.backfill import run_backfill
-from batprotocol.policies.slurm.chances import Chances
-from batprotocol.policies.slurm.changes import Changes, Update
+from batprotocol.policies.slurm.chances import PossibleStarts
+from batprotocol.policies.slurm.changes import Changes, JobUpdate
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.endings import Endings
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
-from batprotocol.policies.slurm.main_loop import Outcome, run_main
+from batprotocol.policies.slurm.jobs import JobStage, NodeShare, SlurmJob
+from batprotocol.policies.slurm.main_loop import StartOutcome, run_main
 from batprotocol.policies.slurm.preempting import grace_end, may_preempt
-from batprotocol.policies.slurm.reservations import Reservation
-from batprotocol.policies.slurm.rules import Rules
-from batprotocol.policies.slurm.selecting import Chance
-from batprotocol.policies.slurm.sides import Actions, Priorities
-from batprotocol.policies.slurm.space import Frees
-from batprotocol.policies.slurm.state import State
-from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
+from batprotocol.policies.slurm.reservations import NodeReservation
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.selecting import PossibleStart
+from batprotocol.policies.slurm.sides import ControllerActions, JobPriorities
+from batprotocol.policies.slurm.space import NodeReleases
+from batprotocol.policies.slurm.state import ControllerState
+from batprotocol.policies.slurm.values import FOREVER, ClusterPartition, SlurmCluster
 from batprotocol.requests import Request
 
 __all__ = ["Controller"]
@@ -44,16 +44,16 @@ class Controller:
 
     def __init__(
         self,
-        cluster: Cluster,
-        priorities: Priorities,
-        actions: Actions,
+        cluster: SlurmCluster,
+        priorities: JobPriorities,
+        actions: ControllerActions,
         phases: Phases = USUAL,
         *,
-        rules: Rules | None = None,
+        rules: SlurmRules | None = None,
         is_quick: bool = True,
     ) -> None:
-        self.cluster, self.rules = cluster, rules or Rules()
-        state = State(cluster, priorities, actions, phases, self.rules, is_quick=is_quick)
+        self.cluster, self.rules = cluster, rules or SlurmRules()
+        state = ControllerState(cluster, priorities, actions, phases, self.rules, is_quick=is_quick)
         self._state, self._queue, self._clock, self._waiting = state, state.queue, state.clock, state.waiting
         self._selection, self.reservations = state.selection, state.reservations
         self.jobs = state.jobs
@@ -62,7 +62,7 @@ class Controller:
         """The jobs that have ended not long ago."""
         self._endings = Endings(state)
         self._changes = Changes(state, self._endings)
-        self._chances = Chances(cluster, state.selection, state.running, self.rules.yields)
+        self._chances = PossibleStarts(cluster, state.selection, state.running, self.rules.yields)
         self._is_closed = False
         self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
@@ -241,26 +241,26 @@ class Controller:
             self._queue.sort()
             self._clock.renew(self._state.now)
 
-    def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
-        """Start a job if that is possible now; returns an `Outcome`."""
+    def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
+        """Start a job if that is possible now; returns an `StartOutcome`."""
         left = self.reservations.usable(job, self.second, job.limit, moves=False)
         if self.reservations.never_fits(job, self.second):
             self._endings.refuse(job, "its reservation has fewer nodes than it asks for")
-        if left is None or job.stage is Stage.DONE or self.reservations.is_larger(job):
-            return Outcome.SKIPPED
+        if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job):
+            return StartOutcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
         is_helpless = room.bit_count() < job.min_nodes and not room & self._selection.used
-        if outcome == Outcome.BUSY and is_helpless and not is_reserved:
-            return Outcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
+        if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
+            return StartOutcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
 
-    def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
-        """Start a job on some of these nodes; returns an `Outcome`."""
+    def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
+        """Start a job on some of these nodes; returns an `StartOutcome`."""
         if not self.rules.may_start(job, partition):
-            return Outcome.LIMITED
+            return StartOutcome.LIMITED
         return self._start(job, partition, nodes & ~self._state.completing, minutes)
 
     @property
@@ -278,26 +278,28 @@ class Controller:
         """The nodes that have no job."""
         return self.available & ~self._selection.used
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+    def chance(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         return self._chances.earliest(job, partition, nodes, now, late)
 
-    def frees(self, job: SlurmJob) -> Frees | None:
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
         return None if self.reservations.names() or job.reservation else self._chances.frees(job)
 
-    def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
+    def _start(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
         placement = self._chances.now(job, partition, nodes, self.second)
         if placement is None:
             if self.rules.is_limited(job, partition):
-                return Outcome.LIMITED
-            return Outcome.PREEMPTS if self._preempt(job, partition, nodes) else Outcome.BUSY
+                return StartOutcome.LIMITED
+            return StartOutcome.PREEMPTS if self._preempt(job, partition, nodes) else StartOutcome.BUSY
         if self.rules.is_limited(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values())):
-            return Outcome.LIMITED
+            return StartOutcome.LIMITED
         self._begin(job, partition, placement, minutes)
-        return Outcome.STARTED
+        return StartOutcome.STARTED
 
-    def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> bool:
+    def _preempt(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> bool:
         """Have jobs of lower partitions give way, if that makes space for a job; returns whether some do."""
         victims = self._chances.victims(job, partition, nodes, self.second)
         if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
@@ -313,8 +315,8 @@ class Controller:
                 self._endings.note_limit(victim)
         return True
 
-    def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
-        job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition
+    def _begin(self, job: SlurmJob, partition: ClusterPartition, placement: NodeShare, minutes: float) -> None:
+        job.stage, job.placement, job.partition = JobStage.RUNNING, placement, partition
         job.started, job.killed, job.gives_way = float(self.second), math.inf, False
         job.preempts_since = -math.inf
         job.end = job.started + 60 * min(minutes, FOREVER)
@@ -350,12 +352,12 @@ class Controller:
             self._state.ask()
         self._clock.renew(self._state.now)
 
-    def _drop(self, reservation: Reservation) -> None:
+    def _drop(self, reservation: NodeReservation) -> None:
         """A reservation is over: the jobs that wait for it are held."""
         self.reservations.remove(reservation.name)
         self._clock.renew(self._state.now)
         for job in list(self.jobs.values()):
-            if job.reservation == reservation.name and job.stage is Stage.PENDING:
+            if job.reservation == reservation.name and job.stage is JobStage.PENDING:
                 self._changes.hold(job)
 
     # Operators
@@ -370,7 +372,7 @@ class Controller:
         self.advance(now)
         self._changes.release(job)
 
-    def update(self, job: SlurmJob, new: Update, now: float) -> None:
+    def update(self, job: SlurmJob, new: JobUpdate, now: float) -> None:
         """A job gets new values; an `InputError` says why it may not have them."""
         self.advance(now)
         self._changes.update(job, new)
@@ -378,16 +380,16 @@ class Controller:
     def cancel(self, job: SlurmJob, now: float) -> None:
         """A job is cancelled."""
         self.advance(now)
-        if job.stage is Stage.PENDING:
+        if job.stage is JobStage.PENDING:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
             self._state.ask()
-        elif job.stage is Stage.RUNNING:
+        elif job.stage is JobStage.RUNNING:
             self._endings.kill([job])
 
     def give_up(self, now: float) -> None:
         """Cancel all jobs at once, as none can start. Those that wait for the ends of others do not start, either."""
         self.advance(now)
-        for job in [job for job in self.jobs.values() if job.stage is Stage.PENDING]:
+        for job in [job for job in self.jobs.values() if job.stage is JobStage.PENDING]:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
 
     def requeue(self, job: SlurmJob, now: float) -> None:
@@ -400,7 +402,7 @@ class Controller:
         self.advance(now)
         self._state.others += 1
         self._state.available &= ~nodes
-        lost = [job for job in self._state.running.values() if job.stage is Stage.RUNNING and job.is_on(nodes)]
+        lost = [job for job in self._state.running.values() if job.stage is JobStage.RUNNING and job.is_on(nodes)]
         for job in filter(lambda job: job.requeues, lost):
             self._endings.requeue(job)
         self._endings.kill(lost)
@@ -425,7 +427,7 @@ class Controller:
         self.advance(now)
         self._state.ask()
 
-    def reserve(self, reservation: Reservation, now: float) -> None:
+    def reserve(self, reservation: NodeReservation, now: float) -> None:
         """A reservation is made."""
         self.advance(now)
         self._state.others += 1

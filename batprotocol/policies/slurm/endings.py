@@ -10,9 +10,9 @@ from heapq import heappop, heappush
 from typing import Final
 
 from batprotocol.model import FinalJobState
-from batprotocol.policies.slurm.jobs import SlurmJob, Stage
-from batprotocol.policies.slurm.limits import Limits
-from batprotocol.policies.slurm.state import State
+from batprotocol.policies.slurm.jobs import JobStage, SlurmJob
+from batprotocol.policies.slurm.limits import TimeLimits
+from batprotocol.policies.slurm.state import ControllerState
 from batprotocol.policies.slurm.values import PreemptMode
 
 __all__ = ["Endings"]
@@ -30,9 +30,9 @@ class Endings:
         state: the state of the controller.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ControllerState) -> None:
         self._state = state
-        self._limits = Limits()
+        self._limits = TimeLimits()
         self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
 
     # Nodes
@@ -42,10 +42,10 @@ class Endings:
         mine = self._state
         if job.id not in mine.running:
             return
-        if state == FinalJobState.COMPLETED_WALLTIME_REACHED and job.stage is Stage.RUNNING:
+        if state == FinalJobState.COMPLETED_WALLTIME_REACHED and job.stage is JobStage.RUNNING:
             job.is_over = True  # Slurm looks at limits now and then only, and frees the nodes then
             return
-        if job.stage is Stage.COMPLETING:
+        if job.stage is JobStage.COMPLETING:
             clean = max(mine.phases.clean(job.own_id, job.killed), mine.now)
         else:
             clean = mine.phases.clean_end(job.own_id, mine.now)
@@ -58,7 +58,7 @@ class Endings:
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
         assert job.placement is not None
-        job.stage = Stage.COMPLETING
+        job.stage = JobStage.COMPLETING
         mine = self._state
         mine.selection.give_back(job)  # plans have its nodes from now on, but no job starts there
         mine.others += 1
@@ -103,7 +103,7 @@ class Endings:
         if job.runs_again:
             self._again(job)
         else:
-            job.stage = Stage.DONE
+            job.stage = JobStage.DONE
             self._forget(job, state)
             self._keep(job)
 
@@ -136,7 +136,7 @@ class Endings:
     # Jobs
 
     def _again(self, job: SlurmJob) -> None:
-        job.stage, job.runs_again, job.restarts = Stage.PENDING, False, job.restarts + 1
+        job.stage, job.runs_again, job.restarts = JobStage.PENDING, False, job.restarts + 1
         job.placement, job.eligible, job.is_over = None, math.inf, False
         mine = self._state
         job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
@@ -149,11 +149,11 @@ class Endings:
         """A job is over."""
         mine = self._state
         mine.rules.forgotten(job)
-        if mine.jobs.pop(job.id, None) is not None and job.stage is Stage.PENDING:
+        if mine.jobs.pop(job.id, None) is not None and job.stage is JobStage.PENDING:
             mine.priorities.ended(job, mine.now)
         mine.waiting.remove(job)
         mine.queue.remove(job)
-        job.stage = Stage.DONE
+        job.stage = JobStage.DONE
         mine.waiting.ended(job, state, mine.now)
 
     def refuse(self, job: SlurmJob, why: str, state: FinalJobState = FinalJobState.REJECTED) -> None:

@@ -6,12 +6,12 @@ import math
 from enum import Enum
 from typing import Any
 
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.values import ClusterPartition
 
-__all__ = ["Placement", "SlurmJob", "Stage"]
+__all__ = ["JobStage", "NodeShare", "SlurmJob"]
 
 
-class Stage(Enum):
+class JobStage(Enum):
     """How far a job has come."""
 
     PENDING = "pending"
@@ -21,7 +21,7 @@ class Stage(Enum):
     DONE = "done"
 
 
-class Placement:
+class NodeShare:
     """The nodes of a job, with the CPUs that it has of each.
 
     Attributes:
@@ -123,7 +123,9 @@ class SlurmJob:
         ),
     )
 
-    def __init__(self, id: str, number: int, submitted: float, partitions: tuple[Partition, ...], limit: float) -> None:
+    def __init__(
+        self, id: str, number: int, submitted: float, partitions: tuple[ClusterPartition, ...], limit: float
+    ) -> None:
         self.id, self.number, self.task = id, number, 0
         self.array: str | None = None
         self.array_limit = 0
@@ -149,12 +151,12 @@ class SlurmJob:
         self.priority: dict[str, int] = {}
         self.submitted = self.begin = submitted
         self.eligible = math.inf
-        self.stage = Stage.PENDING
+        self.stage = JobStage.PENDING
         self.started = self.end = self.planned = self.killed = self.left = 0.0
         self.fixed: int | None = None
         self.planned_nodes = 0
-        self.placement: Placement | None = None
-        self.partition: Partition | None = None
+        self.placement: NodeShare | None = None
+        self.partition: ClusterPartition | None = None
         self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
         self.preempts_since = -math.inf
         self.extra: Any = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from heapq import heappop, heappush
 
-from batprotocol.policies.slurm.jobs import SlurmJob, Stage
+from batprotocol.policies.slurm.jobs import JobStage, SlurmJob
 
-__all__ = ["Limits"]
+__all__ = ["TimeLimits"]
 
 
-class Limits:
+class TimeLimits:
     """The limits. Those of jobs that have ended are forgotten when their turn comes."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Limits:
     def first(self) -> float:
         """When the first one is over; infinity: there is none."""
         limits = self._limits
-        while limits and (limits[0][2].stage is not Stage.RUNNING or limits[0][2].started != limits[0][3]):
+        while limits and (limits[0][2].stage is not JobStage.RUNNING or limits[0][2].started != limits[0][3]):
             heappop(limits)
         return limits[0][0] if limits else math.inf
 

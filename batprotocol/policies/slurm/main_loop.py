@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from batprotocol.policies.slurm.jobs import SlurmJob, Stage
-from batprotocol.policies.slurm.queue import Queue
-from batprotocol.policies.slurm.rules import Rules
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.jobs import JobStage, SlurmJob
+from batprotocol.policies.slurm.queue import SlurmQueue
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.values import ClusterPartition
 from batprotocol.slurm.configuration import Scheduler
 
-__all__ = ["Outcome", "Starter", "run_main"]
+__all__ = ["StartOutcome", "Starter", "run_main"]
 
 
-class Outcome:
+class StartOutcome:
     """The outcomes of the attempt to start a job."""
 
     STARTED = "started"
@@ -38,15 +38,15 @@ class Starter(Protocol):
     def second(self) -> int:
         """The time in whole seconds."""
 
-    rules: Rules
+    rules: SlurmRules
     """The rules that keep jobs waiting although there are nodes."""
 
-    def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
-        """Start a job if that is possible now; returns an `Outcome`."""
+    def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
+        """Start a job if that is possible now; returns an `StartOutcome`."""
 
 
 def run_main(
-    queue: Queue, starter: Starter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
+    queue: SlurmQueue, starter: Starter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
 ) -> tuple[int, bool]:
     """Run the loop once.
 
@@ -75,12 +75,12 @@ class _Run:
         self.started = 0
         self.has_tried = False
 
-    def run(self, queue: Queue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
+    def run(self, queue: SlurmQueue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
         loops = self.loops
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
         for _, job, partition in queue.snapshot():
-            if job.stage is not Stage.PENDING or job.waits_for_room or job in self.preempting:
+            if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
             array = (job.array, partition.name, job.reservation)
             if job.array is not None and array == rejected:
@@ -101,7 +101,7 @@ class _Run:
                 rejected = None
         return self.started, self.has_tried
 
-    def _try(self, job: SlurmJob, partition: Partition) -> bool:
+    def _try(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         starter = self.starter
         if not starter.rules.array_may_start(job):
             return False
@@ -121,23 +121,23 @@ class _Run:
         if job.required & ~self.nodes:
             return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
-            outcome = Outcome.LIMITED if starter.rules.is_limited(job, partition) else Outcome.BUSY
+            outcome = StartOutcome.LIMITED if starter.rules.is_limited(job, partition) else StartOutcome.BUSY
         else:
             outcome = starter.try_start(job, partition, self.nodes)
-        if outcome == Outcome.STARTED:
+        if outcome == StartOutcome.STARTED:
             self.started += 1
             return True
-        if outcome == Outcome.PREEMPTS:
+        if outcome == StartOutcome.PREEMPTS:
             self.preempting.add(job)
         if job.required and job.required.bit_count() >= job.min_nodes:
             self.nodes &= ~job.required
-        elif outcome in (Outcome.BUSY, Outcome.PREEMPTS) or (
-            outcome == Outcome.LIMITED and self.loops.assoc_limit_stop
+        elif outcome in (StartOutcome.BUSY, StartOutcome.PREEMPTS) or (
+            outcome == StartOutcome.LIMITED and self.loops.assoc_limit_stop
         ):
             self._fail(job, partition)
         return False
 
-    def _fail(self, job: SlurmJob, partition: Partition) -> None:
+    def _fail(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """No more jobs of the partition start, nor others on its nodes."""
         if job.reservation:
             self.failed_reservations.add(job.reservation)

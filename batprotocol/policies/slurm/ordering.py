@@ -6,18 +6,20 @@ import math
 from typing import Final
 
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor
+from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, MultifactorPriorities
 from batprotocol.policies.slurm.values import FOREVER
 from batprotocol.slurm.accounting import Accounting
 from batprotocol.slurm.configuration import Configuration
 
-__all__ = ["Basic", "Factors", "ordering_of"]
+__all__ = ["BasicOrder", "MultifactorOrder", "order_of"]
 
 _TOGETHER: Final = 0.5
 """Tasks of an array that come, or are released, within so many seconds have the same priority."""
 
 
-def ordering_of(configuration: Configuration, accounting: Accounting, since: float, epoch: float) -> Basic | Factors:
+def order_of(
+    configuration: Configuration, accounting: Accounting, since: float, epoch: float
+) -> BasicOrder | MultifactorOrder:
     """The priorities that a configuration asks for.
 
     Args:
@@ -27,11 +29,11 @@ def ordering_of(configuration: Configuration, accounting: Accounting, since: flo
         epoch: the time 0, in seconds since 1970.
     """
     if configuration.priority.plugin == "basic":
-        return Basic()
-    return Factors(Multifactor(configuration, accounting, since=since, epoch=epoch))
+        return BasicOrder()
+    return MultifactorOrder(MultifactorPriorities(configuration, accounting, since=since, epoch=epoch))
 
 
-class Basic:
+class BasicOrder:
     """priority/basic: each job has a smaller priority than the one before it."""
 
     def __init__(self) -> None:
@@ -90,14 +92,14 @@ class Basic:
         return False
 
 
-class Factors:
+class MultifactorOrder:
     """priority/multifactor.
 
     Args:
         priorities: the factors.
     """
 
-    def __init__(self, priorities: Multifactor) -> None:
+    def __init__(self, priorities: MultifactorPriorities) -> None:
         self.priorities = priorities
         self._jobs: dict[int, SlurmJob] = {}
         self._keys: dict[str, int] = {}

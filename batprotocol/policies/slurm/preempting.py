@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
-from batprotocol.policies.slurm.values import Partition
-from batprotocol.policies.slurm.yielding import ByPartition
+from batprotocol.policies.slurm.jobs import JobStage, NodeShare, SlurmJob
+from batprotocol.policies.slurm.values import ClusterPartition
+from batprotocol.policies.slurm.yielding import PartitionPreemption
 
 __all__ = ["candidates_of", "grace_end", "may_preempt", "victims_of"]
 
@@ -18,9 +18,9 @@ __all__ = ["candidates_of", "grace_end", "may_preempt", "victims_of"]
 def candidates_of(
     running: Iterable[SlurmJob],
     other: SlurmJob,
-    partition: Partition,
+    partition: ClusterPartition,
     nodes: int,
-    rules: ByPartition,
+    rules: PartitionPreemption,
     second: int,
     *,
     youngest_first: bool = False,
@@ -40,7 +40,7 @@ def candidates_of(
     found = [
         job
         for job in running
-        if job.stage is Stage.RUNNING and job.is_on(nodes) and rules.is_below(job, other, partition)
+        if job.stage is JobStage.RUNNING and job.is_on(nodes) and rules.is_below(job, other, partition)
         if second >= job.started + rules.exempt(job)
     ]
     if youngest_first:
@@ -49,8 +49,8 @@ def candidates_of(
 
 
 def victims_of(
-    candidates: Sequence[SlurmJob], test: Callable[[Sequence[SlurmJob]], Placement | None]
-) -> tuple[list[SlurmJob], Placement] | None:
+    candidates: Sequence[SlurmJob], test: Callable[[Sequence[SlurmJob]], NodeShare | None]
+) -> tuple[list[SlurmJob], NodeShare] | None:
     """The jobs that give way, and where the job starts then; None if not even all of them suffice.
 
     Slurm takes jobs away one after the other until there is space. Then it does so once more, with the last one first,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Cluster
+from batprotocol.policies.slurm.values import SlurmCluster
 from batprotocol.requests import Allocated
 from batprotocol.requests.amounts import Gres
 
@@ -17,7 +17,7 @@ __all__ = ["allocated_by"]
 _MEBIBYTE = 2**20
 
 
-def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: Cluster) -> Allocated:
+def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: SlurmCluster) -> Allocated:
     """The amounts that a started job takes of each of its nodes.
 
     Args:

@@ -10,10 +10,10 @@ import msgspec
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import FOREVER
 
-__all__ = ["Reservation", "Reservations", "Usable"]
+__all__ = ["NodeReservation", "NodeReservations", "Usable"]
 
 
-class Reservation(msgspec.Struct, frozen=True):
+class NodeReservation(msgspec.Struct, frozen=True):
     """A reservation.
 
     Args:
@@ -38,7 +38,7 @@ class Reservation(msgspec.Struct, frozen=True):
         """Whether its jobs are bound neither to its times nor to its nodes."""
         return "FLEX" in self.flags
 
-    def minds(self, other: Reservation) -> bool:
+    def minds(self, other: NodeReservation) -> bool:
         """Whether its jobs leave the nodes of another reservation alone."""
         if other is self or "MAINT" in self.flags:
             return False
@@ -64,7 +64,7 @@ class Usable(NamedTuple):
     is_less: bool
 
 
-class Reservations:
+class NodeReservations:
     """The reservations that are known.
 
     Args:
@@ -73,20 +73,20 @@ class Reservations:
     """
 
     def __init__(self, resolution: int, epoch: int) -> None:
-        self._known: dict[str, Reservation] = {}
+        self._known: dict[str, NodeReservation] = {}
         self._resolution, self._epoch = resolution, epoch
         self._seen: set[str] = set()
 
-    def add(self, reservation: Reservation) -> None:
+    def add(self, reservation: NodeReservation) -> None:
         """A reservation is made; one of the same name is replaced."""
         self._seen.discard(reservation.name)
         self._known[reservation.name] = reservation
 
-    def remove(self, name: str) -> Reservation | None:
+    def remove(self, name: str) -> NodeReservation | None:
         """A reservation is over or deleted."""
         return self._known.pop(name, None)
 
-    def get(self, name: str) -> Reservation | None:
+    def get(self, name: str) -> NodeReservation | None:
         """The reservation of this name."""
         return self._known.get(name)
 
@@ -109,7 +109,7 @@ class Reservations:
         self._seen |= begun
         return is_new
 
-    def over(self, now: float) -> list[Reservation]:
+    def over(self, now: float) -> list[NodeReservation]:
         """Those that have ended."""
         return [each for each in self._known.values() if each.end <= now]
 
@@ -138,7 +138,7 @@ class Reservations:
             return self._beside(max(when, math.ceil(own.begin)), minutes, own.nodes, own)
         return self._beside(when, minutes, -1, None)
 
-    def _beside(self, when: int, minutes: float, nodes: int, own: Reservation | None) -> Usable:
+    def _beside(self, when: int, minutes: float, nodes: int, own: NodeReservation | None) -> Usable:
         """The nodes that other reservations leave of some."""
         end, is_less = when + 60 * min(minutes, FOREVER), False
         for each in self._known.values():

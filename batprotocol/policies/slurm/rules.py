@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections import Counter
 
 from batprotocol.errors import InputError
-from batprotocol.policies.slurm.accounts import Keeper, Members
+from batprotocol.policies.slurm.accounts import AccountLimits, AccountMembers
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
-from batprotocol.policies.slurm.values import Partition
-from batprotocol.policies.slurm.yielding import ByPartition
+from batprotocol.policies.slurm.values import ClusterPartition
+from batprotocol.policies.slurm.yielding import PartitionPreemption
 from batprotocol.slurm.accounting import Accounting
 
-__all__ = ["Rules"]
+__all__ = ["SlurmRules"]
 
 
-class Rules:
+class SlurmRules:
     """The rules of a site.
 
     Args:
@@ -31,14 +31,14 @@ class Rules:
 
     def __init__(
         self,
-        keeper: Keeper | None = None,
+        keeper: AccountLimits | None = None,
         licenses: Licenses | None = None,
         enforces: str = "no",
-        yields: ByPartition | None = None,
+        yields: PartitionPreemption | None = None,
     ) -> None:
-        self._keeper = keeper or Keeper(Members(Accounting()))
+        self._keeper = keeper or AccountLimits(AccountMembers(Accounting()))
         self.licenses, self._enforces = licenses or Licenses({}), enforces
-        self.yields = yields or ByPartition()
+        self.yields = yields or PartitionPreemption()
         self._arrays: Counter[str] = Counter()
 
     def submitted(self, job: SlurmJob) -> None:
@@ -100,7 +100,7 @@ class Rules:
         """Whether the array of a job has fewer running tasks than it may have."""
         return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
 
-    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
+    def may_start(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether limits allow a job to start, whatever the nodes are. If not, it has the reason."""
         job.reason = self._keeper.before(job, partition)
         return not job.reason
@@ -109,7 +109,7 @@ class Rules:
         """Whether a licence of a job that would start now is taken by others."""
         return bool(job.licenses) and self.licenses.lacks(job, second)
 
-    def is_limited(self, job: SlurmJob, partition: Partition, nodes: int = 0, cpus: int = 0) -> bool:
+    def is_limited(self, job: SlurmJob, partition: ClusterPartition, nodes: int = 0, cpus: int = 0) -> bool:
         """Whether a limit keeps a job waiting that could have so many nodes and CPUs. If so, it has the reason.
 
         Without nodes, those count that the job asks for: limits come first where there are no nodes for it, too.

@@ -28,7 +28,7 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent, Window, read_host_event
 from batprotocol.outages.events import HostChange
 from batprotocol.policies.reporting import Allocating
-from batprotocol.policies.slurm.accounts import keeper_of
+from batprotocol.policies.slurm.accounts import account_limits_of
 from batprotocol.policies.slurm.added import with_added_hosts
 from batprotocol.policies.slurm.asking import job_of
 from batprotocol.policies.slurm.bits import bits_of, members
@@ -38,12 +38,12 @@ from batprotocol.policies.slurm.commands import obey, read_command
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
-from batprotocol.policies.slurm.ordering import ordering_of
+from batprotocol.policies.slurm.ordering import order_of
 from batprotocol.policies.slurm.reporting import allocated_by
-from batprotocol.policies.slurm.reservations import Reservation
-from batprotocol.policies.slurm.rules import Rules
-from batprotocol.policies.slurm.sides import Priorities
-from batprotocol.policies.slurm.yielding import yielding_of
+from batprotocol.policies.slurm.reservations import NodeReservation
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.sides import JobPriorities
+from batprotocol.policies.slurm.yielding import preemption_of
 from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.requests import Allocated, read_request
 from batprotocol.requests.lives import life_id
@@ -140,11 +140,11 @@ class SlurmScheduler(Allocating, Scheduler):
         configuration = msgspec.structs.replace(whole, nodes=nodes)
         cluster = cluster_of(configuration)
         self._nodes = {host: node for node, host in enumerate(self._hosts)}
-        rules = Rules(
-            keeper_of(configuration, self.accounting),
+        rules = SlurmRules(
+            account_limits_of(configuration, self.accounting),
             Licenses(configuration.licenses),
             configuration.jobs.enforce_limits,
-            yielding_of(configuration.preemption, self.accounting.qos),
+            preemption_of(configuration.preemption, self.accounting.qos),
         )
         priorities = self._priorities(configuration)
         self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
@@ -158,8 +158,8 @@ class SlurmScheduler(Allocating, Scheduler):
         self._arrivals: list[JobSubmittedEvent] = []
         self._unknown_keys = UnknownKeys()
 
-    def _priorities(self, configuration: Configuration) -> Priorities:
-        return ordering_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
+    def _priorities(self, configuration: Configuration) -> JobPriorities:
+        return order_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -191,7 +191,7 @@ class SlurmScheduler(Allocating, Scheduler):
         elif isinstance(found, Window):
             nodes = self._nodes_of(found.hosts)
             who = tuple(map(str, found.users)), found.accounts
-            made = Reservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
+            made = NodeReservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
             self.controller.reserve(made, self.now)
         elif command is not None:
             try:

@@ -6,10 +6,10 @@ from typing import Protocol
 
 from batprotocol.policies.slurm.jobs import SlurmJob
 
-__all__ = ["Actions", "Priorities"]
+__all__ = ["ControllerActions", "JobPriorities"]
 
 
-class Actions(Protocol):
+class ControllerActions(Protocol):
     """The actions that a controller has others do."""
 
     def execute(self, job: SlurmJob) -> bool:
@@ -25,7 +25,7 @@ class Actions(Protocol):
         """A job never runs."""
 
 
-class Priorities(Protocol):
+class JobPriorities(Protocol):
     """The priorities of jobs."""
 
     def submitted(self, job: SlurmJob, now: float) -> None:

@@ -9,13 +9,13 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import TypeAlias
 
-__all__ = ["Frees", "Space"]
+__all__ = ["NodeReleases", "PlannedNodes"]
 
-Frees: TypeAlias = tuple[list[float], list[int]]
+NodeReleases: TypeAlias = tuple[list[float], list[int]]
 """When running jobs end, in order, and the nodes that are free before the first end and after each one."""
 
 
-class Space:
+class PlannedNodes:
     """The sets of nodes that are not planned for other jobs, from time to time.
 
     Args:
@@ -130,7 +130,7 @@ class Space:
             usable &= part
         return usable, later
 
-    def next_room(self, start: int, length: int, nodes: int, count: int, frees: Frees) -> int:
+    def next_room(self, start: int, length: int, nodes: int, count: int, frees: NodeReleases) -> int:
         """The first time, from one on, at which a job may start before others are free for it.
 
         This is a short cut. At the times that it passes over, `usable` has fewer nodes than the job needs, or they are

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 
-from batprotocol.policies.slurm.clock import Clock, Phases
+from batprotocol.policies.slurm.clock import LoopClock, Phases
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.queue import Queue
-from batprotocol.policies.slurm.reservations import Reservations
-from batprotocol.policies.slurm.rules import Rules
+from batprotocol.policies.slurm.queue import SlurmQueue
+from batprotocol.policies.slurm.reservations import NodeReservations
+from batprotocol.policies.slurm.rules import SlurmRules
 from batprotocol.policies.slurm.selecting import selection_of
-from batprotocol.policies.slurm.sides import Actions, Priorities
-from batprotocol.policies.slurm.values import Cluster
-from batprotocol.policies.slurm.waiting import Waiting
+from batprotocol.policies.slurm.sides import ControllerActions, JobPriorities
+from batprotocol.policies.slurm.values import SlurmCluster
+from batprotocol.policies.slurm.waiting import IneligibleJobs
 
-__all__ = ["State"]
+__all__ = ["ControllerState"]
 
 
-class State:
+class ControllerState:
     """The state of a controller.
 
     Args:
@@ -43,21 +43,21 @@ class State:
 
     def __init__(
         self,
-        cluster: Cluster,
-        priorities: Priorities,
-        actions: Actions,
+        cluster: SlurmCluster,
+        priorities: JobPriorities,
+        actions: ControllerActions,
         phases: Phases,
-        rules: Rules,
+        rules: SlurmRules,
         *,
         is_quick: bool,
     ) -> None:
         self.cluster, self.priorities, self.actions, self.phases = cluster, priorities, actions, phases
         self.rules, self.is_quick = rules, is_quick
-        self.reservations = Reservations(int(cluster.loops.bf_resolution), phases.epoch)
+        self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
         self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
-        self.queue = Queue(is_fifo=cluster.is_fifo, is_above=rules.yields.is_above)
-        self.clock = Clock(cluster.loops, phases, backfills=cluster.backfills)
-        self.waiting = Waiting()
+        self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.yields.is_above)
+        self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills)
+        self.waiting = IneligibleJobs()
         self.jobs: dict[str, SlurmJob] = {}
         self.running: dict[str, SlurmJob] = {}
         self.ended: dict[str, SlurmJob] = {}

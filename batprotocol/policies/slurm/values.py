@@ -10,16 +10,16 @@ from typing import Final
 
 import msgspec
 
-from batprotocol.policies.slurm.access import Access
+from batprotocol.policies.slurm.access import PartitionAccess
 from batprotocol.slurm.configuration import Scheduler, Switch
 
-__all__ = ["FOREVER", "Cluster", "Node", "Partition", "PreemptMode", "Select"]
+__all__ = ["FOREVER", "ClusterNode", "ClusterPartition", "NodeSelection", "PreemptMode", "SlurmCluster"]
 
 FOREVER: Final = 525_600
 """The minutes that a job without a limit counts as: a year, as in Slurm."""
 
 
-class Node(msgspec.Struct, frozen=True, gc=False):
+class ClusterNode(msgspec.Struct, frozen=True, gc=False):
     """A node.
 
     Args:
@@ -55,7 +55,7 @@ class PreemptMode:
     REQUEUE: Final = "REQUEUE"
 
 
-class Partition(msgspec.Struct, frozen=True, gc=False):
+class ClusterPartition(msgspec.Struct, frozen=True, gc=False):
     """A partition. Times are in minutes.
 
     Args:
@@ -98,7 +98,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     is_spread: bool = False
     qos: str = ""
     factor: int = 1
-    access: Access = Access()
+    access: PartitionAccess = PartitionAccess()
 
     def fits(self, nodes: int, minutes: float) -> bool:
         """Whether it ever takes jobs with this number of nodes and this time limit."""
@@ -109,7 +109,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         return self.is_up and self.fits(nodes, minutes)
 
 
-class Select(msgspec.Struct, frozen=True, gc=False):
+class NodeSelection(msgspec.Struct, frozen=True, gc=False):
     """How nodes are chosen.
 
     Args:
@@ -129,7 +129,7 @@ class Select(msgspec.Struct, frozen=True, gc=False):
     serial_at_end: bool = False
 
 
-class Cluster(msgspec.Struct, frozen=True):
+class SlurmCluster(msgspec.Struct, frozen=True):
     """A cluster as its slurm.conf describes it.
 
     Args:
@@ -153,10 +153,10 @@ class Cluster(msgspec.Struct, frozen=True):
         min_age: the seconds for which a job that has ended can run again (MinJobAge).
     """
 
-    nodes: tuple[Node, ...]
-    partitions: tuple[Partition, ...]
+    nodes: tuple[ClusterNode, ...]
+    partitions: tuple[ClusterPartition, ...]
     default: str = ""
-    select: Select = Select()
+    select: NodeSelection = NodeSelection()
     loops: Scheduler = Scheduler()
     backfills: bool = True
     is_fifo: bool = False

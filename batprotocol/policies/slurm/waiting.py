@@ -13,13 +13,13 @@ from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.requests import Dependencies, Request
 
-__all__ = ["Waiting"]
+__all__ = ["IneligibleJobs"]
 
 _EARLY = 1e-6
 """Moments that are less than this apart count as one."""
 
 
-class Waiting:
+class IneligibleJobs:
     """The jobs that wait, and all that others depend on."""
 
     def __init__(self) -> None:

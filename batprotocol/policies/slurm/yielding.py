@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Partition, PreemptMode
+from batprotocol.policies.slurm.values import ClusterPartition, PreemptMode
 from batprotocol.slurm.accounting import Qos
 from batprotocol.slurm.configuration import Preemption
 
-__all__ = ["ByPartition", "ByQos", "yielding_of"]
+__all__ = ["PartitionPreemption", "QosPreemption", "preemption_of"]
 
 _MODES = {"cancel": PreemptMode.CANCEL, "requeue": PreemptMode.REQUEUE}
 
 
-def yielding_of(preemption: Preemption, qos: Mapping[str, Qos]) -> ByPartition:
+def preemption_of(preemption: Preemption, qos: Mapping[str, Qos]) -> PartitionPreemption:
     """The rules of a configuration.
 
     Args:
@@ -25,11 +25,11 @@ def yielding_of(preemption: Preemption, qos: Mapping[str, Qos]) -> ByPartition:
         qos: the qualities of service, by name.
     """
     if preemption.plugin == "qos":
-        return ByQos(qos, preemption.mode, preemption.exempt_time)
-    return ByPartition(preemption.exempt_time)
+        return QosPreemption(qos, preemption.mode, preemption.exempt_time)
+    return PartitionPreemption(preemption.exempt_time)
 
 
-class ByPartition:
+class PartitionPreemption:
     """preempt/partition_prio: jobs of lower tiers give way.
 
     Args:
@@ -42,7 +42,7 @@ class ByPartition:
     is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None
     """Whether a job comes before another one in the queue, as that one would give way to it; None: tiers say so."""
 
-    def is_below(self, job: SlurmJob, other: SlurmJob, partition: Partition) -> bool:
+    def is_below(self, job: SlurmJob, other: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a running job gives way to another one that is to start in a partition."""
         return job.partition is not None and job.partition.tier < partition.tier and self.mode(job) != PreemptMode.OFF
 
@@ -63,7 +63,7 @@ class ByPartition:
         return self._exempt
 
 
-class ByQos(ByPartition):
+class QosPreemption(PartitionPreemption):
     """preempt/qos: jobs give way to those of the qualities of service that name theirs (Preempt).
 
     Args:
@@ -81,7 +81,7 @@ class ByQos(ByPartition):
         mine = self._qos.get(job.quality)
         return mine is not None and other.quality in mine.preempts
 
-    def is_below(self, job: SlurmJob, other: SlurmJob, partition: Partition) -> bool:
+    def is_below(self, job: SlurmJob, other: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a running job gives way to another one."""
         return self.is_above(other, job) and self.mode(job) != PreemptMode.OFF
 

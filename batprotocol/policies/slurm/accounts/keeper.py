@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from batprotocol.errors import InputError
-from batprotocol.policies.slurm.accounts.members import Members, Standing
-from batprotocol.policies.slurm.accounts.tallies import Tally
+from batprotocol.policies.slurm.accounts.members import AccountMembers, JobAssociation
+from batprotocol.policies.slurm.accounts.tallies import UsageTotals
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.values import ClusterPartition
 from batprotocol.slurm.accounting import Accounting, Limits, Qos
 from batprotocol.slurm.configuration import Configuration
 
-__all__ = ["Keeper", "keeper_of"]
+__all__ = ["AccountLimits", "account_limits_of"]
 
 _WORDS: Final = {"cpu": "Cpu", "node": "Node", "mem": "Memory", "billing": "Billing", "energy": "Energy"}
 _NOTHING: Final = Limits()
 
 
-def keeper_of(configuration: Configuration, accounting: Accounting) -> Keeper:
+def account_limits_of(configuration: Configuration, accounting: Accounting) -> AccountLimits:
     """The keeper of a site."""
     given = set(configuration.jobs.enforce)
     if "all" in given:
@@ -34,10 +34,10 @@ def keeper_of(configuration: Configuration, accounting: Accounting) -> Keeper:
     if given & {"limits", "qos", "wckeys"}:
         given.add("associations")
     half_life = configuration.priority.half_life if configuration.priority.plugin == "multifactor" else 0.0
-    return Keeper(Members(accounting, frozenset(given)), frozenset(given), half_life)
+    return AccountLimits(AccountMembers(accounting, frozenset(given)), frozenset(given), half_life)
 
 
-class Keeper:
+class AccountLimits:
     """Keeps account of jobs.
 
     Args:
@@ -46,18 +46,18 @@ class Keeper:
         half_life: the seconds after which what was spent counts half; 0: it always counts.
     """
 
-    def __init__(self, members: Members, enforce: frozenset[str] = frozenset(), half_life: float = 0.0) -> None:
+    def __init__(self, members: AccountMembers, enforce: frozenset[str] = frozenset(), half_life: float = 0.0) -> None:
         self.members, self._half_life = members, half_life
         self.has_limits, self._is_safe = "limits" in enforce, "safe" in enforce
-        self._tallies: dict[object, Tally] = {}
-        self._standings: dict[SlurmJob, Standing] = {}
-        self._running: dict[SlurmJob, tuple[tuple[Tally, ...], Mapping[str, int], int]] = {}
+        self._tallies: dict[object, UsageTotals] = {}
+        self._standings: dict[SlurmJob, JobAssociation] = {}
+        self._running: dict[SlurmJob, tuple[tuple[UsageTotals, ...], Mapping[str, int], int]] = {}
         self._last = 0.0  # when running jobs were charged last
 
-    def _tally(self, *key: object) -> Tally:
+    def _tally(self, *key: object) -> UsageTotals:
         found = self._tallies.get(key)
         if found is None:
-            found = self._tallies[key] = Tally()
+            found = self._tallies[key] = UsageTotals()
         return found
 
     # What happens
@@ -120,14 +120,14 @@ class Keeper:
 
     # Whose limits hold
 
-    def _qualities(self, standing: Standing, partition: Partition) -> tuple[Qos, ...]:
+    def _qualities(self, standing: JobAssociation, partition: ClusterPartition) -> tuple[Qos, ...]:
         """The qualities of service that limit a job: that of its partition comes first, unless the job's goes over."""
         own, other = standing.qos, self.members.qos.get(partition.qos) if partition.qos else None
         if own is None or other is None or own is other:
             return tuple(each for each in (own or other,) if each is not None)
         return (own, other) if "OverPartQOS" in own.flags else (other, own)
 
-    def _all(self, standing: Standing, qualities: tuple[Qos, ...]) -> Iterator[Tally]:
+    def _all(self, standing: JobAssociation, qualities: tuple[Qos, ...]) -> Iterator[UsageTotals]:
         for each in standing.chain:
             yield self._tally("association", each.account, each.user, each.partition)
         for qos in qualities:
@@ -137,14 +137,14 @@ class Keeper:
 
     # Limits
 
-    def before(self, job: SlurmJob, partition: Partition) -> str:
+    def before(self, job: SlurmJob, partition: ClusterPartition) -> str:
         """The reason for which a job waits, whatever the nodes are; "" if there is none."""
         standing = self._standings.get(job)
         if not self.has_limits or standing is None:
             return ""
         return next(self._before(job, standing, self._qualities(standing, partition)), "")
 
-    def after(self, job: SlurmJob, partition: Partition, nodes: int, cpus: int) -> str:
+    def after(self, job: SlurmJob, partition: ClusterPartition, nodes: int, cpus: int) -> str:
         """The reason for which a job waits that could have so many nodes and CPUs; "" if there is none."""
         standing = self._standings.get(job)
         if not self.has_limits or standing is None:
@@ -152,7 +152,7 @@ class Keeper:
         tres = _tres(job, nodes, cpus)
         return next(self._after(tres, 60 * job.limit, standing, self._qualities(standing, partition)), "")
 
-    def _before(self, job: SlurmJob, standing: Standing, qualities: tuple[Qos, ...]) -> Iterator[str]:
+    def _before(self, job: SlurmJob, standing: JobAssociation, qualities: tuple[Qos, ...]) -> Iterator[str]:
         minutes, nodes = job.limit, job.min_nodes
         for qos, limits in _in_turn(qualities):
             tally = self._tally("qos", qos.name)
@@ -182,7 +182,7 @@ class Keeper:
                 yield "AssocMaxNodePerJobLimit"
 
     def _after(
-        self, tres: Mapping[str, int], seconds: float, standing: Standing, qualities: tuple[Qos, ...]
+        self, tres: Mapping[str, int], seconds: float, standing: JobAssociation, qualities: tuple[Qos, ...]
     ) -> Iterator[str]:
         for qos, limits in _in_turn(qualities):
             tally = self._tally("qos", qos.name)
@@ -203,7 +203,9 @@ class Keeper:
         minutes = _times(tres, seconds / 60)
         yield from _over("AssocMax{}MinutesPerJobLimit", minutes, {}, standing.own("tres_minutes_job"))
 
-    def _ahead(self, who: str, tres: Mapping[str, int], seconds: float, tally: Tally, limits: Limits) -> Iterator[str]:
+    def _ahead(
+        self, who: str, tres: Mapping[str, int], seconds: float, tally: UsageTotals, limits: Limits
+    ) -> Iterator[str]:
         """Limits of the time that jobs will have."""
         ahead, whole = _times(tres, seconds / 60), _times(tally.ahead, 1 / 60)
         yield from _over(who + "Grp{}RunMinutesLimit", ahead, whole, limits.tres_run_minutes, "CPU")
@@ -211,7 +213,7 @@ class Keeper:
             spent = {name: amount / 60 + whole.get(name, 0.0) for name, amount in tally.spent.items()}
             yield from _over(who + "Grp{}MinutesLimit", ahead, spent, limits.tres_minutes, "CPU")
 
-    def _refusals(self, job: SlurmJob, standing: Standing) -> Iterator[str]:
+    def _refusals(self, job: SlurmJob, standing: JobAssociation) -> Iterator[str]:
         """The reasons for which sbatch refuses a job."""
         partition = job.partitions[0]
         for qos, limits in _in_turn(self._qualities(standing, partition)):
@@ -229,7 +231,7 @@ class Keeper:
             tally = self._tally("association", own.account, own.user, own.partition)
             yield from _reached("AssocMaxSubmitJobLimit", tally.submitted, standing.own("submitted_each"))
         if any("DenyOnLimit" in qos.flags for qos in self._qualities(standing, partition)):
-            empty = Keeper(self.members, frozenset({"limits"}))
+            empty = AccountLimits(self.members, frozenset({"limits"}))
             empty._standings[job] = standing
             yield empty.before(job, partition) or empty.after(job, partition, job.min_nodes, job.cpus)
 
@@ -297,7 +299,7 @@ def _under(wanted: Mapping[str, int], least: Mapping[str, int]) -> Iterator[str]
             yield "QOSMinCpuNotSatisfied" if name == "cpu" else f"QOSMin{_word(name)}"
 
 
-def _spent(who: str, tally: Tally, limits: Limits) -> Iterator[str]:
+def _spent(who: str, tally: UsageTotals, limits: Limits) -> Iterator[str]:
     if limits.wall is not None and tally.wall >= limits.wall:
         yield f"{who}GrpWallLimit"
     for name, limit in limits.tres_minutes.items():

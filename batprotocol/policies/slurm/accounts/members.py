@@ -11,13 +11,13 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.slurm.accounting import Accounting, Association, Limits, Qos
 
-__all__ = ["Members", "Standing"]
+__all__ = ["AccountMembers", "JobAssociation"]
 
 _USUAL = "normal"
 _ADMINISTRATOR = "root"
 
 
-class Standing(NamedTuple):
+class JobAssociation(NamedTuple):
     """Whose limits hold for a job.
 
     Attributes:
@@ -41,7 +41,7 @@ class Standing(NamedTuple):
         return getattr(Limits(), name)
 
 
-class Members:
+class AccountMembers:
     """Users, accounts and qualities of service.
 
     Args:
@@ -57,7 +57,7 @@ class Members:
             (each.account, each.user, each.partition or ""): each for each in accounting.associations if each.user
         }
 
-    def standing(self, job: SlurmJob, partition: str = "") -> Standing:
+    def standing(self, job: SlurmJob, partition: str = "") -> JobAssociation:
         """Whose limits hold for a job.
 
         Raises:
@@ -72,7 +72,7 @@ class Members:
         while above is not None and above in self._accounts:
             chain.append(self._accounts[above])
             above = self._accounts[above].parent or (None if above == "root" else "root")
-        return Standing(job.user, account, tuple(chain), self._quality(job, chain))
+        return JobAssociation(job.user, account, tuple(chain), self._quality(job, chain))
 
     def _quality(self, job: SlurmJob, chain: list[Association]) -> Qos | None:
         default = next((each.default_qos for each in chain if each.default_qos), _USUAL)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-__all__ = ["Tally"]
+__all__ = ["UsageTotals"]
 
 
-class Tally:
+class UsageTotals:
     """The totals of some jobs.
 
     Attributes:

@@ -6,7 +6,7 @@ tree of `shares`, the decay of `usage`, and all together in `multifactor`.
 
 from batprotocol.policies.slurm.priorities.basic import FirstComeNumbers
 from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts
-from batprotocol.policies.slurm.priorities.multifactor import Multifactor
-from batprotocol.policies.slurm.priorities.shares import Share, Shares
+from batprotocol.policies.slurm.priorities.multifactor import MultifactorPriorities
+from batprotocol.policies.slurm.priorities.shares import AccountShare, ShareTree
 
-__all__ = ["FirstComeNumbers", "JobFacts", "Multifactor", "Parts", "Share", "Shares"]
+__all__ = ["AccountShare", "FirstComeNumbers", "JobFacts", "MultifactorPriorities", "Parts", "ShareTree"]

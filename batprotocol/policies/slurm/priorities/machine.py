@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 
 from batprotocol.slurm.configuration import Configuration, Node, Partition
 
-__all__ = ["Machine"]
+__all__ = ["ClusterSizes"]
 
 
-class Machine:
+class ClusterSizes:
     """The sizes of a cluster.
 
     Args:

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 from batprotocol.policies.orders.fair_share import age_factor, billing, relative_factor, size_factor
 from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts, total
-from batprotocol.policies.slurm.priorities.machine import Machine
-from batprotocol.policies.slurm.priorities.shares import Share, Shares
+from batprotocol.policies.slurm.priorities.machine import ClusterSizes
+from batprotocol.policies.slurm.priorities.shares import AccountShare, ShareTree
 from batprotocol.policies.slurm.priorities.usage import decay_of, next_reset
 from batprotocol.slurm.accounting import Accounting
 from batprotocol.slurm.configuration import Configuration
 
-__all__ = ["Multifactor"]
+__all__ = ["MultifactorPriorities"]
 
 
 class _Steady(NamedTuple):
@@ -57,7 +57,7 @@ class _Job:
         *("accrued", "age", "facts", "fairshare", "held", "priorities", "qos", "rate", "share", "started", "steady"),
     )
 
-    def __init__(self, facts: JobFacts, share: Share | None, qos: str, steady: tuple[_Steady, ...]) -> None:
+    def __init__(self, facts: JobFacts, share: AccountShare | None, qos: str, steady: tuple[_Steady, ...]) -> None:
         self.facts, self.share, self.qos, self.steady = facts, share, qos, steady
         self.accrued: int | None = None
         self.started: int | None = None
@@ -66,7 +66,7 @@ class _Job:
         self.priorities: dict[str, int] = {}
 
 
-class Multifactor:
+class MultifactorPriorities:
     """The priorities of jobs.
 
     Args:
@@ -97,10 +97,10 @@ class Multifactor:
         self._rules = rules = configuration.priority
         self._calculates = configuration.jobs.has_database
         self._charges_ends = self._calculates and "limits" in configuration.jobs.enforce
-        self._machine = Machine(configuration)
+        self._machine = ClusterSizes(configuration)
         self._qos = accounting.qos
         self._most_qos = max((each.priority for each in accounting.qos.values()), default=0)
-        self.shares = Shares(
+        self.shares = ShareTree(
             accounting,
             fair_tree=rules.fair_tree,
             dampening=rules.dampening,
@@ -307,7 +307,7 @@ class Multifactor:
             found = {name: max(each, before.get(name, 0)) for name, each in found.items()}
         job.priorities = found
 
-    def _steady(self, facts: JobFacts, share: Share | None, qos: str) -> tuple[_Steady, ...]:
+    def _steady(self, facts: JobFacts, share: AccountShare | None, qos: str) -> tuple[_Steady, ...]:
         """The parts of a priority that never change, in each of the partitions of a job."""
         rules, machine, found = self._rules, self._machine, self._qos.get(qos)
         assoc = float(share.priority) if share is not None else 0.0

@@ -16,13 +16,13 @@ from batprotocol.policies.orders.fair_share import Association, effective_usage,
 from batprotocol.slurm.accounting import Accounting
 from batprotocol.slurm.accounting import Association as Line
 
-__all__ = ["Share", "Shares"]
+__all__ = ["AccountShare", "ShareTree"]
 
 _STEEPNESS: Final = 5.0
 """How fast the usage of a user loses weight where the usage of the account is far from its share."""
 
 
-class Share(Association):
+class AccountShare(Association):
     """An account or a user of the tree.
 
     Attributes:
@@ -35,7 +35,9 @@ class Share(Association):
 
     __slots__ = ("effective", "normalized", "of_parent", "priority", "qos")
 
-    def __init__(self, name: str, shares: float, parent: Share | None, *, is_user: bool, line: Line | None) -> None:
+    def __init__(
+        self, name: str, shares: float, parent: AccountShare | None, *, is_user: bool, line: Line | None
+    ) -> None:
         self.of_parent = is_user and line is not None and line.shares is None
         super().__init__(name, 0.0 if self.of_parent else shares, parent, is_user=is_user)
         self.effective: float | None = None
@@ -50,7 +52,7 @@ class Share(Association):
         return math.inf if self.of_parent else super().level_fair_share
 
 
-class Shares:
+class ShareTree:
     """The tree, and the factors as they were computed last.
 
     Args:
@@ -69,13 +71,13 @@ class Shares:
         self._is_tree, self._dampening, self._is_oblivious = fair_tree, dampening, depth_oblivious
         self._homes = accounting.default_accounts
         first, *others = accounting.associations
-        self.root = Share("root", 1.0, None, is_user=False, line=first)
-        self._accounts: dict[str, Share] = {"root": self.root}
-        self._users: dict[tuple[str, str, str], Share] = {}
+        self.root = AccountShare("root", 1.0, None, is_user=False, line=first)
+        self._accounts: dict[str, AccountShare] = {"root": self.root}
+        self._users: dict[tuple[str, str, str], AccountShare] = {}
         self._ranks: dict[Association, float] = {}
         for line in others:
             self._add(line)
-        self.all: list[Share] = [each for each in self.root.walk() if isinstance(each, Share)]
+        self.all: list[AccountShare] = [each for each in self.root.walk() if isinstance(each, AccountShare)]
         self._normalized = {each: each.normalized_shares for each in self.all}
         self.most_priority = max((each.priority for each in self.all), default=0)
 
@@ -84,15 +86,17 @@ class Shares:
             above = self._accounts[line.account]
             shares = 1.0 if line.shares is None else float(line.shares)
             key = line.account, line.user, line.partition or ""
-            self._users[key] = Share(line.user, shares, above, is_user=True, line=line)
+            self._users[key] = AccountShare(line.user, shares, above, is_user=True, line=line)
             return
         above = self._accounts[line.parent or "root"]
         if line.shares is None:  # an account without shares of its own: its members belong to the account above
             self._accounts[line.account] = above
         else:
-            self._accounts[line.account] = Share(line.account, float(line.shares), above, is_user=False, line=line)
+            self._accounts[line.account] = AccountShare(
+                line.account, float(line.shares), above, is_user=False, line=line
+            )
 
-    def of(self, user: str, account: str = "", partition: str = "") -> Share | None:
+    def of(self, user: str, account: str = "", partition: str = "") -> AccountShare | None:
         """The association of a user in an account, if there is one.
 
         Args:
@@ -105,7 +109,7 @@ class Shares:
 
     # Usage
 
-    def charge(self, share: Share, amount: float) -> None:
+    def charge(self, share: AccountShare, amount: float) -> None:
         """Add usage to an association, and to all above it."""
         for each in share.path():
             each.usage += amount
@@ -141,21 +145,21 @@ class Shares:
                 each.effective = each.usage / above if above else 0.0
                 each.normalized = min(each.usage / self.root.usage, 1.0) if self.root.usage else 0.0
 
-    def factor(self, share: Share) -> float:
+    def factor(self, share: AccountShare) -> float:
         """The fair-share factor of a user now.
 
         Before the first calculation, there is no usage and no rank: the classic factor is 1, and a rank is 0.
         """
         if self._is_tree:
             return self._ranks.get(share, 0.0)
-        if share.of_parent and isinstance(share.parent, Share):
+        if share.of_parent and isinstance(share.parent, AccountShare):
             share = share.parent
         if share.effective is None:
             self._compute(share)
         shares = self._normalized[share]
         return 2.0 ** -((share.effective or 0.0) / shares / self._dampening) if shares > 0 else 0.0
 
-    def level(self, share: Share) -> float:
+    def level(self, share: AccountShare) -> float:
         """The value by which Fair Tree orders siblings (LevelFS), as it was at the last calculation."""
         if share.of_parent:
             return math.inf
@@ -163,12 +167,12 @@ class Shares:
             return 0.0
         return share.level_share / share.effective if share.effective else math.inf
 
-    def _compute(self, share: Share) -> None:
+    def _compute(self, share: AccountShare) -> None:
         """Compute the effective usage by the classic algorithm."""
         total = self.root.usage
         share.normalized = min(share.usage / total, 1.0) if total else 0.0
         parent = share.parent
-        if not isinstance(parent, Share) or parent is self.root:
+        if not isinstance(parent, AccountShare) or parent is self.root:
             share.effective = share.normalized
             return
         if parent.effective is None:
@@ -181,7 +185,7 @@ class Shares:
                 share.normalized, above, share.level_share if parent.level_shares else 1.0
             )
 
-    def _oblivious(self, share: Share, parent: Share, above: float) -> float:
+    def _oblivious(self, share: AccountShare, parent: AccountShare, above: float) -> float:
         """The effective usage where the depth of an association does not count (PriorityFlags=DEPTH_OBLIVIOUS).
 
         The ratio of usage to share is that of the parent, multiplied with the one among the siblings to the power k. k
@@ -199,5 +203,5 @@ class Shares:
         return float(ratio * among ** (1 / (1 + (_STEEPNESS * math.log(ratio)) ** 2)) * shares)
 
     @staticmethod
-    def _counted(members: Iterable[Association]) -> Iterator[Share]:
-        return (each for each in members if isinstance(each, Share) and not each.of_parent)
+    def _counted(members: Iterable[Association]) -> Iterator[AccountShare]:
+        return (each for each in members if isinstance(each, AccountShare) and not each.of_parent)

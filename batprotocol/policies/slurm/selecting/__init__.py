@@ -1,20 +1,19 @@
 """The nodes that jobs get: `linear` gives whole nodes, `consumable` cores, memory and generic resources.
 
-`offers` has what each node can give. Both are a `Selection` of `base`: what a job gets now, and when it gets something
-at the earliest.
+Both are a `NodeSelector`: what a job gets now, and when it gets something at the earliest.
 """
 
 from __future__ import annotations
 
-from batprotocol.policies.slurm.selecting.base import Chance, Selection
+from batprotocol.policies.slurm.selecting.base import NodeSelector, PossibleStart
 from batprotocol.policies.slurm.selecting.consumable import Consumable
 from batprotocol.policies.slurm.selecting.linear import Linear
-from batprotocol.policies.slurm.values import Cluster
+from batprotocol.policies.slurm.values import SlurmCluster
 
-__all__ = ["Chance", "Consumable", "Linear", "Selection", "selection_of"]
+__all__ = ["Consumable", "Linear", "NodeSelector", "PossibleStart", "selection_of"]
 
 
-def selection_of(cluster: Cluster, epoch: int, *, is_quick: bool) -> Selection:
+def selection_of(cluster: SlurmCluster, epoch: int, *, is_quick: bool) -> NodeSelector:
     """The selection of nodes that a cluster has, while no job runs.
 
     Args:

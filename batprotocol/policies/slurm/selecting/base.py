@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob
-from batprotocol.policies.slurm.space import Frees
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.jobs import NodeShare, SlurmJob
+from batprotocol.policies.slurm.space import NodeReleases
+from batprotocol.policies.slurm.values import ClusterPartition
 
-__all__ = ["Chance", "Selection"]
+__all__ = ["NodeSelector", "PossibleStart"]
 
 
-class Chance(NamedTuple):
+class PossibleStart(NamedTuple):
     """When and where a job can start.
 
     Attributes:
@@ -21,10 +21,10 @@ class Chance(NamedTuple):
     """
 
     start: int
-    placement: Placement
+    placement: NodeShare
 
 
-class Selection(Protocol):
+class NodeSelector(Protocol):
     """The nodes, with what running jobs have of them."""
 
     @property
@@ -44,15 +44,15 @@ class Selection(Protocol):
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
 
-    def frees(self) -> Frees | None:
+    def frees(self) -> NodeReleases | None:
         """When nodes are free of running jobs; None if jobs share nodes."""
 
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
 
     def now(
-        self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
-    ) -> Placement | None:
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
+    ) -> NodeShare | None:
         """The share that a job gets of these nodes now; None if they are not enough.
 
         Args:
@@ -65,12 +65,12 @@ class Selection(Protocol):
     def earliest(
         self,
         job: SlurmJob,
-        partition: Partition,
+        partition: ClusterPartition,
         nodes: int,
         now: int,
         without: Iterable[SlurmJob] = (),
         late: int = 0,
-    ) -> Chance | None:
+    ) -> PossibleStart | None:
         """When and where a job can start, if running jobs end at their limits; None: never. It leaves out CPUs.
 
         Args:

@@ -11,12 +11,12 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 
 from batprotocol.policies.slurm.bits import members
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob
-from batprotocol.policies.slurm.selecting.base import Chance
-from batprotocol.policies.slurm.selecting.offers import Demand, Room, demand_of
-from batprotocol.policies.slurm.selecting.rows import Rows
+from batprotocol.policies.slurm.jobs import NodeShare, SlurmJob
+from batprotocol.policies.slurm.selecting.base import PossibleStart
+from batprotocol.policies.slurm.selecting.offers import FreeResources, NodeDemand, demand_of
+from batprotocol.policies.slurm.selecting.rows import CoreRows
 from batprotocol.policies.slurm.selecting.tree import tree_of
-from batprotocol.policies.slurm.values import Cluster, Partition
+from batprotocol.policies.slurm.values import ClusterPartition, SlurmCluster
 
 __all__ = ["Consumable"]
 
@@ -32,11 +32,11 @@ class Consumable:
         epoch: the seconds of the day at which the simulation began: ends are grouped on the clock.
     """
 
-    def __init__(self, cluster: Cluster, epoch: int = 0) -> None:
+    def __init__(self, cluster: SlurmCluster, epoch: int = 0) -> None:
         self._cluster, self._epoch, self._tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        rows = Rows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
-        self._room = Room(cluster.nodes, rows)
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
+        self._room = FreeResources(cluster.nodes, rows)
         self._used = 0
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
@@ -80,8 +80,8 @@ class Consumable:
         del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, job.number, key))]
 
     def now(
-        self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
-    ) -> Placement | None:
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
+    ) -> NodeShare | None:
         """The share that a job gets of these nodes now; None if they are not enough."""
         return self._test(self._without(without), job, partition, nodes)
 
@@ -92,7 +92,7 @@ class Consumable:
         """When the limit of a running job ends first; infinity: none runs."""
         return self._ends[0][0] if self._ends else math.inf
 
-    def _without(self, jobs: Iterable[SlurmJob]) -> Room:
+    def _without(self, jobs: Iterable[SlurmJob]) -> FreeResources:
         gone = [job.placement for job in jobs if job.placement is not None]
         room = self._room.copy() if gone else self._room
         for placement in gone:
@@ -102,17 +102,17 @@ class Consumable:
     def earliest(
         self,
         job: SlurmJob,
-        partition: Partition,
+        partition: ClusterPartition,
         nodes: int,
         now: int,
         without: Iterable[SlurmJob] = (),
         late: int = 0,
-    ) -> Chance | None:
+    ) -> PossibleStart | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         gone = list(without)
         found = self._test(self._without(gone), job, partition, nodes)
         if found is not None:
-            return Chance(now, found)
+            return PossibleStart(now, found)
         room, window = self._without(gone).copy(), _WINDOW
         left = [(end, self._jobs[key]) for end, _, key in self._ends]
         held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
@@ -138,7 +138,7 @@ class Consumable:
                 window *= 2
             found = self._test(room, job, partition, nodes)
             if found is not None:
-                return Chance(self._free_at(last, now), found)
+                return PossibleStart(self._free_at(last, now), found)
         return None
 
     def _free_at(self, job: SlurmJob, now: int) -> int:
@@ -149,7 +149,7 @@ class Consumable:
         overtime = self._cluster.overtime if partition is None else partition.overtime
         return max(math.floor(job.end + self._cluster.kill_wait + 60 * overtime), now + 1)
 
-    def _test(self, room: Room, job: SlurmJob, partition: Partition, nodes: int) -> Placement | None:
+    def _test(self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
         """The share that a job gets: idle cores, or else those of a row of its partition."""
         found = self._fit(room, job, partition, nodes)
         if found is None and room.rows is not None and room.rows.is_shared(partition.name):
@@ -157,7 +157,7 @@ class Consumable:
             found = next((each for each in tries if each is not None), None)
         return found
 
-    def _fit(self, room: Room, job: SlurmJob, partition: Partition, nodes: int) -> Placement | None:
+    def _fit(self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
         """The share that a job gets, if what is free is enough."""
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
@@ -179,11 +179,11 @@ class Consumable:
 
     def _choose(
         self,
-        room: Room,
+        room: FreeResources,
         job: SlurmJob,
-        partition: Partition,
+        partition: ClusterPartition,
         offers: Mapping[int, int],
-        demand: Demand,
+        demand: NodeDemand,
         count: int,
     ) -> dict[int, int] | None:
         """The nodes of a job, with the CPUs of each."""
@@ -212,7 +212,13 @@ class _Pick:
     """The nodes that are chosen one after the other, until they are enough."""
 
     def __init__(
-        self, room: Room, offers: Mapping[int, int], demand: Demand, count: int, most: float, cluster: Cluster
+        self,
+        room: FreeResources,
+        offers: Mapping[int, int],
+        demand: NodeDemand,
+        count: int,
+        most: float,
+        cluster: SlurmCluster,
     ) -> None:
         self._room, self._offers, self._demand, self._cluster = room, offers, demand, cluster
         self.cpus, self.nodes, self.most, self.gpus = demand.cpus, count, most, demand.gpus

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from batprotocol.policies.slurm.bits import best_fit, members, runs
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob
-from batprotocol.policies.slurm.selecting.base import Chance
+from batprotocol.policies.slurm.jobs import NodeShare, SlurmJob
+from batprotocol.policies.slurm.selecting.base import PossibleStart
 from batprotocol.policies.slurm.selecting.tree import tree_of
-from batprotocol.policies.slurm.space import Frees
-from batprotocol.policies.slurm.values import Cluster, Partition
+from batprotocol.policies.slurm.space import NodeReleases
+from batprotocol.policies.slurm.values import ClusterPartition, SlurmCluster
 
 __all__ = ["Linear"]
 
@@ -28,7 +28,7 @@ class Linear:
         is_quick: whether the earliest start is searched by halves, and not from end to end. Both find the same.
     """
 
-    def __init__(self, cluster: Cluster, *, is_quick: bool = True) -> None:
+    def __init__(self, cluster: SlurmCluster, *, is_quick: bool = True) -> None:
         self._cpus = [node.cpus for node in cluster.nodes]
         self._is_even = len(set(self._cpus)) <= 1
         self._is_quick = is_quick
@@ -36,7 +36,7 @@ class Linear:
         self._weights = weight_groups(cluster)
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
-        self._frees: Frees | None = None
+        self._frees: NodeReleases | None = None
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
 
     @property
@@ -68,8 +68,8 @@ class Linear:
         self._freed = self._frees = None
 
     def now(
-        self, job: SlurmJob, partition: Partition, nodes: int, without: Iterable[SlurmJob] = ()
-    ) -> Placement | None:
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
+    ) -> NodeShare | None:
         """The share that a job gets of these nodes now: those of the least weight that are enough."""
         nodes &= ~self._busy | _held_by(without)
         count = max(job.min_nodes, partition.min_nodes)
@@ -81,29 +81,29 @@ class Linear:
             if pool.bit_count() >= count:
                 found = self._choose(job, pool, count, partition)
                 if found is not None:
-                    return Placement(found, {node: self._cpus[node] for node in members(found)})
+                    return NodeShare(found, {node: self._cpus[node] for node in members(found)})
         return None
 
     def earliest(
         self,
         job: SlurmJob,
-        partition: Partition,
+        partition: ClusterPartition,
         nodes: int,
         now: int,
         without: Iterable[SlurmJob] = (),
         late: int = 0,
-    ) -> Chance | None:
+    ) -> PossibleStart | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         count = max(job.min_nodes, partition.min_nodes)
         free = ~self._busy | _held_by(without)
         if (nodes & free).bit_count() >= count:
             found = self._choose(job, nodes & free, count, partition)
             if found is not None:
-                return Chance(now, Placement(found, {}))
+                return PossibleStart(now, NodeShare(found, {}))
         freed = self._all_freed()
         first = self._first(nodes, free, count) if self._is_quick else 0
         if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
-            return Chance(math.floor(self._ends[first][0]), Placement(0, {}))  # nobody asks for the nodes
+            return PossibleStart(math.floor(self._ends[first][0]), NodeShare(0, {}))  # nobody asks for the nodes
         for place in range(first, len(freed)):
             room = nodes & (free | freed[place])
             if room.bit_count() < count:
@@ -111,10 +111,10 @@ class Linear:
             found = self._choose(job, room, count, partition)
             if found is not None:
                 end = self._ends[place][0]
-                return Chance(now + 1 if end <= now else math.floor(end), Placement(found, {}))
+                return PossibleStart(now + 1 if end <= now else math.floor(end), NodeShare(found, {}))
         return None
 
-    def frees(self) -> Frees:
+    def frees(self) -> NodeReleases:
         """When running jobs end at their limits, and the nodes that are free before the first end and after each."""
         freed, free = self._all_freed(), ~self._busy
         if self._frees is None:
@@ -145,7 +145,7 @@ class Linear:
                 low = middle + 1
         return low
 
-    def _choose(self, job: SlurmJob, nodes: int, count: int, partition: Partition) -> int | None:
+    def _choose(self, job: SlurmJob, nodes: int, count: int, partition: ClusterPartition) -> int | None:
         most = min(job.max_nodes, partition.max_nodes)
         if job.required & ~nodes:
             return None
@@ -221,7 +221,7 @@ class _Block(NamedTuple):
         return up + [node for node in reversed(self.free) if node < self.required]
 
 
-def weight_groups(cluster: Cluster) -> list[int]:
+def weight_groups(cluster: SlurmCluster) -> list[int]:
     """The sets of nodes that are added one after the other until they are enough: those of the least weight first.
 
     Of equal weight, those of one line of slurm.conf come before those of the next. With a tree of switches or with

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob
-from batprotocol.policies.slurm.selecting.rows import Rows
-from batprotocol.policies.slurm.values import Cluster, Node, Partition
+from batprotocol.policies.slurm.jobs import NodeShare, SlurmJob
+from batprotocol.policies.slurm.selecting.rows import CoreRows
+from batprotocol.policies.slurm.values import ClusterNode, ClusterPartition, SlurmCluster
 
-__all__ = ["Demand", "Room", "demand_of"]
+__all__ = ["FreeResources", "NodeDemand", "demand_of"]
 
 
-class Demand(NamedTuple):
+class NodeDemand(NamedTuple):
     """What a job takes of nodes in a partition.
 
     Attributes:
@@ -40,7 +40,7 @@ class Demand(NamedTuple):
     gpus_per_task: int
 
 
-def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
+def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: SlurmCluster) -> NodeDemand:
     """What a job takes of nodes in a partition."""
     select, step = cluster.select, job.cpus_per_task
     each = job.tasks_per_node * step
@@ -51,7 +51,7 @@ def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
         memory, memory_per_cpu = partition.memory_per_node, partition.memory_per_cpu
         if not memory and not memory_per_cpu:
             memory = -1
-    return Demand(
+    return NodeDemand(
         is_whole=job.is_exclusive or partition.is_exclusive,
         cpus=max(job.tasks * step, job.min_nodes),
         least=each or step,
@@ -64,7 +64,7 @@ def demand_of(job: SlurmJob, partition: Partition, cluster: Cluster) -> Demand:
     )
 
 
-class Room:
+class FreeResources:
     """The resources that are free on the nodes.
 
     Args:
@@ -74,7 +74,7 @@ class Room:
 
     __slots__ = ("_busy", "cpus", "gres", "jobs", "memory", "nodes", "rows")
 
-    def __init__(self, nodes: tuple[Node, ...], rows: Rows | None = None) -> None:
+    def __init__(self, nodes: tuple[ClusterNode, ...], rows: CoreRows | None = None) -> None:
         self.nodes, self.rows = nodes, rows
         self._busy = [0] * len(nodes) if rows is not None else []
         self.cpus = [node.cpus for node in nodes]
@@ -82,24 +82,24 @@ class Room:
         self.gres = [[count for _, _, count in node.gres] for node in nodes]
         self.jobs = [0] * len(nodes)
 
-    def copy(self) -> Room:
+    def copy(self) -> FreeResources:
         """The same once more."""
-        made = Room.__new__(Room)
+        made = FreeResources.__new__(FreeResources)
         made.nodes, made.cpus, made.memory, made.jobs = self.nodes, self.cpus[:], self.memory[:], self.jobs[:]
         made.gres = [each[:] for each in self.gres]
         made.rows, made._busy = None if self.rows is None else self.rows.copy(), self._busy
         return made
 
-    def under(self, busy: list[int]) -> Room:
+    def under(self, busy: list[int]) -> FreeResources:
         """The same, as if the jobs of a row were the only ones that have cores."""
         assert self.rows is not None
-        made = Room.__new__(Room)
+        made = FreeResources.__new__(FreeResources)
         made.nodes, made.memory, made.jobs, made.gres = self.nodes, self.memory, self.jobs, self.gres
         made.rows, made._busy = self.rows, busy
         made.cpus = [self.rows.free(node, cores) for node, cores in enumerate(busy)]
         return made
 
-    def take(self, placement: Placement, sign: int = 1) -> None:
+    def take(self, placement: NodeShare, sign: int = 1) -> None:
         """A job takes its share; with the sign -1, it gives it back."""
         for node, cpus in placement.cpus.items():
             self.cpus[node] -= sign * cpus
@@ -113,7 +113,7 @@ class Room:
             self._busy = rows.used()
             self.cpus = [rows.free(node, cores) for node, cores in enumerate(self._busy)]
 
-    def offer(self, number: int, demand: Demand) -> int:
+    def offer(self, number: int, demand: NodeDemand) -> int:
         """The CPUs that a node gives to a job; 0 if it cannot be one of its nodes."""
         node, cpus, jobs = self.nodes[number], self.cpus[number], self.jobs[number]
         if demand.is_whole and (jobs if self.rows is None else self._busy[number]):
@@ -156,7 +156,7 @@ class Room:
                 return None
         return tuple(taken)
 
-    def placement(self, chosen: dict[int, int], demand: Demand, partition: str) -> Placement | None:
+    def placement(self, chosen: dict[int, int], demand: NodeDemand, partition: str) -> NodeShare | None:
         """The share of a job on nodes of which it has so many CPUs; None if there are too few GPUs."""
         nodes, memory = 0, {}
         cpus: dict[int, int] = {}
@@ -179,7 +179,7 @@ class Room:
                 gres[node] = self.gres_for(node, wanted) or ()
         if gpus:
             return None
-        made = Placement(nodes, cpus, gres, memory)
+        made = NodeShare(nodes, cpus, gres, memory)
         if self.rows is not None:
             made.partition = partition
             made.cores = {node: self.rows.pick(node, self._busy[node], count) for node, count in cpus.items()}

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from batprotocol.policies.slurm.jobs import Placement
-from batprotocol.policies.slurm.values import Node
+from batprotocol.policies.slurm.jobs import NodeShare
+from batprotocol.policies.slurm.values import ClusterNode
 
-__all__ = ["Rows"]
+__all__ = ["CoreRows"]
 
-_Row = list[Placement]
+_Row = list[NodeShare]
 
 
-class Rows:
+class CoreRows:
     """The rows of partitions, and the cores that jobs have.
 
     Args:
@@ -27,13 +27,13 @@ class Rows:
 
     __slots__ = ("_counts", "_in_turn", "_nodes", "_rows")
 
-    def __init__(self, nodes: Sequence[Node], counts: Mapping[str, int], *, in_turn: bool = True) -> None:
+    def __init__(self, nodes: Sequence[ClusterNode], counts: Mapping[str, int], *, in_turn: bool = True) -> None:
         self._nodes, self._counts, self._in_turn = nodes, counts, in_turn
         self._rows: dict[str, list[_Row]] = {}
 
-    def copy(self) -> Rows:
+    def copy(self) -> CoreRows:
         """The same once more."""
-        made = Rows(self._nodes, self._counts, in_turn=self._in_turn)
+        made = CoreRows(self._nodes, self._counts, in_turn=self._in_turn)
         made._rows = {name: [row[:] for row in rows] for name, rows in self._rows.items()}
         return made
 
@@ -41,13 +41,13 @@ class Rows:
         """Whether jobs of a partition share cores."""
         return self._counts.get(partition, 1) > 1
 
-    def add(self, placement: Placement) -> None:
+    def add(self, placement: NodeShare) -> None:
         """A job starts: it is in the first row in which its cores are free."""
         rows = self._rows.setdefault(placement.partition, [])
         if not _fits(placement, rows):
             rows.append([placement])
 
-    def remove(self, placement: Placement) -> None:
+    def remove(self, placement: NodeShare) -> None:
         """A job has left its cores. The others move up, if all of them find a place."""
         name = placement.partition
         left = [[each for each in row if each is not placement] for row in self._rows.get(name, ())]
@@ -59,12 +59,12 @@ class Rows:
         self._rows[name] = left
 
     @staticmethod
-    def _moves(placement: Placement, rows: list[_Row]) -> bool:
+    def _moves(placement: NodeShare, rows: list[_Row]) -> bool:
         found = _fits(placement, rows)
         rows.sort(key=_size, reverse=True)
         return found
 
-    def _place_of(self, placement: Placement) -> tuple[int, int, int]:
+    def _place_of(self, placement: NodeShare) -> tuple[int, int, int]:
         """The first core of a job, and its number of CPUs."""
         node = min(placement.cores)
         cores = placement.cores[node]
@@ -81,7 +81,7 @@ class Rows:
         found = [self._cores(row) for row in rows]
         return [*found, [0] * len(self._nodes)] if len(rows) < self._counts.get(partition, 1) else found
 
-    def _cores(self, placements: Iterable[Placement]) -> list[int]:
+    def _cores(self, placements: Iterable[NodeShare]) -> list[int]:
         found = [0] * len(self._nodes)
         for placement in placements:
             for node, cores in placement.cores.items():
@@ -113,7 +113,7 @@ def _size(row: _Row) -> int:
     return sum(cores.bit_count() for each in row for cores in each.cores.values())
 
 
-def _fits(placement: Placement, rows: list[_Row]) -> bool:
+def _fits(placement: NodeShare, rows: list[_Row]) -> bool:
     """Put a job into the first row in which its cores are free; returns whether there is one."""
     for row in rows:
         if not any(cores & each.cores.get(node, 0) for each in row for node, cores in placement.cores.items()):

@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping
 
 from batprotocol.policies.slurm.bits import bits_of, lowest
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Cluster
+from batprotocol.policies.slurm.values import SlurmCluster
 from batprotocol.slurm.configuration import Switch
 
-__all__ = ["Tree", "notes_patience", "tree_of"]
+__all__ = ["SwitchTree", "notes_patience", "tree_of"]
 
 
-def tree_of(cluster: Cluster) -> Tree | None:
+def tree_of(cluster: SlurmCluster) -> SwitchTree | None:
     """The tree of a cluster, if jobs are placed by one."""
     if not cluster.switches:
         return None
     numbers = {node.name: number for number, node in enumerate(cluster.nodes)}
-    return Tree(cluster.switches, numbers, is_optional=cluster.tree_is_optional)
+    return SwitchTree(cluster.switches, numbers, is_optional=cluster.tree_is_optional)
 
 
-class Tree:
+class SwitchTree:
     """The switches.
 
     Args:
