@@ -13,20 +13,18 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
-
 from batprotocol.errors import InputError, RuleViolation
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, Host, HostsTurnedOnOffEvent, JobSubmittedEvent, KillProgress
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.filling import Filling, Parts, division
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.site.jobs import SiteJob, allocated_by
 from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.pool import Pool, fits
-from batprotocol.requests import Allocated, read_request
-from batprotocol.requests import Site as Machine
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import Allocated, read_request
+from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests.fitting import needs_of
 
 __all__ = ["Conflict"]
 
@@ -305,12 +303,8 @@ class Replay:
         running = RunningJob(job, hosts, self._state.now)
         self._running[job.id] = running
         self._has_shared |= not job.is_whole
-        capacity = self._pool.capacity
-        taken = allocated_by(running, job, job.amount, ",".join(job.request.partition), capacity)
-        if job.parts is not None:  # hosts give it different numbers of cores
-            held = math.fsum(part[1] / capacity[host][1] for host, part in job.parts.items())
-            taken = replace(taken, held=held)
-        self._allocated.append(taken)
+        partition = ",".join(job.request.partition)
+        self._allocated.append(allocated_by(running, job, job.amount, partition, self._pool, job.parts))
         if job.is_whole:
             self._idle.take_these(hosts)
         else:

@@ -18,6 +18,7 @@ from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, JobSubmittedEvent, ParallelTaskHomogeneousProfile
 from batprotocol.policies import Policy
+from batprotocol.results import Distribution, jain_index
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,
@@ -36,7 +37,7 @@ from batprotocol.simulator import (
     read_jobs,
     simulate,
 )
-from batprotocol.simulator.results import Distribution, jain_index
+from batprotocol.workloads.requests import Allocated
 
 WITHOUT_ENGINE = True
 
@@ -329,7 +330,11 @@ def test_classes_are_measured_in_the_same_time() -> None:
 def test_each_metric_has_a_flat_name() -> None:
     rows = [row(number, 10.0 * number, 5.0 * number, 20.0, 1 + number % 4) for number in range(20)]
     users = {f"w0!{number}": number % 3 for number in range(20)}
-    ours = measured(rows, 8, users=users, consumed_joules=5.0, wide=2, long=50.0)
+    taken = [
+        Allocated(job_id=name, first_id=name, starting_time=0.0, hosts="0", whole=True, memory_share=0.5, gpu_share=0.0)
+        for name in users
+    ]
+    ours = measured(rows, 8, users=users, consumed_joules=5.0, wide=2, long=50.0, allocations=taken)
     found = ours.flat()
     assert [name for name in METRICS if name not in found] == []
     assert found["mean_bounded_slowdown"] == ours.bounded_slowdown.mean
@@ -370,7 +375,7 @@ def test_no_metric_is_forgotten() -> None:
     fields = {"tau", "classes", "own", "counted"} | {
         metric.path.partition(".")[0] for metric in (METRICS | OF_FAILURES | OF_POWER).values()
     }
-    assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"
+    assert set(Metrics.__struct_fields__) <= fields, "batprotocol/results/catalogue.py: add it"
 
 
 def test_unknown_metrics_are_refused() -> None:

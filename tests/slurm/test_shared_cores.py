@@ -14,7 +14,7 @@ from batprotocol.policies.slurm.jobs import NodeShare
 from batprotocol.policies.slurm.selecting.rows import CoreRows
 from batprotocol.policies.slurm.values import ClusterNode
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
 

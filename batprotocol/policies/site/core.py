@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.hosts import Hosts
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
-from batprotocol.outages import HostEvent, Window
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
@@ -45,9 +44,10 @@ from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Allocated, Attempt, read_request
-from batprotocol.requests.fitting import needs_of
-from batprotocol.requests.request import NOTHING
+from batprotocol.workloads.host_events import HostEvent, Window
+from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.request import NOTHING
 
 __all__ = ["Site"]
 
@@ -230,7 +230,7 @@ class Site:
             self._occupancy.lasts(adopted, adopted.started + job.expected)
         else:
             self._holding.started(job.id, running.started)
-            self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition, self._pool.capacity))
+            self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition, self._pool))
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
@@ -384,7 +384,7 @@ class Site:
         entry, job, now = running.entry, running.entry.job, self._state.now
         if entry.limit < job.walltime:  # Batsim does not know it
             self._holding.note(now + entry.limit, job)
-        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition, self._pool.capacity))
+        self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition, self._pool))
         self._holding.started(job.first_id, now)
 
     # Hosts that sleep

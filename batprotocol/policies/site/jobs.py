@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
+from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.policies.jobs import RunningJob, WaitingJob
 from batprotocol.policies.site.lanes import Lane
-from batprotocol.policies.site.pool import Amount, fits
+from batprotocol.policies.site.pool import Amount, Pool, fits
 from batprotocol.policies.site.runs import Life, Run
-from batprotocol.requests import Allocated, Request
-from batprotocol.requests.dependencies import in_workload_of
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import Allocated, Request
+from batprotocol.workloads.requests.dependencies import in_workload_of
+from batprotocol.workloads.requests.fitting import needs_of
 
 __all__ = ["Entry", "Kind", "Ranked", "Ranking", "SiteJob", "SiteRunning", "allocated_by"]
 
@@ -187,7 +187,7 @@ class SiteRunning(RunningJob):
         is_giving_way: whether it is being preempted.
         is_killed: whether it was killed, and has not ended yet.
         missing: the hosts that are not on yet: it runs when all are.
-        cause: why it is being killed: a key of `batprotocol.requests.attempts.ENDS`; "": it is not.
+        cause: why it is being killed: a key of `batprotocol.workloads.requests.attempts.ENDS`; "": it is not.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 
@@ -206,7 +206,12 @@ class SiteRunning(RunningJob):
 
 
 def allocated_by(
-    running: RunningJob, job: SiteJob, amount: Amount, partition: str, capacity: Mapping[int, Amount]
+    running: RunningJob,
+    job: SiteJob,
+    amount: Amount,
+    partition: str,
+    pool: Pool,
+    parts: Mapping[int, Amount] | None = None,
 ) -> Allocated:
     """The amounts that a started job takes of its hosts.
 
@@ -215,11 +220,14 @@ def allocated_by(
         job: the same job before its start.
         amount: what it takes of each host.
         partition: the partition that it runs in; "" without partitions.
-        capacity: what there is on each host.
+        pool: what there is on each host.
+        parts: what it takes of each host, if hosts give it different amounts.
     """
     _, cores, memory, *_ = amount
     whole = cores == 0
-    hosts = running.hosts
+    hosts, capacity = running.hosts, pool.capacity
+    taken = dict.fromkeys(hosts, amount) if parts is None else parts
+    memory_share, gpu_share = pool.shares(taken)
     return Allocated(
         job_id=job.id,
         first_id=job.first_id,
@@ -230,5 +238,7 @@ def allocated_by(
         memory=memory,
         gres=() if whole else needs_of(job.request, job.size).gres,
         whole=whole,
-        held=len(hosts) if whole else math.fsum(cores / capacity[host][1] for host in hosts),
+        held=len(hosts) if whole else math.fsum(part[1] / capacity[host][1] for host, part in taken.items()),
+        memory_share=memory_share,
+        gpu_share=gpu_share,
     )

@@ -7,12 +7,13 @@ must not know jobs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import add, le, sub
 from typing import Final, TypeAlias
 
-from batprotocol.requests.fitting import Needs
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.requests.amounts import GPU
+from batprotocol.workloads.requests.fitting import Needs
+from batprotocol.workloads.requests.offer import Offer
 
 __all__ = ["WHOLE", "Amount", "Pool", "added", "fits", "reduced"]
 
@@ -63,6 +64,11 @@ class Pool:
         self.free: dict[int, Amount] = dict(self.capacity)
         self.hosts = frozenset(self.capacity)
         self.whole: Amount = (WHOLE, *(0 for _ in range(2 + len(self.kinds))))
+        self._memory = (
+            0 if any(offer.memory is None for offer in offers) else sum(offer.memory or 0 for offer in offers)
+        )
+        self._gpu = self._places.get((GPU, None), 0)
+        self._gpus = sum(amount[self._gpu] for amount in self.capacity.values()) if self._gpu else 0
 
     def _capacity(self, offer: Offer) -> Amount:
         amount = [WHOLE, offer.cores, _UNLIMITED if offer.memory is None else offer.memory, *(0 for _ in self.kinds)]
@@ -87,6 +93,20 @@ class Pool:
             if type is not None:
                 amount[self._places[name, type]] += number
         return tuple(amount)
+
+    def shares(self, parts: Mapping[int, Amount]) -> tuple[float | None, float | None]:
+        """The shares of all memory and of all GPUs that a job holds; None for what hosts do not say, or do not have.
+
+        Args:
+            parts: what it takes of each of its hosts; a job that takes no cores has its hosts for itself.
+        """
+        if not self._memory and not self._gpus:
+            return None, None
+        held = [part if part[1] else self.capacity[host] for host, part in parts.items()]
+        return (
+            sum(part[2] for part in held) / self._memory if self._memory else None,
+            sum(part[self._gpu] for part in held) / self._gpus if self._gpus else None,
+        )
 
     def cores(self, hosts: Iterable[int], amount: Amount) -> int:
         """The cores that a job takes of these hosts together: all that they have, if it has them for itself."""

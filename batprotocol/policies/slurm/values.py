@@ -6,12 +6,14 @@ This module must not know where the values come from, nor what happens by them.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Final
 
 import msgspec
 
 from batprotocol.policies.slurm.access import PartitionAccess
-from batprotocol.slurm.configuration import Scheduler, Switch
+from batprotocol.sites.slurm.configuration import Scheduler, Switch
+from batprotocol.workloads.requests.amounts import GPU
 
 __all__ = ["FOREVER", "ClusterNode", "ClusterPartition", "NodeSelection", "PreemptMode", "SlurmCluster"]
 
@@ -45,6 +47,11 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
     weight: int = 1
     is_up: bool = True
     record: int = 0
+
+    @property
+    def gpus(self) -> int:
+        """Its GPUs of all types."""
+        return sum(count for name, _, count in self.gres if name == GPU)
 
 
 class PreemptMode:
@@ -129,7 +136,7 @@ class NodeSelection(msgspec.Struct, frozen=True, gc=False):
     serial_at_end: bool = False
 
 
-class SlurmCluster(msgspec.Struct, frozen=True):
+class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
     """A cluster as its slurm.conf describes it.
 
     Args:
@@ -176,3 +183,13 @@ class SlurmCluster(msgspec.Struct, frozen=True):
     def up(self) -> int:
         """The nodes that work in the beginning."""
         return sum(node.is_up << number for number, node in enumerate(self.nodes))
+
+    @cached_property
+    def memory(self) -> int:
+        """The MiB of all nodes; 0 if memory is not given out."""
+        return sum(node.memory for node in self.nodes) if self.select.counts_memory else 0
+
+    @cached_property
+    def gpus(self) -> int:
+        """The GPUs of all nodes."""
+        return sum(node.gpus for node in self.nodes)

@@ -36,6 +36,8 @@ SHOWN: Final = (
     FROM_SUBMISSION.name,
     "mean_bounded_slowdown",
     "utilisation",
+    "memory_utilisation",
+    "gpu_utilisation",
     "consumed_joules",
 )
 """The metrics of a report, as far as runs have them."""

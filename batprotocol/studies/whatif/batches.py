@@ -19,13 +19,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from batprotocol.distributions import percentile
+from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
-from batprotocol.requests import Allocated, Attempt
-from batprotocol.requests.dependencies import Dependency, parse_dependency
+from batprotocol.results.times import JobTimes, SeenJobs, whole_jobs
+from batprotocol.results.usage import Resource, Usage
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
-from batprotocol.simulator.results.times import JobTimes, SeenJobs, whole_jobs
-from batprotocol.simulator.results.usage import Usage
+from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency
 
 __all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 
@@ -42,6 +42,7 @@ FROM_SUBMISSION: Final = Metric(
 """The metric that counts from submissions. It is in a report only if it differs from the waiting time."""
 _P95: Final = 0.95
 _BUSY: Final = "utilisation"
+_HELD: Final[Mapping[str, Resource]] = {"memory_utilisation": "memory", "gpu_utilisation": "gpu"}
 _JOULES: Final = "consumed_joules"
 
 Parts = Sequence[tuple[float, float]]
@@ -169,6 +170,11 @@ class RunOfLog:
         usage = Usage.of(seen.jobs, row.allocations())
         self._factor, self._hosts = factor, row.hosts
         self._busy = _areas(usage.changes(seen.jobs))
+        self._held = {
+            metric: _areas(usage.changes_of(resource, seen.jobs))
+            for metric, resource in _HELD.items()
+            if metric in row.metrics
+        }
         self._energy = row.energy_over_time() or [] if _JOULES in row.metrics else []
         ends = {job.name: job for job in jobs} if any(each.dependency for each in facts.values()) else {}
         self.jobs = sorted(_job(each, factor, facts.get(each.name), ends, usage.hosts(each)) for each in jobs)
@@ -188,6 +194,10 @@ class RunOfLog:
             return [
                 (max(after - before, 0.0), each) for (before, after), each in zip(pairwise(areas), lengths, strict=True)
             ]
+        if metric in _HELD:
+            areas = self._at(self._held.get(metric, ()), edges)
+            lengths = [(after - before) / self._factor for before, after in pairwise(edges)]
+            return [(after - before, each) for (before, after), each in zip(pairwise(areas), lengths, strict=True)]
         if metric == _JOULES:
             areas = self._at(self._energy, edges)
             return [(after - before, 1 / (len(edges) - 1)) for before, after in pairwise(areas)]

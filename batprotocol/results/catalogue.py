@@ -1,0 +1,398 @@
+"""The metrics by flat names (`mean_bounded_slowdown`), as in tables and stores: definition, unit and source.
+
+It has the path of each metric in a `Metrics`. It must not know how a metric is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any, Final, Literal
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+
+__all__ = [
+    "ALL_METRICS",
+    "CLASSES",
+    "METRICS",
+    "OF_FAILURES",
+    "OF_POWER",
+    "OF_RUNS",
+    "OF_WORKFLOWS",
+    "PREFIXES",
+    "TAU",
+    "Metric",
+    "flat",
+    "metric_called",
+    "of_class",
+    "with_currency",
+    "with_tau",
+]
+
+CLASSES: Final = ("short narrow", "short wide", "long narrow", "long wide")
+"""The classes of jobs, by length and size, which may be measured separately."""
+
+
+TAU: Final = 10.0
+"""The minimum run time of a job for bounded slowdowns, by default, in seconds."""
+_USUAL: Final = f"tau = {TAU:g} s"
+_WITH_TAU: Final = ("bounded_slowdown.", "per_processor_bounded_slowdown.")
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A number that describes the results of a simulation.
+
+    Args:
+        name: its flat name.
+        label: its name in tables and plots.
+        definition: its definition.
+        unit: its unit, such as `s`; "" if it has none.
+        source: the publication that defines it; "" if it needs none.
+        better: whether `less` or `more` is better; None: neither is.
+        path: its place in a `Metrics`, such as `bounded_slowdown.mean`.
+    """
+
+    name: str
+    label: str
+    definition: str
+    unit: str
+    source: str
+    better: Literal["less", "more"] | None
+    path: str
+
+    @property
+    def label_with_unit(self) -> str:
+        """Its label, and its unit if it has one: `mean waiting time [s]`."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The lowest and the highest value that it can have; infinite ones for a metric of the user's own.
+
+        >>> METRICS["utilisation"].domain, METRICS["mean_bounded_slowdown"].domain, METRICS["makespan"].domain
+        ((0.0, 1.0), (1.0, inf), (0.0, inf))
+        """
+        part, _, name = self.path.partition(".")
+        if part == "own":
+            return -math.inf, math.inf
+        if part in _SLOWDOWNS:
+            return 1.0, math.inf
+        return 0.0, 1.0 if (name or part) in _SHARES else math.inf
+
+
+_SLOWDOWNS: Final = ("slowdown", "bounded_slowdown", "per_processor_bounded_slowdown", "stretch")
+"""The parts of a `Metrics` that are at least 1."""
+_SHARES: Final = (
+    *("utilisation", "memory_utilisation", "gpu_utilisation", "loss_of_capacity", "waiting_at_end", "fairness"),
+    "mean_workflow_efficiency",
+    *("goodput", "checkpoint_overhead", "availability", "full_availability"),
+)
+"""The metrics that are at most 1."""
+_FEITELSON: Final = "D. G. Feitelson and L. Rudolph, JSSPP 1998"
+_OF_JOBS: Final = (
+    ("waiting_time", "waiting", "s", "start - submission", ""),
+    ("turnaround_time", "turnaround", "s", "end - submission", ""),
+    ("slowdown", "slowdown", "", "turnaround time / run time", _FEITELSON),
+    (
+        "bounded_slowdown",
+        "bounded_slowdown",
+        "",
+        f"max(1, turnaround time / max(run time, tau)), {_USUAL}",
+        _FEITELSON,
+    ),
+    (
+        "per_processor_bounded_slowdown",
+        "per_processor_bounded_slowdown",
+        "",
+        f"max(1, turnaround time / (hosts * max(run time, tau))), {_USUAL}",
+        "D. Zotkin and P. J. Keleher, HPDC 1999",
+    ),
+    (
+        "stretch",
+        "stretch",
+        "",
+        "turnaround time / run time: the slowdown, as Batsim and scheduling theory call it",
+        "M. A. Bender, S. Chakrabarti and S. Muthukrishnan, SODA 1998",
+    ),
+)
+"""Name, field of `Metrics`, unit, definition, source."""
+_STATISTICS: Final = (
+    ("mean", "mean {}", "the sum over the number of jobs"),
+    ("median", "median {}", "half of the jobs have at most this"),
+    ("p90", "{}, 90th percentile", "nine jobs of ten have at most this"),
+    ("p95", "{}, 95th percentile", "nineteen jobs of twenty have at most this"),
+    ("p99", "{}, 99th percentile", "ninety-nine jobs of a hundred have at most this"),
+    ("max", "largest {}", "that of the job with the largest"),
+)
+"""Name, label and meaning."""
+_OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
+    ("utilisation", "utilisation", "", "more", "host-seconds that jobs used / (hosts * measured time)", ""),
+    (
+        *("memory_utilisation", "utilisation of memory", "", "more"),
+        *("byte-seconds that jobs held / (bytes of all hosts * measured time), where memory is given out", ""),
+    ),
+    (
+        *("gpu_utilisation", "utilisation of GPUs", "", "more"),
+        *("GPU-seconds that jobs held / (GPUs of all hosts * measured time), where hosts have GPUs", ""),
+    ),
+    (
+        "loss_of_capacity",
+        "loss of capacity",
+        "",
+        "less",
+        "unused host-seconds while jobs were waiting / (hosts * measured time)",
+        "Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, IPDPS 2000",
+    ),
+    ("makespan", "makespan", "s", "less", "last end of a job - first submission, of the whole run", ""),
+    (
+        "measured_time",
+        "measured time",
+        "s",
+        None,
+        "the makespan, without a warm-up and a cool-down",
+        "",
+    ),
+    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / measured time", ""),
+    (
+        "offered_load",
+        "offered load",
+        "",
+        None,
+        "host-seconds of the measured jobs / (hosts * (last - first submission of these, or the length of a window))",
+        "",
+    ),
+    (
+        "waiting_at_end",
+        "share waiting at the last submission",
+        "",
+        "less",
+        "measured jobs submitted before, and started after, the last submission of these / measured jobs",
+        "",
+    ),
+    (
+        "fairness",
+        "fairness",
+        "",
+        "more",
+        "Jain's index over users' mean bounded slowdowns: sum(x)^2 / (n * sum(x^2)); where users are known",
+        "R. K. Jain, D.-M. W. Chiu and W. R. Hawe, DEC-TR-301, 1984",
+    ),
+    ("consumed_joules", "energy", "J", "less", "energy of all hosts in the measured time, where that is known", ""),
+    ("nb_jobs", "jobs that ran", "", None, "jobs that ran", ""),
+    ("nb_rejected", "rejected jobs", "", "less", "jobs that were rejected", ""),
+)
+"""Name, label, unit, better direction, definition, source."""
+
+
+def _all() -> dict[str, Metric]:
+    found: list[Metric] = []
+    for name, field, unit, definition, source in _OF_JOBS:
+        spoken = name.replace("_", " ").replace("per processor", "per-processor")
+        for statistic, label, meaning in _STATISTICS:
+            text = f"{definition}; {meaning}"
+            path = f"{field}.{statistic}"
+            found.append(Metric(f"{statistic}_{name}", label.format(spoken), text, unit, source, "less", path))
+    for name, label, unit, better, definition, source in _OF_THE_MACHINE:
+        found.append(Metric(name, label, definition, unit, source, better, name))
+    return {each.name: each for each in found}
+
+
+METRICS: Final = _all()
+"""All metrics by their names. For a class of jobs, the name begins with the class: `short_narrow_mean_waiting_time`."""
+
+_HEFT: Final = "H. Topcuoglu, S. Hariri and M.-Y. Wu, TPDS 13(3), 2002"
+_EACH: Final = "the mean over the workflows whose tasks all succeeded"
+_WORKFLOWS: Final[tuple[tuple[str, str, str, str, Literal["less", "more"] | None, str], ...]] = (
+    (
+        *("mean_workflow_makespan", "mean makespan of a workflow", "s"),
+        *(f"last end of a task - arrival of the workflow; {_EACH}", "less", ""),
+    ),
+    (
+        *("mean_workflow_stretch", "mean stretch of a workflow", ""),
+        *(f"makespan / critical path; {_EACH}", "less", _HEFT),
+    ),
+    (
+        *("mean_workflow_efficiency", "mean efficiency of a workflow", ""),
+        *(f"core-seconds of its tasks / (cores * makespan); {_EACH}", "more", _HEFT),
+    ),
+    ("nb_workflows", "workflows", "", "workflows that arrived in the measured time", None, ""),
+    ("nb_failed_workflows", "failed workflows", "", "those of which a task did not succeed", "less", ""),
+)
+"""Name, label, unit, definition, better direction, source."""
+OF_WORKFLOWS: Final = {
+    name: Metric(name, label, definition, unit, source, better, name)
+    for name, label, unit, definition, better, source in _WORKFLOWS
+}
+"""The metrics of runs whose jobs name workflows, by their names. They are not in a `Metrics`."""
+
+_DALY: Final = "J. T. Daly, Future Generation Computer Systems 22(3), 2006"
+_AVIZIENIS: Final = "A. Avizienis, J.-C. Laprie, B. Randell and C. Landwehr, IEEE TDSC 1(1), 2004"
+_FAILURES: Final[tuple[tuple[str, str, str, str, Literal["less", "more"] | None, str], ...]] = (
+    (
+        *("goodput", "goodput", ""),
+        "host-seconds of useful work / host-seconds of hosts that were neither down nor in a closed window",
+        *(
+            "more",
+            "J. Basney and M. Livny, International Journal of High Performance Computing Applications 13(3), 1999",
+        ),
+    ),
+    (
+        *("lost_work", "lost work", "host s"),
+        *("host-seconds of work that interruptions of jobs destroyed", "less", _DALY),
+    ),
+    ("repeated_work", "repeated work", "host s", "host-seconds of lost work that jobs did again", "less", _DALY),
+    (
+        *("checkpoint_overhead", "overhead of checkpoints", ""),
+        *("host-seconds of checkpoints and restarts / host-seconds of all jobs", "less", _DALY),
+    ),
+    (
+        *("availability", "availability", ""),
+        "host-seconds of hosts that were not away (down, drained or in a closed window) / (hosts * measured time)",
+        *("more", _AVIZIENIS),
+    ),
+    (
+        *("full_availability", "share of time with all hosts", ""),
+        *("the share of the measured time in which no host was away", "more", _AVIZIENIS),
+    ),
+    (
+        *("nb_interruptions", "interruptions of jobs", ""),
+        *("interruptions of jobs by failures, by windows, and by jobs to which they gave way", "less", ""),
+    ),
+    (
+        *("mean_time_to_interrupt", "mean time to interrupt", "s"),
+        *("seconds that jobs ran / interruptions of jobs", "more", _DALY),
+    ),
+    ("nb_given_up", "jobs given up", "", "jobs that were interrupted, and did not run again", "less", ""),
+)
+"""Name, label, unit, definition, better direction, source."""
+OF_FAILURES: Final = {
+    name: Metric(name, label, definition, unit, source, better, f"failures.{name}")
+    for name, label, unit, definition, better, source in _FAILURES
+}
+"""The metrics of runs whose hosts failed or whose jobs were interrupted, by their names."""
+
+_EEHPC: Final = (
+    "EE HPC Working Group, Energy Efficient High Performance Computing Power Measurement Methodology 2.0, 2017"
+)
+_SCOPE_2: Final = "GHG Protocol, Scope 2 Guidance, 2015: location based"
+_SCI: Final = "Software Carbon Intensity, ISO/IEC 21031:2024"
+_WITHOUT_JOBS: Final = "energy of all hosts - energy of the hosts of each job while it ran, also of those that sleep"
+_POWER: Final[tuple[tuple[str, str, str, str, Literal["less", "more"] | None, str], ...]] = (
+    ("mean_watts", "mean power", "W", "energy of all hosts / measured time", "less", _EEHPC),
+    ("peak_watts", "peak power", "W", "greatest mean watts between two readings of the energy", "less", _EEHPC),
+    ("idle_joules", "energy without jobs", "J", _WITHOUT_JOBS, "less", ""),
+    ("job_joules", "energy of jobs", "J", "energy of the hosts of each job while it ran, of all jobs", "less", ""),
+    (
+        *("carbon_grams", "carbon", "g", "sum over time of the energy of all hosts * carbon intensity, as CO2eq"),
+        *("less", _SCOPE_2),
+    ),
+    (
+        *("job_carbon_grams", "carbon of jobs", "g", "energy of jobs * mean carbon intensity while each ran, as CO2eq"),
+        *("less", _SCOPE_2),
+    ),
+    ("cost", "cost", "", "sum over time of the energy of all hosts * price", "less", ""),
+    ("job_cost", "cost of jobs", "", "energy of jobs * mean price while each ran", "less", ""),
+    (
+        *("seconds_above_cap", "time above the cap", "s"),
+        *("time in which the mean watts between two readings of the energy are above the cap", "less", ""),
+    ),
+    ("joules_above_cap", "energy above the cap", "J", "the energy above the cap in this time", "less", ""),
+    (
+        *("joules_per_core_hour", "energy per useful core hour", "J/core h"),
+        *("energy of all hosts / core hours of useful work, as for goodput", "less", _SCI),
+    ),
+    (
+        *("grams_per_core_hour", "carbon per useful core hour", "g/core h"),
+        *("carbon / core hours of useful work, as for goodput", "less", _SCI),
+    ),
+)
+"""Name, label, unit, definition, better direction, source. The unit of money is that of the price."""
+OF_POWER: Final = {
+    name: Metric(name, label, definition, unit, source, better, f"power.{name}")
+    for name, label, unit, definition, better, source in _POWER
+}
+"""The metrics of electricity of runs whose energy over time is known, by their names."""
+OF_RUNS: Final = {**METRICS, **OF_FAILURES, **OF_POWER}
+"""The metrics of whole runs by their names."""
+ALL_METRICS: Final = {**OF_RUNS, **OF_WORKFLOWS}
+"""All metrics of the library by their names."""
+_MONEY: Final = ("power.cost", "power.job_cost")
+
+_GETTERS: Final = tuple((each.name, attrgetter(each.path)) for each in METRICS.values())
+PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
+"""The prefixes of the names of metrics for each class of jobs."""
+
+
+def flat(metrics: Any) -> dict[str, float]:
+    """The known numbers of a `Metrics` by their names. Those of its classes are last.
+
+    >>> from batprotocol.simulator import measured
+    >>> flat(measured([], 4))["nb_jobs"]
+    0.0
+    """
+    found: dict[str, float] = {}
+    for prefix, part in (
+        ("", metrics),
+        *((f"{name.replace(' ', '_')}_", each) for name, each in metrics.classes.items()),
+    ):
+        for name, get in _GETTERS:
+            value = get(part)
+            if value is not None and value == value:  # not NaN
+                found[prefix + name] = float(value)
+        for names, section in ((OF_FAILURES, part.failures), (OF_POWER, part.power)):
+            if section is not None:
+                known = ((prefix + name, getattr(section, name)) for name in names)
+                found.update({name: float(value) for name, value in known if value is not None and value == value})
+        found.update({prefix + name: value for name, value in part.own.items() if value == value})
+    return found
+
+
+def of_class(metric: Metric, jobs: str) -> Metric:
+    """A metric of the jobs of a class only, such as `short wide` ones."""
+    return msgspec.structs.replace(
+        metric,
+        name=f"{jobs.replace(' ', '_')}_{metric.name}",
+        label=f"{metric.label}, {jobs} jobs",
+        definition=f"{metric.definition}; of {jobs} jobs only",
+    )
+
+
+def with_tau(metric: Metric, tau: float) -> Metric:
+    """A metric that was measured with this tau, in seconds. Its label contains a tau that is not the default."""
+    if tau == TAU or not metric.path.startswith(_WITH_TAU):
+        return metric
+    definition = metric.definition.replace(_USUAL, f"tau = {tau:g} s")
+    return msgspec.structs.replace(metric, label=f"{metric.label} (tau = {tau:g} s)", definition=definition)
+
+
+def with_currency(metric: Metric, currency: str) -> Metric:
+    """A metric of money that was measured in this currency, which is then its unit; other metrics are as they were."""
+    return msgspec.structs.replace(metric, unit=currency) if currency and metric.path in _MONEY else metric
+
+
+def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
+    """The metric with a flat name, also for a class of jobs.
+
+    Args:
+        name: the name.
+        own: metrics in addition to `METRICS`.
+
+    Raises:
+        InputError: there is no such metric; the error suggests similar names.
+    """
+    known = {**ALL_METRICS, **{each.name: each for each in own}}
+    if name in known:
+        return known[name]
+    for prefix, jobs in PREFIXES.items():
+        whole = known.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
+        if whole is not None:
+            return of_class(whole, jobs)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=3, cutoff=0.6)
+    near = near or [each for each, metric in known.items() if name in metric.label.split()][:3]  # `energy`
+    hint = f"did you mean {' or '.join(near)}?" if near else f"name a metric of your own with its file: FILE.py:{name}"
+    raise InputError(f"there is no metric {shown(name)}; {hint}")
