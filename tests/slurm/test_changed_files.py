@@ -12,11 +12,9 @@ import pytest
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.policies.slurm.priorities import JobFacts, Multifactor, MultifactorPriorities
+from batprotocol.policies.slurm.priorities import JobFacts, MultifactorPriorities
 from batprotocol.sites.slurm.accounting import Accounting, read_accounting
 from batprotocol.sites.slurm.configuration import Configuration, configuration_of, read_configuration
-from batprotocol.slurm.accounting import Accounting, read_accounting
-from batprotocol.slurm.configuration import Configuration, configuration_of, read_configuration
 
 WITHOUT_ENGINE = True
 

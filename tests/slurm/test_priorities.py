@@ -14,11 +14,9 @@ from slurm_priorities import compared, moments_that_fit, was_requeued
 from slurm_recordings import random_runs, recording, recordings
 from support import DATA
 
-from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor, MultifactorPriorities, Parts
+from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, MultifactorPriorities, Parts
 from batprotocol.sites.slurm.accounting import Accounting, Association, Qos
 from batprotocol.sites.slurm.configuration import configuration_of
-from batprotocol.slurm.accounting import Accounting, Association, Qos
-from batprotocol.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.policies.slurm.priorities import AccountShare, Share, Shares, ShareTree
+from batprotocol.policies.slurm.priorities import AccountShare, ShareTree
 from batprotocol.sites.slurm.accounting import Accounting, Association
-from batprotocol.slurm.accounting import Accounting, Association
 
 WITHOUT_ENGINE = True
 

@@ -21,9 +21,8 @@ from batprotocol.policies.slurm.commands import read_command
 from batprotocol.policies.slurm.jobs import NodeShare, SlurmJob
 from batprotocol.policies.slurm.naming import slurm_files, with_slurm_files
 from batprotocol.policies.slurm.selecting import Linear
-from batprotocol.policies.slurm.space import PlannedNodes, Space
+from batprotocol.policies.slurm.space import PlannedNodes
 from batprotocol.sites.slurm.configuration import Scheduler, configuration_of
-from batprotocol.slurm.configuration import Scheduler, configuration_of
 from batprotocol.testing import conformance
 
 WITHOUT_ENGINE = True

@@ -15,8 +15,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Job
 from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Cluster, SlurmCluster
-from batprotocol.requests import Request, expanded_names
+from batprotocol.policies.slurm.values import SlurmCluster
 from batprotocol.sites.slurm.amounts import span
 from batprotocol.workloads.requests import Request, expanded_names
 from batprotocol.workloads.requests.features import matches

@@ -6,16 +6,15 @@ import math
 from collections import Counter
 from typing import NamedTuple, Protocol
 
-from batprotocol.policies.slurm.jobs import JobStage, NodeShare, Placement, SlurmJob, Stage
-from batprotocol.policies.slurm.main_loop import Outcome, StartOutcome
-from batprotocol.policies.slurm.queue import Queue, SlurmQueue
-from batprotocol.policies.slurm.reservations import NodeReservations, Reservations
-from batprotocol.policies.slurm.rules import Rules, SlurmRules
-from batprotocol.policies.slurm.selecting import Chance, PossibleStart
-from batprotocol.policies.slurm.space import Frees, NodeReleases, PlannedNodes, Space
-from batprotocol.policies.slurm.values import FOREVER, ClusterPartition, Partition
+from batprotocol.policies.slurm.jobs import JobStage, NodeShare, SlurmJob
+from batprotocol.policies.slurm.main_loop import StartOutcome
+from batprotocol.policies.slurm.queue import SlurmQueue
+from batprotocol.policies.slurm.reservations import NodeReservations
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.selecting import PossibleStart
+from batprotocol.policies.slurm.space import NodeReleases, PlannedNodes
+from batprotocol.policies.slurm.values import FOREVER, ClusterPartition
 from batprotocol.sites.slurm.configuration import Scheduler
-from batprotocol.slurm.configuration import Scheduler
 
 __all__ = ["Filler", "Ran", "run_backfill"]
 

@@ -8,22 +8,15 @@ from collections.abc import Mapping
 from batprotocol.policies.slurm.access import PartitionAccess
 from batprotocol.policies.slurm.bits import bits_of
 from batprotocol.policies.slurm.values import (
-    Cluster,
     ClusterNode,
     ClusterPartition,
-    Node,
     NodeSelection,
-    Partition,
     PreemptMode,
-    Select,
     SlurmCluster,
 )
 from batprotocol.sites.slurm.configuration import Configuration
 from batprotocol.sites.slurm.configuration import Node as NodeLine
 from batprotocol.sites.slurm.configuration import Partition as PartitionLine
-from batprotocol.slurm.configuration import Configuration
-from batprotocol.slurm.configuration import Node as NodeLine
-from batprotocol.slurm.configuration import Partition as PartitionLine
 
 __all__ = ["cluster_of"]
 

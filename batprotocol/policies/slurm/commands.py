@@ -20,9 +20,8 @@ from batprotocol.policies.slurm.changes import JobUpdate
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import LicenseReservation
-from batprotocol.policies.slurm.reservations import NodeReservation, Reservation
-from batprotocol.policies.slurm.values import ClusterPartition, Partition
-from batprotocol.requests import expanded_names
+from batprotocol.policies.slurm.reservations import NodeReservation
+from batprotocol.policies.slurm.values import ClusterPartition
 from batprotocol.sites.slurm.amounts import minutes, span
 from batprotocol.workloads.requests import expanded_names
 from batprotocol.workloads.requests.amounts import parse_licenses, parse_moment

@@ -18,14 +18,13 @@ from batprotocol.policies.slurm.endings import Endings
 from batprotocol.policies.slurm.jobs import JobStage, NodeShare, SlurmJob
 from batprotocol.policies.slurm.main_loop import StartOutcome, run_main
 from batprotocol.policies.slurm.preempting import grace_end, may_preempt
-from batprotocol.policies.slurm.reservations import NodeReservation, Reservation
-from batprotocol.policies.slurm.rules import Rules, SlurmRules
-from batprotocol.policies.slurm.selecting import Chance, PossibleStart
-from batprotocol.policies.slurm.sides import Actions, ControllerActions, JobPriorities, Priorities
-from batprotocol.policies.slurm.space import Frees, NodeReleases
-from batprotocol.policies.slurm.state import ControllerState, State
-from batprotocol.policies.slurm.values import FOREVER, Cluster, ClusterPartition, Partition, SlurmCluster
-from batprotocol.requests import Request
+from batprotocol.policies.slurm.reservations import NodeReservation
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.selecting import PossibleStart
+from batprotocol.policies.slurm.sides import ControllerActions, JobPriorities
+from batprotocol.policies.slurm.space import NodeReleases
+from batprotocol.policies.slurm.state import ControllerState
+from batprotocol.policies.slurm.values import FOREVER, ClusterPartition, SlurmCluster
 from batprotocol.workloads.requests import Request
 
 __all__ = ["Controller"]

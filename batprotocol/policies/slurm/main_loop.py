@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from batprotocol.policies.slurm.jobs import JobStage, SlurmJob, Stage
-from batprotocol.policies.slurm.queue import Queue, SlurmQueue
-from batprotocol.policies.slurm.rules import Rules, SlurmRules
-from batprotocol.policies.slurm.values import ClusterPartition, Partition
+from batprotocol.policies.slurm.jobs import JobStage, SlurmJob
+from batprotocol.policies.slurm.queue import SlurmQueue
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.values import ClusterPartition
 from batprotocol.sites.slurm.configuration import Scheduler
-from batprotocol.slurm.configuration import Scheduler
 
 __all__ = ["StartOutcome", "Starter", "run_main"]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Cluster, SlurmCluster
-from batprotocol.requests import Allocated
+from batprotocol.policies.slurm.values import SlurmCluster
 from batprotocol.workloads.requests import Allocated
 from batprotocol.workloads.requests.amounts import GPU, Gres
 
@@ -56,7 +55,7 @@ def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: S
     )
 
 
-def _memory(job: SlurmJob, cluster: Cluster, *, is_alone: bool) -> int:
+def _memory(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
     """The MiB that a job holds: all of its nodes, if no other job can have them."""
     assert job.placement is not None
     if is_alone:
@@ -64,7 +63,7 @@ def _memory(job: SlurmJob, cluster: Cluster, *, is_alone: bool) -> int:
     return sum(job.placement.memory.values())
 
 
-def _gpus(job: SlurmJob, cluster: Cluster, *, is_alone: bool) -> int:
+def _gpus(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
     """The GPUs that a job holds: all of its nodes, if no other job can have them."""
     assert job.placement is not None
     if is_alone:

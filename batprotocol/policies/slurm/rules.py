@@ -11,10 +11,9 @@ from batprotocol.errors import InputError
 from batprotocol.policies.slurm.accounts import AccountLimits, AccountMembers
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
-from batprotocol.policies.slurm.values import ClusterPartition, Partition
-from batprotocol.policies.slurm.yielding import ByPartition, PartitionPreemption
+from batprotocol.policies.slurm.values import ClusterPartition
+from batprotocol.policies.slurm.yielding import PartitionPreemption
 from batprotocol.sites.slurm.accounting import Accounting
-from batprotocol.slurm.accounting import Accounting
 
 __all__ = ["SlurmRules"]
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import ClusterPartition, Partition, PreemptMode
+from batprotocol.policies.slurm.values import ClusterPartition, PreemptMode
 from batprotocol.sites.slurm.accounting import Qos
 from batprotocol.sites.slurm.configuration import Preemption
-from batprotocol.slurm.accounting import Qos
-from batprotocol.slurm.configuration import Preemption
 
 __all__ = ["PartitionPreemption", "QosPreemption", "preemption_of"]
 

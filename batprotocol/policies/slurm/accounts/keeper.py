@@ -14,11 +14,9 @@ from batprotocol.errors import InputError
 from batprotocol.policies.slurm.accounts.members import AccountMembers, JobAssociation
 from batprotocol.policies.slurm.accounts.tallies import UsageTotals
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import ClusterPartition, Partition
+from batprotocol.policies.slurm.values import ClusterPartition
 from batprotocol.sites.slurm.accounting import Accounting, Limits, Qos
 from batprotocol.sites.slurm.configuration import Configuration
-from batprotocol.slurm.accounting import Accounting, Limits, Qos
-from batprotocol.slurm.configuration import Configuration
 
 __all__ = ["AccountLimits", "account_limits_of"]
 

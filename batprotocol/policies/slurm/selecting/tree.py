@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from batprotocol.policies.slurm.bits import bits_of, lowest
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Cluster, SlurmCluster
+from batprotocol.policies.slurm.values import SlurmCluster
 from batprotocol.sites.slurm.configuration import Switch
-from batprotocol.slurm.configuration import Switch
 
 __all__ = ["SwitchTree", "notes_patience", "tree_of"]
 
