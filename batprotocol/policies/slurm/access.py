@@ -36,7 +36,7 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, line: Partition) -> PartitionAccess:
         """The rules of a line of slurm.conf.
 
-        >>> Access.of(Partition(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
+        >>> PartitionAccess.of(Partition(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
         'Invalid account or account/partition combination specified'
         """
         return cls(

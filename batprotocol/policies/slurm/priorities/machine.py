@@ -26,7 +26,7 @@ class ClusterSizes:
         most_factor: the largest PriorityJobFactor of the partitions.
 
     >>> from batprotocol.sites.slurm.configuration import configuration_of
-    >>> machine = Machine(configuration_of("NodeName=n[0-3] CPUs=4\\nPartitionName=p Nodes=n[0-1] PriorityJobFactor=7"))
+    >>> machine = ClusterSizes(configuration_of("NodeName=n[0-3] CPUs=4\\nPartitionName=p Nodes=n[0-1] PriorityJobFactor=7"))
     >>> machine.nodes, machine.cpus, machine.amounts("p")["cpu"], machine.factor("p")
     (4, 16, 8.0, 7)
     """

@@ -80,7 +80,7 @@ class MultifactorPriorities:
 
     >>> from batprotocol.sites.slurm.configuration import configuration_of
     >>> lines = "PriorityType=priority/multifactor", "PriorityWeightJobSize=1000", "NodeName=n[0-7]", "PartitionName=p"
-    >>> priorities = Multifactor(configuration_of("\\n".join(lines)))
+    >>> priorities = MultifactorPriorities(configuration_of("\\n".join(lines)))
     >>> [priorities.submitted(JobFacts(number=n, nodes=n, cpus=n, partitions=("p",)), now=0.0)["p"] for n in (4, 2, 1)]
     [500, 250, 125]
     """

@@ -96,7 +96,7 @@ class CoreRows:
     def pick(self, node: int, busy: int, cpus: int) -> int:
         """The cores that a job gets of those of a node that are not busy.
 
-        >>> rows = Rows([Node("n0", cpus=8, sockets=2)], {})
+        >>> rows = CoreRows([ClusterNode("n0", cpus=8, sockets=2)], {})
         >>> bin(rows.pick(0, 0b0001_0001, 3))
         '0b100110'
         """
