@@ -10,7 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from batprotocol.policies.slurm.priorities import AccountShare, JobFacts, MultifactorPriorities
+from batprotocol.policies.slurm.fair_share import AccountShare
+from batprotocol.policies.slurm.priorities import JobFacts, MultifactorPriorities
 from batprotocol.studies.recorded import accounting_of_run, configuration_of_run
 
 __all__ = ["Compared", "compared", "moments_that_fit", "was_requeued"]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.slurm.jobs import NodeShare
-from batprotocol.policies.slurm.selecting.rows import CoreRows
-from batprotocol.policies.slurm.values import ClusterNode
+from batprotocol.policies.slurm.cluster import ClusterNode
+from batprotocol.policies.slurm.consumable import CoreRows
+from batprotocol.policies.slurm.queue import NodeShare
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import configuration_of
 

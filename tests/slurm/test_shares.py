@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.policies.slurm.priorities import AccountShare, ShareTree
+from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree
 from batprotocol.sites.slurm.accounting import Accounting, Association
 
 WITHOUT_ENGINE = True

@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 
 from batprotocol.policies import PolicyNameError, by_name
 from batprotocol.policies.names import scheduler_named
-from batprotocol.policies.slurm import Phases
-from batprotocol.policies.slurm.bits import best_fit, bits_of, lowest, members, runs
+from batprotocol.policies.slurm import Phases, slurm_files, with_slurm_files
 from batprotocol.policies.slurm.clock import LoopClock
-from batprotocol.policies.slurm.clusters import cluster_of
+from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
-from batprotocol.policies.slurm.jobs import NodeShare, SlurmJob
-from batprotocol.policies.slurm.naming import slurm_files, with_slurm_files
-from batprotocol.policies.slurm.selecting import Linear
-from batprotocol.policies.slurm.space import PlannedNodes
+from batprotocol.policies.slurm.loops import PlannedNodes
+from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
+from batprotocol.policies.slurm.selection import Linear
 from batprotocol.sites.slurm.configuration import Scheduler, configuration_of
 from batprotocol.testing import conformance
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.slurm.accounts.tallies import UsageTotals
 from batprotocol.policies.slurm.clock import Phases
-from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.queue import SlurmQueue
-from batprotocol.policies.slurm.selecting.tree import SwitchTree
-from batprotocol.policies.slurm.values import ClusterPartition
+from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.queue import SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.rules import UsageTotals
+from batprotocol.policies.slurm.selection import SwitchTree
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import accounting_of
 from batprotocol.sites.slurm.configuration import Switch, configuration_of

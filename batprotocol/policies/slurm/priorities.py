@@ -1,28 +1,213 @@
-"""priority/multifactor: the priorities of jobs, and the usage that they are charged, as Slurm 22.05 computes them.
+"""The priorities of Slurm's jobs, made of plain values: priority/basic, and priority/multifactor with fair share.
 
-A priority is computed when a job is submitted, and again at each calculation, every PriorityCalcPeriod: usage decays,
-running jobs are charged, and each waiting job gets a new priority, all in the order of the jobs' numbers. With classic
-fair share, a job that comes early in that order does not see the usage of those after it, as in Slurm. Without a
-database (AccountingStorageType) there are no calculations, and so ages and fair share stay 0.
-
-The times are whole seconds, as Slurm's are. This module must not know the scheduler, its loops and its nodes.
+`basic` has the numbers of the first. The second has the `facts` of a job, the `machine` that they are relative to, the
+tree of `shares`, the decay of `usage`, and all together in `multifactor`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
 
 from batprotocol.policies.orders.fair_share import age_factor, billing, relative_factor, size_factor
-from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts, total
-from batprotocol.policies.slurm.priorities.machine import ClusterSizes
-from batprotocol.policies.slurm.priorities.shares import AccountShare, ShareTree
-from batprotocol.policies.slurm.priorities.usage import decay_of, next_reset
+from batprotocol.policies.slurm.cluster import FOREVER
+from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree, decay_of, next_reset
+from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.sites.slurm.accounting import Accounting
-from batprotocol.sites.slurm.configuration import Configuration
+from batprotocol.sites.slurm.configuration import Configuration, Node, Partition
 
-__all__ = ["MultifactorPriorities"]
+__all__ = [
+    "HIGHEST",
+    "AccountShare",
+    "BasicOrder",
+    "ClusterSizes",
+    "FirstComeNumbers",
+    "JobFacts",
+    "MultifactorOrder",
+    "MultifactorPriorities",
+    "Parts",
+    "ShareTree",
+    "order_of",
+    "total",
+]
+
+
+# priority/basic: the first job has the highest priority, and each job one less than the job before it.
+
+
+_FIRST: Final = 4_294_901_759
+"""The priority of the first job, as a real Slurm 22.05 gives it."""
+
+
+class FirstComeNumbers:
+    """Gives numbers to jobs. A job that is held takes none until it is released.
+
+    >>> numbers = FirstComeNumbers()
+    >>> numbers.take(), numbers.take(nice=100), numbers.take()
+    (4294901759, 4294901658, 4294901757)
+    """
+
+    def __init__(self) -> None:
+        self._next = _FIRST
+
+    def take(self, nice: int = 0) -> int:
+        """The priority of the next job. Its `nice` has no influence on those after it."""
+        number = self._next
+        self._next = max(number - 1, 1)
+        return max(number - nice, 1)
+
+
+# priority/multifactor: the priorities of jobs, and the usage that they are charged, as Slurm 22.05 computes them.
+
+
+# The facts of a job that its priority is made of, and the parts of a priority.
+
+
+HIGHEST: Final = 2**32 - 1
+"""The highest priority that a job can have."""
+
+
+class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts of a job as it was submitted.
+
+    Attributes:
+        number: its number, by which jobs are ordered.
+        user: its user.
+        account: its account; "": the default account of its user.
+        qos: its quality of service; "": the default one of its association, else `normal`.
+        partitions: the names of its partitions; it has a priority in each.
+        nodes: the fewest nodes that it can have, at least 1.
+        cpus: the CPUs that it asks for, of all nodes together; 0: unknown.
+        minutes: its time limit in minutes; None: that of its partition.
+        nice: subtracted from its priority.
+        tres: the resources that it asks for, of all nodes together, by name: `cpu`, `mem` in MiB, `node`, `gres/gpu`...
+        submitted: when it was submitted, in seconds.
+        fixed: a priority that an administrator set; None: it is computed. 0: the job is held.
+    """
+
+    number: int
+    user: str = ""
+    account: str = ""
+    qos: str = ""
+    partitions: tuple[str, ...] = ()
+    nodes: int = 1
+    cpus: int = 0
+    minutes: float | None = None
+    nice: int = 0
+    tres: Mapping[str, float] = {}
+    submitted: float = 0.0
+    fixed: int | None = None
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The parts of a priority, each multiplied with its weight. `sprio` prints them as whole numbers.
+
+    Attributes:
+        age: of the waiting time.
+        assoc: of the priority of its association.
+        fairshare: of the fair share.
+        size: of its size.
+        partition: of the factor of its partition.
+        qos: of the priority of its quality of service.
+        tres: of the resources that it asks for.
+        nice: subtracted.
+    """
+
+    age: float = 0.0
+    assoc: float = 0.0
+    fairshare: float = 0.0
+    size: float = 0.0
+    partition: float = 0.0
+    qos: float = 0.0
+    tres: float = 0.0
+    nice: int = 0
+
+    @property
+    def total(self) -> int:
+        """The priority that they make.
+
+        >>> Parts(age=10.75, size=2.5, nice=3).total, Parts(nice=3).total
+        (10, 1)
+        """
+        parts = self.age, self.assoc, self.fairshare, self.size, self.partition, self.qos, self.tres
+        return total(*parts, self.nice)
+
+
+def total(
+    age: float, assoc: float, fairshare: float, size: float, partition: float, qos: float, tres: float, nice: int
+) -> int:
+    """The priority of these parts: their sum without its fraction, at least 1, as 0 is the priority of held jobs.
+
+    They are added in this order, which decides about the last digit of a sum.
+    """
+    found = age + assoc + fairshare + size + partition + qos + tres - nice
+    return int(found) if 1.0 <= found < HIGHEST else 1 if found < 1.0 else HIGHEST
+
+
+# The sizes that priorities are relative to: those of the cluster and of its partitions, and their largest factors.
+
+
+class ClusterSizes:
+    """The sizes of a cluster.
+
+    Args:
+        configuration: the configuration.
+
+    Attributes:
+        nodes: the nodes of the cluster.
+        cpus: their CPUs.
+        most_factor: the largest PriorityJobFactor of the partitions.
+
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
+    >>> machine = ClusterSizes(configuration_of("NodeName=n[0-3] CPUs=4\\nPartitionName=p Nodes=n[0-1] PriorityJobFactor=7"))
+    >>> machine.nodes, machine.cpus, machine.amounts("p")["cpu"], machine.factor("p")
+    (4, 16, 8.0, 7)
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.nodes = len(configuration.nodes)
+        self.cpus = sum(node.cpus for node in configuration.nodes)
+        self.most_factor = max((each.priority_job_factor for each in configuration.partitions), default=0)
+        self._nodes = {node.name: node for node in configuration.nodes}
+        self._partitions = {each.name: each for each in configuration.partitions}
+        self._amounts: dict[str, Mapping[str, float]] = {}
+
+    def partition(self, name: str) -> Partition | None:
+        """A partition."""
+        return self._partitions.get(name)
+
+    def factor(self, name: str) -> int:
+        """The PriorityJobFactor of a partition."""
+        found = self._partitions.get(name)
+        return found.priority_job_factor if found is not None else 0
+
+    def minutes(self, name: str) -> float:
+        """The longest time limit in a partition, in minutes."""
+        found = self._partitions.get(name)
+        return found.max_time / 60 if found is not None else math.inf
+
+    def amounts(self, name: str) -> Mapping[str, float]:
+        """The resources of the nodes of a partition, by name."""
+        if name not in self._amounts:
+            found = self._partitions.get(name)
+            self._amounts[name] = _sum(self._nodes[node] for node in found.nodes) if found is not None else {}
+        return self._amounts[name]
+
+
+def _sum(nodes: Iterable[Node]) -> Mapping[str, float]:
+    amounts: Counter[str] = Counter()
+    for node in nodes:
+        amounts.update({"cpu": node.cpus, "mem": node.memory, "node": 1})
+        for kind, number in node.gres:
+            name, _, type = kind.partition(":")
+            amounts[f"gres/{name}"] += number
+            if type:
+                amounts[f"gres/{kind}"] += number
+    return {name: float(number) for name, number in amounts.items()}
 
 
 class _Steady(NamedTuple):
@@ -347,3 +532,177 @@ class MultifactorPriorities:
             elif totals.get(name):
                 found += weight * (asked / totals[name])
         return found
+
+
+# The priorities as the controller asks for them: numbers in the order of submissions, or those of many factors.
+
+
+_TOGETHER: Final = 0.5
+"""Tasks of an array that come, or are released, within so many seconds have the same priority."""
+
+
+def order_of(
+    configuration: Configuration, accounting: Accounting, since: float, epoch: float
+) -> BasicOrder | MultifactorOrder:
+    """The priorities that a configuration asks for.
+
+    Args:
+        configuration: the configuration.
+        accounting: users, accounts and qualities of service.
+        since: when priorities are computed first.
+        epoch: the time 0, in seconds since 1970.
+    """
+    if configuration.priority.plugin == "basic":
+        return BasicOrder()
+    return MultifactorOrder(MultifactorPriorities(configuration, accounting, since=since, epoch=epoch))
+
+
+class BasicOrder:
+    """priority/basic: each job has a smaller priority than the one before it."""
+
+    def __init__(self) -> None:
+        self._numbers = FirstComeNumbers()
+        self._arrays: dict[str, tuple[int, float]] = {}  # the number of the tasks that come together, and until when
+        self._bases: dict[str, int] = {}
+
+    def submitted(self, job: SlurmJob, now: float) -> None:
+        """A job comes: it gets its first priority. The tasks of an array have the same one."""
+        if job.is_held:
+            self.held(job)
+        else:
+            self._take(job, now)
+
+    def _take(self, job: SlurmJob, now: float) -> None:
+        known = self._arrays.get(job.array, (0, -math.inf)) if job.array is not None else (0, -math.inf)
+        number = known[0] if known[1] >= now else self._numbers.take()
+        if job.array is not None:
+            self._arrays[job.array] = number, now + _TOGETHER
+        self._bases[job.id] = number
+        self._set(job, number - job.nice)
+
+    def _set(self, job: SlurmJob, value: int) -> None:
+        job.priority = dict.fromkeys((each.name for each in job.partitions), max(value, 1))
+
+    def held(self, job: SlurmJob) -> None:
+        """A job that waits is held: its priority is 0."""
+        job.priority = dict.fromkeys((each.name for each in job.partitions), 0)
+
+    def released(self, job: SlurmJob, now: float) -> None:
+        """A job is held no longer: it comes behind all others."""
+        self._take(job, now)
+
+    def changed(self, job: SlurmJob, now: float) -> None:
+        """An operator has changed a job that waits and is not held."""
+        self._set(job, job.fixed if job.fixed is not None else max(self._bases[job.id] - job.nice, 2))
+
+    def again(self, job: SlurmJob, now: float) -> None:
+        """A job is to run again: it keeps its priority."""
+
+    def eligible(self, job: SlurmJob, now: float) -> None:
+        """A job could start from now on."""
+
+    def started(self, job: SlurmJob, now: float) -> None:
+        """A job starts."""
+
+    def ended(self, job: SlurmJob, now: float) -> None:
+        """A job is over, or has left its nodes."""
+
+    def next_time(self) -> float:
+        """When the priorities are computed next: never."""
+        return math.inf
+
+    def renew(self, now: float) -> bool:
+        """Compute the priorities of jobs: they stay as they are."""
+        return False
+
+
+class MultifactorOrder:
+    """priority/multifactor.
+
+    Args:
+        priorities: the factors.
+    """
+
+    def __init__(self, priorities: MultifactorPriorities) -> None:
+        self.priorities = priorities
+        self._jobs: dict[int, SlurmJob] = {}
+        self._keys: dict[str, int] = {}
+
+    def submitted(self, job: SlurmJob, now: float) -> None:
+        """A job comes: it gets its first priority."""
+        key = self._keys[job.id] = len(self._keys)
+        self._enter(key, job, now)
+
+    def _enter(self, key: int, job: SlurmJob, now: float) -> None:
+        self._jobs[key] = job
+        job.priority = dict(self.priorities.submitted(_facts(key, job), now))
+        if job.is_held:
+            self.held(job)
+
+    def held(self, job: SlurmJob) -> None:
+        """A job that waits is held: its priority is 0."""
+        key = self._keys[job.id]
+        self.priorities.held(key)
+        job.priority = dict(self.priorities.priorities(key))
+
+    def released(self, job: SlurmJob, now: float) -> None:
+        """A job is held no longer: its priority is computed anew."""
+        key = self._keys[job.id]
+        self.priorities.changed(_facts(key, job), now)
+        job.priority = dict(self.priorities.released(key, now))
+
+    def changed(self, job: SlurmJob, now: float) -> None:
+        """An operator has changed a job that waits and is not held."""
+        job.priority = dict(self.priorities.changed(_facts(self._keys[job.id], job), now))
+
+    def again(self, job: SlurmJob, now: float) -> None:
+        """A job is to run again: it is as new."""
+        self._enter(self._keys[job.id], job, now)
+
+    def eligible(self, job: SlurmJob, now: float) -> None:
+        """A job could start from now on."""
+        self.priorities.eligible(self._keys[job.id], job.eligible)
+
+    def started(self, job: SlurmJob, now: float) -> None:
+        """A job starts."""
+        assert job.partition is not None
+        assert job.placement is not None
+        nodes = job.placement.nodes.bit_count()
+        amounts = {"cpu": float(job.allocated_cpus), "node": float(nodes), "mem": float(job.allocated_memory)}
+        self.priorities.started(self._keys[job.id], now, job.partition.name, amounts)
+
+    def ended(self, job: SlurmJob, now: float) -> None:
+        """A job is over, or has left its nodes."""
+        key = self._keys[job.id]
+        self._jobs.pop(key, None)
+        self.priorities.ended(key, now)
+
+    def next_time(self) -> float:
+        """When the priorities are computed next; infinity: never."""
+        return self.priorities.next_time()
+
+    def renew(self, now: float) -> bool:
+        """Compute the priorities of jobs; returns whether one has changed."""
+        changed = self.priorities.renew(now)
+        for key in changed:
+            job = self._jobs.get(key)
+            if job is not None:
+                job.priority = dict(self.priorities.priorities(key))
+        return bool(changed)
+
+
+def _facts(key: int, job: SlurmJob) -> JobFacts:
+    """The facts of a job for its priority."""
+    return JobFacts(
+        number=key,
+        user=job.user,
+        account=job.account,
+        qos=job.qos,
+        partitions=tuple(each.name for each in job.partitions),
+        nodes=job.min_nodes,
+        cpus=job.cpus,
+        minutes=None if job.limit >= FOREVER else job.limit,
+        nice=job.nice,
+        submitted=job.submitted,
+        fixed=job.fixed,
+    )

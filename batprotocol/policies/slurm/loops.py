@@ -1,22 +1,331 @@
-"""The second loop: each job gets a planned start in turn, and starts at once if no planned one is later for it."""
+"""The nodes that jobs of lower priority can have, over the time that backfill looks ahead.
+
+This module must not know jobs.
+"""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
-from batprotocol.policies.slurm.jobs import JobStage, NodeShare, SlurmJob
-from batprotocol.policies.slurm.main_loop import StartOutcome
-from batprotocol.policies.slurm.queue import SlurmQueue
+from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selecting import PossibleStart
-from batprotocol.policies.slurm.space import NodeReleases, PlannedNodes
-from batprotocol.policies.slurm.values import FOREVER, ClusterPartition
+from batprotocol.policies.slurm.selection import PossibleStart
 from batprotocol.sites.slurm.configuration import Scheduler
 
-__all__ = ["Filler", "Ran", "run_backfill"]
+__all__ = [
+    "Filler",
+    "NodeReleases",
+    "PlannedNodes",
+    "Ran",
+    "StartOutcome",
+    "Starter",
+    "run_backfill",
+    "run_main",
+]
+
+
+NodeReleases: TypeAlias = tuple[list[float], list[int]]
+"""When running jobs end, in order, and the nodes that are free before the first end and after each one."""
+
+
+class PlannedNodes:
+    """The sets of nodes that are not planned for other jobs, from time to time.
+
+    Args:
+        begin: the first second.
+        end: the last one.
+        nodes: the nodes.
+        resolution: a reservation lasts so many seconds at least.
+
+    Attributes:
+        begins: the begins of the parts, in order.
+        nodes: the nodes of each part.
+        end: the end of the last part.
+    """
+
+    def __init__(self, begin: int, end: int, nodes: int, resolution: int) -> None:
+        self.begins, self.nodes, self.end = [begin], [nodes], end
+        self._resolution = resolution
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def reserve(self, start: int, end: int, nodes: int) -> None:
+        """Plan nodes for a job.
+
+        Args:
+            start: the begin of the first part that it needs.
+            end: the end of the last one.
+            nodes: the nodes.
+        """
+        end = max(end, start + self._resolution)
+        start = max(start, self.begins[0])
+        if start >= self.end:
+            return
+        first = self._split(start)
+        last = len(self.begins) if end >= self.end else self._split(end)
+        keep = ~nodes
+        for place in range(first, last):
+            self.nodes[place] &= keep
+        self._join(max(first, 1), min(last, len(self.begins) - 1))
+
+    def _split(self, time: int) -> int:
+        """The part that begins at a time."""
+        place = bisect_right(self.begins, time) - 1
+        if self.begins[place] == time:
+            return place
+        self.begins.insert(place + 1, time)
+        self.nodes.insert(place + 1, self.nodes[place])
+        return place + 1
+
+    def _join(self, first: int, last: int) -> None:
+        """Join parts with the same nodes."""
+        for place in range(last, first - 1, -1):
+            if self.nodes[place] == self.nodes[place - 1]:
+                del self.nodes[place], self.begins[place]
+
+    def place_of(self, time: int) -> int:
+        """The part at a time, or the first one after it."""
+        return max(bisect_right(self.begins, time) - 1, 0)
+
+    def second_begin(self) -> float:
+        """When the second part begins; infinity: there is only one."""
+        return self.begins[1] if len(self.begins) > 1 else math.inf
+
+    def begin_after(self, time: int) -> float:
+        """When the first part after a time begins; infinity: there is none."""
+        place = bisect_right(self.begins, time)
+        return self.begins[place] if place < len(self.begins) else math.inf
+
+    def overlaps(self, start: int, end: int, nodes: int) -> bool:
+        """Whether some of the nodes are planned for others, between two times."""
+        begins, parts, count = self.begins, self.nodes, len(self.begins)
+        for place in range(self.place_of(start), count):
+            if begins[place] >= end:
+                break
+            if (begins[place + 1] if place + 1 < count else self.end) > start and nodes & ~parts[place]:
+                return True
+        return False
+
+    def free_until(self, end: int, nodes: int, count: int) -> bool:
+        """Whether at least so many of the nodes are free from the begin on, until a time."""
+        for begin, part in zip(self.begins, self.nodes, strict=True):
+            if begin > end:
+                break
+            nodes &= part
+            if nodes.bit_count() < count:
+                return False
+        return nodes.bit_count() >= count
+
+    def usable(self, start: int, end: int, nodes: int) -> tuple[int, int]:
+        """The nodes that are free for a job all the time.
+
+        Args:
+            start: when it would start.
+            end: when its limit would end.
+            nodes: the nodes that it can have otherwise.
+
+        Returns:
+            The nodes, and the next time at which others are free; 0 if there is none.
+        """
+        begins, parts = self.begins, self.nodes
+        last, later, usable = len(begins) - 1, 0, nodes
+        for place in range(self.place_of(start), last + 1):
+            if begins[place] > end and later:
+                break
+            part = parts[place]
+            if place < last and not later and begins[place + 1] > start:
+                following = nodes & parts[place + 1]
+                if following & ~(usable & part):
+                    later = begins[place + 1]
+            if begins[place] > end:
+                break
+            usable &= part
+        return usable, later
+
+    def next_room(self, start: int, length: int, nodes: int, count: int, frees: NodeReleases) -> int:
+        """The first time, from one on, at which a job may start before others are free for it.
+
+        This is a short cut. At the times that it passes over, `usable` has fewer nodes than the job needs, or they are
+        not free before the next time that `usable` names.
+
+        Args:
+            start: the first time.
+            length: the time for which the job needs its nodes.
+            nodes: the nodes that it can have otherwise.
+            count: how many it needs.
+            frees: when nodes are free of running jobs.
+        """
+        begins, parts, (ends, free) = self.begins, self.nodes, frees
+        last, first = len(begins) - 1, self.place_of(start)
+        while True:
+            room, place, end = nodes & parts[first], first, start + length
+            while place < last and begins[place] <= end:
+                following = nodes & parts[place + 1]
+                if following & ~room:
+                    break
+                room, place = following, place + 1
+            if place == last or begins[place] > end:
+                return start
+            first = place + 1
+            later = begins[first]
+            room &= free[bisect_left(ends, later + 1)]
+            if room.bit_count() >= count:
+                for part in parts[first : bisect_right(begins, end)]:
+                    room &= part
+                if room.bit_count() >= count:
+                    return start
+            start = later
+
+
+# The first loop: jobs in order, and each partition only up to its first job that lacks nodes.
+
+
+class StartOutcome:
+    """The outcomes of the attempt to start a job."""
+
+    STARTED = "started"
+    BUSY = "busy"
+    """It lacks nodes, so the jobs behind it wait, too."""
+    PREEMPTS = "preempts"
+    """Other jobs give way to it. Until it starts, it is as if it lacked nodes, and no other partition is tried."""
+    SKIPPED = "skipped"
+    """It waits for something else; the jobs behind it do not wait for it."""
+    LIMITED = "limited"
+    """A limit of an association or a quality of service keeps it waiting."""
+
+
+class Starter(Protocol):
+    """The side of the controller that the loop uses."""
+
+    @property
+    def available(self) -> int:
+        """The nodes that are neither down nor drained."""
+
+    @property
+    def second(self) -> int:
+        """The time in whole seconds."""
+
+    rules: SlurmRules
+    """The rules that keep jobs waiting although there are nodes."""
+
+    def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
+        """Start a job if that is possible now; returns an `StartOutcome`."""
+
+
+def run_main(
+    queue: SlurmQueue, starter: Starter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
+) -> tuple[int, bool]:
+    """Run the loop once.
+
+    Args:
+        queue: the queue.
+        starter: what it may do.
+        loops: its parameters.
+        is_full: whether it tries the whole queue.
+        is_quick: whether it ends as soon as no more job can start.
+
+    Returns:
+        How many jobs have started, and whether it has looked at a job at all.
+    """
+    return _Run(starter, loops).run(queue, is_full, is_quick)
+
+
+class _Run:
+    """One run of the loop."""
+
+    def __init__(self, starter: Starter, loops: Scheduler) -> None:
+        self.starter, self.loops = starter, loops
+        self.nodes = starter.available
+        self.failed: set[str] = set()
+        self.failed_reservations: set[str] = set()
+        self.preempting: set[SlurmJob] = set()
+        self.started = 0
+        self.has_tried = False
+
+    def run(self, queue: SlurmQueue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
+        loops = self.loops
+        rejected: tuple[str | None, str, str] | None = None
+        depth, in_partition = 0, dict[str, int]()
+        for _, job, partition in queue.snapshot():
+            if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
+                continue
+            array = (job.array, partition.name, job.reservation)
+            if job.array is not None and array == rejected:
+                continue
+            if loops.partition_job_depth:
+                count = in_partition[partition.name] = in_partition.get(partition.name, 0) + 1
+                if count > loops.partition_job_depth:
+                    continue
+            if not is_full and depth > loops.default_queue_depth:
+                break
+            depth += 1
+            if loops.sched_max_job_start and self.started >= loops.sched_max_job_start:
+                break
+            if is_quick and not self.nodes and not job.reservation:
+                break
+            rejected = array if job.array is not None else rejected
+            if self._try(job, partition) and rejected == array:
+                rejected = None
+        return self.started, self.has_tried
+
+    def _try(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        starter = self.starter
+        if not starter.rules.array_may_start(job):
+            return False
+        self.has_tried = True
+        if job.reservation:
+            if job.reservation in self.failed_reservations:
+                return False
+        elif partition.name in self.failed:
+            return False
+        was_limited = bool(job.reason)
+        if not starter.rules.may_start(job, partition):
+            if self.loops.assoc_limit_stop and not was_limited:
+                self._fail(job, partition)
+            return False
+        if starter.rules.lacks_licenses(job, starter.second):
+            return False
+        if job.required & ~self.nodes:
+            return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
+        if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
+            outcome = StartOutcome.LIMITED if starter.rules.is_limited(job, partition) else StartOutcome.BUSY
+        else:
+            outcome = starter.try_start(job, partition, self.nodes)
+        if outcome == StartOutcome.STARTED:
+            self.started += 1
+            return True
+        if outcome == StartOutcome.PREEMPTS:
+            self.preempting.add(job)
+        if job.required and job.required.bit_count() >= job.min_nodes:
+            self.nodes &= ~job.required
+        elif outcome in (StartOutcome.BUSY, StartOutcome.PREEMPTS) or (
+            outcome == StartOutcome.LIMITED and self.loops.assoc_limit_stop
+        ):
+            self._fail(job, partition)
+        return False
+
+    def _fail(self, job: SlurmJob, partition: ClusterPartition) -> None:
+        """No more jobs of the partition start, nor others on its nodes."""
+        if job.reservation:
+            self.failed_reservations.add(job.reservation)
+            return
+        least = self.loops.bf_min_prio_reserve
+        if least and job.priority[partition.name] < least:
+            return
+        age = self.loops.bf_min_age_reserve
+        if age and self.starter.second - job.eligible < age:
+            return
+        self.failed.add(partition.name)
+        self.nodes &= ~partition.nodes
+
+
+# The second loop: each job gets a planned start in turn, and starts at once if no planned one is later for it.
 
 
 _LIMITED = 500
