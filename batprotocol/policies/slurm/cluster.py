@@ -1,7 +1,6 @@
 """The cluster of a slurm.conf as the controller sees it: nodes have numbers, and partitions are sets of them.
 
-A set of nodes is a whole number whose bit i is node i: unions and differences of a thousand nodes take a step. This
-module must not know jobs.
+A set of nodes is a whole number whose bit i is node i: unions and differences of a thousand nodes take a step.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ def best_fit(bits: int, count: int) -> int | None:
     return chosen | ((1 << count) - 1) << first
 
 
-# The access to a partition. This module must not know limits.
+# Who may use a partition
 
 
 _ROOT = "root"
@@ -197,7 +196,7 @@ def _set(names: tuple[str, ...] | None) -> frozenset[str] | None:
     return None if names is None else frozenset(names)
 
 
-# The values that a Slurm decides by: nodes, partitions, and the parameters of its loops.
+# Nodes, partitions, and the parameters of the loops
 
 
 FOREVER: Final = 525_600
@@ -378,7 +377,7 @@ class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
         return sum(node.gpus for node in self.nodes)
 
 
-# The cluster of a slurm.conf: nodes have numbers, and partitions are sets of them.
+# From a slurm.conf
 
 
 _MESSAGE_TIMEOUT = 10

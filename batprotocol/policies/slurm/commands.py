@@ -1,8 +1,11 @@
-"""The commands of operators, in the words of scontrol and scancel, as the data of external events.
+"""Submissions of users, with the options of sbatch, and commands of operators: scontrol and scancel.
 
-`{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`, `release`, `requeue` and
-`requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit, Nice, Priority, QOS or
-Partition, `scontrol update NodeName=... State=...`, `scontrol create ReservationName=...`, and
+Requests have the vocabulary of `batprotocol.workloads.requests`. The few options of sbatch that it does not have stand
+in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
+
+Commands are the data of external events: `{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`,
+`release`, `requeue` and `requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit,
+Nice, Priority, QOS or Partition, `scontrol update NodeName=... State=...`, `scontrol create ReservationName=...`, and
 `scontrol delete ReservationName=...`.
 """
 
@@ -204,7 +207,7 @@ def _partitions(controller: Controller, text: str) -> tuple[ClusterPartition, ..
     return tuple(known[name] for name in _names(text))
 
 
-# The requests of jobs to Slurm: the vocabulary of requests, and the few options of sbatch that it does not have.
+# Submissions
 
 
 OPTIONS: Final[Mapping[str, str]] = {

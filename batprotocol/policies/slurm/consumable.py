@@ -1,6 +1,8 @@
-"""The share that each node can give to a job: CPUs, limited by cores, memory, tasks and generic resources.
+"""The nodes of jobs that share them (select/cons_res and cons_tres): by CPUs, memory and generic resources.
 
-This module must not know which nodes a job gets.
+`FreeResources` has what each node can give, limited by cores, memory, tasks and generic resources. Nodes of less weight
+come first. A job that fits on one node gets the one where it leaves the least free; others get runs of consecutive
+nodes.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, SlurmCluster, members
+from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, SlurmCluster, bits_of, members
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.selection import PossibleStart, tree_of
 
@@ -23,7 +25,7 @@ __all__ = [
 ]
 
 
-# The cores of nodes whose jobs share cores (OverSubscribe=FORCE:n): each partition has n rows of jobs.
+# Cores that jobs share (OverSubscribe=FORCE:n): each partition has n rows of jobs
 
 
 _Row = list[NodeShare]
@@ -136,7 +138,7 @@ def _fits(placement: NodeShare, rows: list[_Row]) -> bool:
 
 
 class NodeDemand(NamedTuple):
-    """What a job takes of nodes in a partition.
+    """The share of nodes that a job takes in a partition.
 
     Attributes:
         is_whole: whether its nodes are its own.
@@ -162,7 +164,7 @@ class NodeDemand(NamedTuple):
 
 
 def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: SlurmCluster) -> NodeDemand:
-    """What a job takes of nodes in a partition."""
+    """The share of nodes that a job takes in a partition."""
     select, step = cluster.select, job.cpus_per_task
     each = job.tasks_per_node * step
     memory, memory_per_cpu = job.memory, job.memory_per_cpu
@@ -311,7 +313,7 @@ def _whole_cores(cpus: int, threads: int) -> int:
     return -(-cpus // threads) * threads
 
 
-# select/cons_res and cons_tres: jobs share nodes by CPUs, memory and generic resources.
+# The choice of nodes
 
 
 _WINDOW = 30
@@ -369,7 +371,7 @@ class Consumable:
         """A job has left its nodes."""
         assert job.placement is not None
         self._room.take(job.placement, -1)
-        self._used &= ~_bits(node for node in job.placement.cpus if not self._room.jobs[node])
+        self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
         key = self._keys.pop(job.id)
         del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, job.number, key))]
 
@@ -458,7 +460,7 @@ class Consumable:
             return None
         demand = demand_of(job, partition, self._cluster)
         offers = {node: cpus for node in members(nodes) if (cpus := room.offer(node, demand))}
-        if len(offers) < count or sum(offers.values()) < demand.cpus or job.required & ~_bits(offers):
+        if len(offers) < count or sum(offers.values()) < demand.cpus or job.required & ~bits_of(offers):
             return None
         if demand.gpus and sum(map(room.gpus, offers)) < demand.gpus:
             return None
@@ -492,9 +494,9 @@ class Consumable:
         else:
             tree = self._tree
             is_held = tree is not None and tree.holds(job)
-            leaves = tree.smallest([_bits(offers)], count) if tree is not None and is_held else None
+            leaves = tree.smallest([bits_of(offers)], count) if tree is not None and is_held else None
             pick.runs(job.is_contiguous, leaves)
-            if tree is not None and is_held and tree.is_too_spread(job, tree.used(_bits(pick.chosen))):
+            if tree is not None and is_held and tree.is_too_spread(job, tree.used(bits_of(pick.chosen))):
                 return None
         return pick.chosen if pick.is_done else None
 
@@ -595,10 +597,3 @@ class _Pick:
             if self._offers[node] >= self.cpus and (not self.gpus or self._room.gpus(node) >= self.gpus)
         ]
         return min(fitting, key=lambda node: (self._offers[node], node)) if fitting else None
-
-
-def _bits(nodes: Iterable[int]) -> int:
-    bits = 0
-    for node in nodes:
-        bits |= 1 << node
-    return bits

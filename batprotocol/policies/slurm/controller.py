@@ -7,8 +7,7 @@ for the `next_time` at which it does something without a report. It must not kno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable
 
 import msgspec
 
@@ -16,110 +15,20 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, SlurmCluster
-from batprotocol.policies.slurm.loops import NodeReleases, StartOutcome, run_backfill, run_main
-from batprotocol.policies.slurm.preemption import PartitionPreemption, candidates_of, grace_end, may_preempt, victims_of
+from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
+from batprotocol.policies.slurm.preemption import candidates_of, grace_end, may_preempt, victims_of
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selection import NodeSelector, PossibleStart, notes_patience
+from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart, notes_patience
 from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities
 from batprotocol.workloads.requests import Request
 
 __all__ = [
-    "Changes",
     "Controller",
     "JobUpdate",
     "PossibleStarts",
 ]
-
-
-# The starts that are possible for a job, also if others give way to it, and whether its nodes are at few switches.
-
-
-class PossibleStarts:
-    """The chances of jobs.
-
-    Args:
-        cluster: the cluster.
-        selection: its nodes.
-        running: the running jobs; the owner changes them.
-        yields: which jobs give way to which others.
-
-    Attributes:
-        any_switches: how many jobs have taken any switches, as they had waited for few of them long enough.
-    """
-
-    def __init__(
-        self,
-        cluster: SlurmCluster,
-        selection: NodeSelector,
-        running: Mapping[str, SlurmJob],
-        yields: PartitionPreemption,
-    ) -> None:
-        self._cluster, self._selection, self._running, self._yields = cluster, selection, running, yields
-        self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
-        self.any_switches = 0
-
-    def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
-        """What a job gets of these nodes now; None if they are not enough."""
-        found = self._selection.now(job, partition, nodes)
-        if found is None and self._takes_any_switches(job, second):
-            found = self._selection.now(job, partition, nodes)
-        if job.leaves and job.misses_leaves:
-            self._spread.add(job)
-        return found
-
-    def earliest(
-        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
-    ) -> PossibleStart | None:
-        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
-        leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
-        found = self._selection.earliest(job, partition, nodes, now, late=late)
-        job.leaves = leaves
-        if found is not None and self._selection.is_too_spread(job, found.placement.nodes):
-            self._spread.add(job)
-            return None  # although it would have few switches later
-        if not self._cluster.preempts or (found is not None and found.start <= now):
-            return found
-        gone = self._candidates(job, partition, nodes, now)
-        return self._selection.earliest(job, partition, nodes, now, gone) if gone else found
-
-    def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
-        takes = notes_patience(job, second)
-        self.any_switches += takes
-        return takes
-
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
-        """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
-        return None if self._cluster.preempts or job.leaves else self._selection.frees()
-
-    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
-        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
-        candidates = self._candidates(job, partition, nodes, second) if self._cluster.preempts else []
-        found = victims_of(candidates, lambda gone: self._selection.now(job, partition, nodes, gone))
-        return [] if found is None else found[0]
-
-    def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
-        youngest, running = self._cluster.preempt_youngest, self._running.values()
-        return candidates_of(running, job, partition, nodes, self._yields, second, youngest_first=youngest)
-
-    def time_helps(self) -> bool:
-        """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
-        if self._cluster.preempts and any(map(self._yields.exempt, self._running.values())):
-            return True
-        return self._is_any_impatient()
-
-    def _is_any_impatient(self) -> bool:
-        """Whether a job waits for few switches, and takes any after some time."""
-        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING}
-        return bool(self._spread)
-
-
-# The changes that operators make to jobs: they hold, release and update them, and have jobs run again.
-
-
-_USUAL: Final = 0
-"""The nice value of jobs whose priority an operator has set."""
 
 
 class JobUpdate(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,103 +53,82 @@ class JobUpdate(msgspec.Struct, frozen=True, kw_only=True):
     begin: float | None = None
 
 
-class Changes:
-    """Changes jobs.
+class PossibleStarts:
+    """The starts that are possible for a job now or later, also if others give way to it.
 
     Args:
         state: the state of the controller.
-        endings: how jobs end.
+
+    Attributes:
+        any_switches: how many jobs have taken any switches, as they had waited for few of them long enough.
     """
 
-    def __init__(self, state: ControllerState, endings: Endings) -> None:
-        self._state, self._endings = state, endings
+    def __init__(self, state: ControllerState) -> None:
+        self._state = state
+        self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
+        self.any_switches = 0
 
-    def hold(self, job: SlurmJob) -> None:
-        """A job that waits is held: its priority is 0."""
+    def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
+        """What a job gets of these nodes now; None if they are not enough."""
+        found = self._state.selection.now(job, partition, nodes)
+        if found is None and self._takes_any_switches(job, second):
+            found = self._state.selection.now(job, partition, nodes)
+        if job.leaves and job.misses_leaves:
+            self._spread.add(job)
+        return found
+
+    def earliest(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
+        found = self._state.selection.earliest(job, partition, nodes, now, late=late)
+        job.leaves = leaves
+        if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
+            self._spread.add(job)
+            return None  # although it would have few switches later
+        if not self._state.cluster.preempts or (found is not None and found.start <= now):
+            return found
+        gone = self._candidates(job, partition, nodes, now)
+        return self._state.selection.earliest(job, partition, nodes, now, gone) if gone else found
+
+    def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
+        takes = notes_patience(job, second)
+        self.any_switches += takes
+        return takes
+
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
+        """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
+        return None if self._state.cluster.preempts or job.leaves else self._state.selection.frees()
+
+    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
+        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
+        candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
+        found = victims_of(candidates, lambda gone: self._state.selection.now(job, partition, nodes, gone))
+        return [] if found is None else found[0]
+
+    def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         state = self._state
-        if job.stage is not JobStage.PENDING:
-            return
-        if not job.is_held:
-            job.is_held = True
-            self._wait(job)
-            state.priorities.held(job)
-        state.ask()
+        return candidates_of(
+            state.running.values(),
+            job,
+            partition,
+            nodes,
+            state.rules.preemption,
+            second,
+            youngest_first=state.cluster.preempt_youngest,
+        )
 
-    def release(self, job: SlurmJob) -> None:
-        """A job that was held waits again, with a new priority."""
-        if job.is_held:
-            job.is_held, job.fixed = False, None
-            self._state.priorities.released(job, self._state.now)
-            self._state.waiting.note([job.id])
-        self._state.ask()
+    def time_helps(self) -> bool:
+        """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
+        if self._state.cluster.preempts and any(map(self._state.rules.preemption.exempt, self._state.running.values())):
+            return True
+        return self._is_any_impatient()
 
-    def requeue(self, job: SlurmJob) -> None:
-        """A job that runs, or has ended not long ago, runs again later."""
-        if not job.requeues:
-            return
-        if job.stage is JobStage.RUNNING:
-            self._endings.requeue(job)
-            self._endings.kill([job])
-        elif job.stage is JobStage.DONE:
-            self._endings.revive(job)
-
-    def update(self, job: SlurmJob, new: JobUpdate) -> None:
-        """A job gets new values. Of a running job, only the limit can change.
-
-        Raises:
-            InputError: it may not have its new quality of service or partitions; it keeps the old ones.
-        """
-        state = self._state
-        if job.stage is JobStage.RUNNING and new.limit is not None:
-            self._limit(job, new.limit)
-        if job.stage is JobStage.PENDING:
-            self._wait(job)
-            job.limit = job.limit if new.limit is None else new.limit
-            job.required = job.required if new.required is None else new.required
-            job.begin = job.begin if new.begin is None else new.begin
-            self._place(job, new)
-            if new.priority is not None and not job.is_held:
-                job.fixed, job.nice = new.priority, _USUAL
-            if new.nice is not None and job.fixed is None:
-                job.nice = new.nice
-            if not job.is_held:
-                state.priorities.changed(job, state.now)
-        state.ask()
-
-    def _place(self, job: SlurmJob, new: JobUpdate) -> None:
-        """A job has another quality of service, or other partitions."""
-        if new.qos is None and new.partitions is None:
-            return
-        before = job.qos, job.partitions
-        rules = self._state.rules
-        rules.forgotten(job)
-        job.qos, job.partitions = new.qos or job.qos, new.partitions or job.partitions
-        try:
-            rules.submitted(job)
-        except InputError:
-            job.qos, job.partitions = before
-            rules.submitted(job)
-            raise
-
-    def _wait(self, job: SlurmJob) -> None:
-        """The loops look at a job anew before they have it in the queue."""
-        if job in self._state.queue:
-            self._state.queue.remove(job)
-            self._state.waiting.add(job)
-        else:
-            self._state.waiting.note([job.id])
-
-    def _limit(self, job: SlurmJob, minutes: float) -> None:
-        """A running job has another limit."""
-        if job.gives_way:
-            return
-        state, before = self._state, min(job.limit, FOREVER)
-        state.selection.give_back(job)
-        job.limit = minutes
-        job.end = max(job.end + 60 * (min(minutes, FOREVER) - before), float(state.second))
-        state.selection.take(job)
-        state.others += 1
-        self._endings.note_limit(job)
+    def _is_any_impatient(self) -> bool:
+        """Whether a job waits for few switches, and takes any after some time."""
+        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING}
+        return bool(self._spread)
 
 
 class Controller:
@@ -274,8 +162,7 @@ class Controller:
         self.ended_jobs = state.ended
         """The jobs that have ended not long ago."""
         self._endings = Endings(state)
-        self._changes = Changes(state, self._endings)
-        self._chances = PossibleStarts(cluster, state.selection, state.running, self.rules.yields)
+        self._starts = PossibleStarts(state)
         self._is_closed = False
         self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
@@ -312,11 +199,11 @@ class Controller:
     @property
     def _version(self) -> int:
         """A number that is another one after each change that the loops see, their own among them."""
-        return self._state.changes + self._chances.any_switches
+        return self._state.changes + self._starts.any_switches
 
     def _time_helps(self) -> bool:
         """Whether a job waits for reserved licences, takes any switches later, or later has others give way."""
-        return self.rules.licenses.are_reserved(self.second) or self._chances.time_helps()
+        return self.rules.licenses.are_reserved(self.second) or self._starts.time_helps()
 
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
@@ -425,7 +312,7 @@ class Controller:
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
             return
         self.is_backfilling = True
-        before = self._chances.any_switches
+        before = self._starts.any_switches
         ran = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
         )
@@ -491,18 +378,18 @@ class Controller:
         """The nodes that have no job."""
         return self.available & ~self._selection.used
 
-    def chance(
+    def possible_start(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
     ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
-        return self._chances.earliest(job, partition, nodes, now, late)
+        return self._starts.earliest(job, partition, nodes, now, late)
 
     def frees(self, job: SlurmJob) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
-        return None if self.reservations.names() or job.reservation else self._chances.frees(job)
+        return None if self.reservations.names() or job.reservation else self._starts.frees(job)
 
     def _start(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
-        placement = self._chances.now(job, partition, nodes, self.second)
+        placement = self._starts.now(job, partition, nodes, self.second)
         if placement is None:
             if self.rules.is_limited(job, partition):
                 return StartOutcome.LIMITED
@@ -514,11 +401,11 @@ class Controller:
 
     def _preempt(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> bool:
         """Have jobs of lower partitions give way, if that makes space for a job; returns whether some do."""
-        victims = self._chances.victims(job, partition, nodes, self.second)
+        victims = self._starts.victims(job, partition, nodes, self.second)
         if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
             return False
         for victim in victims:
-            end = grace_end(victim, self.second, self.rules.yields.grace(victim))
+            end = grace_end(victim, self.second, self.rules.preemption.grace(victim))
             if end <= self.second:
                 self._endings.give_way(victim)
             elif not victim.gives_way:
@@ -571,24 +458,103 @@ class Controller:
         self._clock.renew(self._state.now)
         for job in list(self.jobs.values()):
             if job.reservation == reservation.name and job.stage is JobStage.PENDING:
-                self._changes.hold(job)
+                self._hold(job)
 
     # Operators
 
     def hold(self, job: SlurmJob, now: float) -> None:
-        """A job that waits is held."""
+        """A job that waits is held: its priority is 0."""
         self.advance(now)
-        self._changes.hold(job)
+        self._hold(job)
+
+    def _hold(self, job: SlurmJob) -> None:
+        state = self._state
+        if job.stage is not JobStage.PENDING:
+            return
+        if not job.is_held:
+            job.is_held = True
+            self._look_again(job)
+            state.priorities.held(job)
+        state.ask()
 
     def release(self, job: SlurmJob, now: float) -> None:
-        """A job that was held waits again."""
+        """A job that was held waits again, with a new priority."""
         self.advance(now)
-        self._changes.release(job)
+        if job.is_held:
+            job.is_held, job.fixed = False, None
+            self._state.priorities.released(job, self._state.now)
+            self._waiting.note([job.id])
+        self._state.ask()
+
+    def requeue(self, job: SlurmJob, now: float) -> None:
+        """A job that runs, or has ended not long ago, runs again later."""
+        self.advance(now)
+        if not job.requeues:
+            return
+        if job.stage is JobStage.RUNNING:
+            self._endings.requeue(job)
+            self._endings.kill([job])
+        elif job.stage is JobStage.DONE:
+            self._endings.revive(job)
 
     def update(self, job: SlurmJob, new: JobUpdate, now: float) -> None:
-        """A job gets new values; an `InputError` says why it may not have them."""
+        """A job gets new values. Of a running job, only the limit can change.
+
+        Raises:
+            InputError: it may not have its new quality of service or partitions; it keeps the old ones.
+        """
         self.advance(now)
-        self._changes.update(job, new)
+        state = self._state
+        if job.stage is JobStage.RUNNING and new.limit is not None:
+            self._change_limit(job, new.limit)
+        if job.stage is JobStage.PENDING:
+            self._look_again(job)
+            job.limit = job.limit if new.limit is None else new.limit
+            job.required = job.required if new.required is None else new.required
+            job.begin = job.begin if new.begin is None else new.begin
+            self._change_place(job, new)
+            if new.priority is not None and not job.is_held:
+                job.fixed, job.nice = new.priority, 0
+            if new.nice is not None and job.fixed is None:
+                job.nice = new.nice
+            if not job.is_held:
+                state.priorities.changed(job, state.now)
+        state.ask()
+
+    def _change_place(self, job: SlurmJob, new: JobUpdate) -> None:
+        """A job has another quality of service, or other partitions."""
+        if new.qos is None and new.partitions is None:
+            return
+        before = job.qos, job.partitions
+        rules = self._state.rules
+        rules.forgotten(job)
+        job.qos, job.partitions = new.qos or job.qos, new.partitions or job.partitions
+        try:
+            rules.submitted(job)
+        except InputError:
+            job.qos, job.partitions = before
+            rules.submitted(job)
+            raise
+
+    def _look_again(self, job: SlurmJob) -> None:
+        """The loops look at a job anew before they have it in the queue."""
+        if job in self._queue:
+            self._queue.remove(job)
+            self._waiting.add(job)
+        else:
+            self._waiting.note([job.id])
+
+    def _change_limit(self, job: SlurmJob, minutes: float) -> None:
+        """A running job has another limit."""
+        if job.gives_way:
+            return
+        state, before = self._state, min(job.limit, FOREVER)
+        state.selection.give_back(job)
+        job.limit = minutes
+        job.end = max(job.end + 60 * (min(minutes, FOREVER) - before), float(state.second))
+        state.selection.take(job)
+        state.others += 1
+        self._endings.note_limit(job)
 
     def cancel(self, job: SlurmJob, now: float) -> None:
         """A job is cancelled."""
@@ -604,11 +570,6 @@ class Controller:
         self.advance(now)
         for job in [job for job in self.jobs.values() if job.stage is JobStage.PENDING]:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
-
-    def requeue(self, job: SlurmJob, now: float) -> None:
-        """A job that runs, or has ended not long ago, runs again later."""
-        self.advance(now)
-        self._changes.requeue(job)
 
     def fail(self, nodes: int, now: float) -> None:
         """Nodes are down: the jobs on them are lost, or run again."""

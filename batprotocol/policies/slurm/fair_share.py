@@ -2,8 +2,7 @@
 
 The factors are those of Slurm's documents: the classic one, the one that forgets the depth (DEPTH_OBLIVIOUS), and the
 rank in the tree (Fair Tree). `batprotocol.policies.orders.fair_share` has their formulas. Slurm computes the effective
-usage of users not before it is asked for, so it can be newer than the one of their accounts: so does this module. It
-must not know jobs.
+usage of users not before it is asked for, so it can be newer than the one of their accounts: so does this module.
 """
 
 from __future__ import annotations
@@ -214,7 +213,7 @@ class ShareTree:
         return (each for each in members if isinstance(each, AccountShare) and not each.of_parent)
 
 
-# The decay of usage as Slurm computes it, and the moments at which usage is set to 0.
+# Decay, and the moments at which usage is set to 0
 
 
 _LN2: Final = 0.693

@@ -1,6 +1,7 @@
-"""The nodes that jobs of lower priority can have, over the time that backfill looks ahead.
+"""The two loops of Slurm, which start jobs, and the plan of the second one. They are as literal as its code.
 
-This module must not know jobs.
+The first loop takes jobs in order, and each partition only up to its first job that lacks nodes. The second one,
+backfill, plans a start for each job in turn (`PlannedNodes`), and starts it at once if no planned one is later for it.
 """
 
 from __future__ import annotations
@@ -8,29 +9,23 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selection import PossibleStart
+from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart
 from batprotocol.sites.slurm.configuration import Scheduler
 
 __all__ = [
-    "Filler",
-    "NodeReleases",
+    "BackfillResult",
+    "JobStarter",
     "PlannedNodes",
-    "Ran",
     "StartOutcome",
-    "Starter",
     "run_backfill",
     "run_main",
 ]
-
-
-NodeReleases: TypeAlias = tuple[list[float], list[int]]
-"""When running jobs end, in order, and the nodes that are free before the first end and after each one."""
 
 
 class PlannedNodes:
@@ -183,7 +178,7 @@ class PlannedNodes:
             start = later
 
 
-# The first loop: jobs in order, and each partition only up to its first job that lacks nodes.
+# The first loop
 
 
 class StartOutcome:
@@ -200,26 +195,54 @@ class StartOutcome:
     """A limit of an association or a quality of service keeps it waiting."""
 
 
-class Starter(Protocol):
-    """The side of the controller that the loop uses."""
+class JobStarter(Protocol):
+    """The controller as the loops see it."""
+
+    rules: SlurmRules
+    """The rules that keep jobs waiting although there are nodes."""
+    reservations: NodeReservations
+
+    @property
+    def second(self) -> int:
+        """The time in whole seconds."""
 
     @property
     def available(self) -> int:
         """The nodes that are neither down nor drained."""
 
     @property
-    def second(self) -> int:
-        """The time in whole seconds."""
+    def completing(self) -> int:
+        """The nodes that jobs are leaving."""
 
-    rules: SlurmRules
-    """The rules that keep jobs waiting although there are nodes."""
+    @property
+    def open(self) -> int:
+        """The nodes on which a job can start now, as far as others use them."""
+
+    @property
+    def idle(self) -> int:
+        """The nodes that have no job."""
+
+    @property
+    def preempts(self) -> bool:
+        """Whether running jobs may give way to others."""
+
+    def possible_start(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
+        """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
 
     def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
-        """Start a job if that is possible now; returns an `StartOutcome`."""
+        """Start a job if that is possible now; returns a `StartOutcome`."""
+
+    def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
+        """Start a job on some of these nodes; returns a `StartOutcome`."""
 
 
 def run_main(
-    queue: SlurmQueue, starter: Starter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
+    queue: SlurmQueue, starter: JobStarter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
 ) -> tuple[int, bool]:
     """Run the loop once.
 
@@ -233,13 +256,13 @@ def run_main(
     Returns:
         How many jobs have started, and whether it has looked at a job at all.
     """
-    return _Run(starter, loops).run(queue, is_full, is_quick)
+    return _MainRun(starter, loops).run(queue, is_full, is_quick)
 
 
-class _Run:
+class _MainRun:
     """One run of the loop."""
 
-    def __init__(self, starter: Starter, loops: Scheduler) -> None:
+    def __init__(self, starter: JobStarter, loops: Scheduler) -> None:
         self.starter, self.loops = starter, loops
         self.nodes = starter.available
         self.failed: set[str] = set()
@@ -325,53 +348,14 @@ class _Run:
         self.nodes &= ~partition.nodes
 
 
-# The second loop: each job gets a planned start in turn, and starts at once if no planned one is later for it.
+# The second loop
 
 
 _LIMITED = 500
 """With assoc_limit_stop, a job that a limit keeps waiting is planned so many seconds later."""
 
 
-class Filler(Protocol):
-    """The side of the controller that the loop uses."""
-
-    rules: SlurmRules
-    """The rules that keep jobs waiting although there are nodes."""
-    reservations: NodeReservations
-
-    @property
-    def available(self) -> int:
-        """The nodes that are neither down nor drained."""
-
-    @property
-    def completing(self) -> int:
-        """The nodes that jobs are leaving."""
-
-    @property
-    def preempts(self) -> bool:
-        """Whether running jobs may give way to others."""
-
-    @property
-    def open(self) -> int:
-        """The nodes on which a job can start now, as far as others use them."""
-
-    @property
-    def idle(self) -> int:
-        """The nodes that have no job."""
-
-    def chance(
-        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
-    ) -> PossibleStart | None:
-        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
-
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
-        """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
-
-    def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
-        """Start a job on some of these nodes; returns an `StartOutcome`."""
-
-
-class Ran(NamedTuple):
+class BackfillResult(NamedTuple):
     """The result of a run of the loop.
 
     Attributes:
@@ -387,42 +371,42 @@ class Ran(NamedTuple):
 
 
 def run_backfill(
-    queue: SlurmQueue, filler: Filler, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
-) -> Ran:
+    queue: SlurmQueue, starter: JobStarter, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
+) -> BackfillResult:
     """Run the loop once.
 
     Args:
         queue: the queue.
-        filler: what it may do.
+        starter: what it may do.
         loops: its parameters.
         now: the second.
         epoch: the seconds of the day at which the simulation began, as times are rounded on the clock.
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
-    return _Cycle(filler, loops, now, epoch, is_quick).run(queue)
+    return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
 
 
-class _Cycle:
+class _BackfillRun:
     """One run of the loop."""
 
-    def __init__(self, filler: Filler, loops: Scheduler, now: int, epoch: int, is_quick: bool) -> None:
+    def __init__(self, starter: JobStarter, loops: Scheduler, now: int, epoch: int, is_quick: bool) -> None:
         self.is_quick = is_quick
-        self.filler, self.loops, self.now, self.epoch = filler, loops, now, epoch
+        self.starter, self.loops, self.now, self.epoch = starter, loops, now, epoch
         self.window_end = now + int(loops.bf_window)
         self.resolution = int(loops.bf_resolution)
-        self.space = PlannedNodes(now, self.window_end, filler.available, self.resolution)
+        self.space = PlannedNodes(now, self.window_end, starter.available, self.resolution)
         self.counts: Counter[object] = Counter()
         self.tested = self.started = 0
         self.has_moved = False
         # Plans depend on the time in few ways only: `until` is the last second at which all of them stay as they are.
-        self.until = now if filler.preempts or loops.assoc_limit_stop else math.inf
+        self.until = now if starter.preempts or loops.assoc_limit_stop else math.inf
         self.blocked: dict[str, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
 
-    def run(self, queue: SlurmQueue) -> Ran:
-        loops, filler, is_quick = self.loops, self.filler, self.is_quick
+    def run(self, queue: SlurmQueue) -> BackfillResult:
+        loops, starter, is_quick = self.loops, self.starter, self.is_quick
         entries = queue.snapshot()
         for _, job, _ in entries:
             job.planned, job.planned_nodes = 0, 0
@@ -445,14 +429,14 @@ class _Cycle:
             self.tested += 1
             if job.array is not None and not self._array_may(job, partition):
                 continue
-            if not filler.rules.array_may_start(job):
+            if not starter.rules.array_may_start(job):
                 continue
-            if not loops.assoc_limit_stop and not filler.rules.may_start(job, partition):
+            if not loops.assoc_limit_stop and not starter.rules.may_start(job, partition):
                 continue
-            if filler.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
+            if starter.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
                 continue
             self._test(job, partition)
-        return Ran(self.started, self.has_moved, -1 if self.started else self.until)
+        return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
 
     def _array_may(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
@@ -490,20 +474,20 @@ class _Cycle:
 
     def _may_start(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
-        filler = self.filler
+        starter = self.starter
         if job.leaves and job.leaves_since == math.inf:
             return True  # the time for which it waits for few switches begins when it is looked at
         if not self._has_nodes(job, partition):
             return False
-        if filler.frees(job) is None:
+        if starter.frees(job) is None:
             return True
         end = self.now + int(60 * self._minutes(job, partition)[0])
-        return self.space.free_until(end, filler.open & partition.nodes & job.allowed, job.min_nodes)
+        return self.space.free_until(end, starter.open & partition.nodes & job.allowed, job.min_nodes)
 
     def _has_nodes(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether enough nodes are open for a job, or could be."""
-        filler = self.filler
-        return filler.preempts or (filler.open & partition.nodes & job.allowed).bit_count() >= job.min_nodes
+        starter = self.starter
+        return starter.preempts or (starter.open & partition.nodes & job.allowed).bit_count() >= job.min_nodes
 
     def _minutes(self, job: SlurmJob, partition: ClusterPartition) -> tuple[float, float]:
         """The minutes that a job needs at least, and those that it gets."""
@@ -512,19 +496,19 @@ class _Cycle:
 
     def _test(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """Plan a job, or start it."""
-        filler, now = self.filler, self.now
+        starter, now = self.starter, self.now
         only_now = self._is_not_reserved(job, partition)
         minutes, limit = self._minutes(job, partition)
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
-        frees = filler.frees(job) if self.is_quick and not only_now else None
-        mine, count = partition.nodes & job.allowed & filler.available, max(job.min_nodes, partition.min_nodes)
+        frees = starter.frees(job) if self.is_quick and not only_now else None
+        mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
         self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
         while True:
             begin = later
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
-            left = filler.reservations.usable(job, begin, minutes, moves=True)
+            left = starter.reservations.usable(job, begin, minutes, moves=True)
             if left is None or left.start > self.window_end:
                 self.until = now
                 break
@@ -533,24 +517,24 @@ class _Cycle:
             end = max(begin, now) + length
             nodes, later = self.space.usable(begin, end, nodes)
             if left.is_less:
-                over = filler.reservations.end_after(begin) + 1
+                over = starter.reservations.end_after(begin) + 1
                 if 1 < over < self.window_end and (not later or over < later):
                     later = over
-            chance = None
+            found = None
             if nodes.bit_count() >= job.min_nodes and not job.required & ~nodes:
-                chance = filler.chance(job, partition, nodes, now, 0 if only_now else later)
-            if chance is None:
+                found = starter.possible_start(job, partition, nodes, now, 0 if only_now else later)
+            if found is None:
                 if later and not only_now:
                     continue
                 break
-            start, placement = max(begin, chance.start), chance.placement
-            self.has_moved |= begin > chance.start
-            if start <= now and placement.nodes & filler.completing:
+            start, placement = max(begin, found.start), found.placement
+            self.has_moved |= begin > found.start
+            if start <= now and placement.nodes & starter.completing:
                 start, later = now + 1, 0
             if start <= now + 1:
                 self.until = now
             if start <= now:
-                outcome = filler.start_on(job, partition, nodes, limit)
+                outcome = starter.start_on(job, partition, nodes, limit)
                 if outcome == StartOutcome.STARTED:
                     self.started += 1
                     return
@@ -587,7 +571,7 @@ class _Cycle:
 
         Limits of nodes and CPUs do so only for jobs that could have them now.
         """
-        return (is_limited or not self.filler.rules.may_start(job, partition)) and not job.reason.startswith("Assoc")
+        return (is_limited or not self.starter.rules.may_start(job, partition)) and not job.reason.startswith("Assoc")
 
     def _blocked_until(self, job: SlurmJob) -> int:
         """With assoc_limit_stop, jobs start behind those of their quality of service that a limit keeps waiting."""
@@ -612,7 +596,7 @@ class _Cycle:
         self.until = min(self.until, self.space.second_begin() - 1)
         if last >= self.window_end:
             self.until = min(self.until, last - self.window_end + self.now - 1)
-        self.has_moved |= bool(placement.nodes & self.filler.idle)  # the state of these nodes becomes "planned"
+        self.has_moved |= bool(placement.nodes & self.starter.idle)  # the state of these nodes becomes "planned"
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1

@@ -117,7 +117,7 @@ class QosPreemption(PartitionPreemption):
         return self._exempt if found is None or found.exempt_time is None else found.exempt_time
 
 
-# The jobs that give way to another one (preempt/partition_prio): those of lower partitions, as few as suffice.
+# As few as suffice
 
 
 def candidates_of(

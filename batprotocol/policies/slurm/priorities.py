@@ -1,7 +1,13 @@
-"""The priorities of Slurm's jobs, made of plain values: priority/basic, and priority/multifactor with fair share.
+"""The priorities of Slurm's jobs: priority/basic, and priority/multifactor, as Slurm 22.05 computes them.
 
-`basic` has the numbers of the first. The second has the `facts` of a job, the `machine` that they are relative to, the
-tree of `shares`, the decay of `usage`, and all together in `multifactor`.
+With the first one, each job has a smaller number than the one before it (`FirstComeNumbers`). With the second one, a
+priority is computed when a job is submitted, and again at each calculation, every PriorityCalcPeriod: usage decays,
+running jobs are charged, and each waiting job gets a new priority, all in the order of the jobs' numbers. With classic
+fair share, a job that comes early in that order does not see the usage of those after it, as in Slurm. Without a
+database (AccountingStorageType) there are no calculations, and so ages and fair share stay 0. The times are whole
+seconds, as Slurm's are.
+
+`MultifactorPriorities` is made of plain values. `BasicOrder` and `MultifactorOrder` are what the controller asks.
 """
 
 from __future__ import annotations
@@ -36,7 +42,7 @@ __all__ = [
 ]
 
 
-# priority/basic: the first job has the highest priority, and each job one less than the job before it.
+# priority/basic
 
 
 _FIRST: Final = 4_294_901_759
@@ -61,10 +67,7 @@ class FirstComeNumbers:
         return max(number - nice, 1)
 
 
-# priority/multifactor: the priorities of jobs, and the usage that they are charged, as Slurm 22.05 computes them.
-
-
-# The facts of a job that its priority is made of, and the parts of a priority.
+# priority/multifactor
 
 
 HIGHEST: Final = 2**32 - 1
@@ -148,9 +151,6 @@ def total(
     return int(found) if 1.0 <= found < HIGHEST else 1 if found < 1.0 else HIGHEST
 
 
-# The sizes that priorities are relative to: those of the cluster and of its partitions, and their largest factors.
-
-
 class ClusterSizes:
     """The sizes of a cluster.
 
@@ -163,8 +163,9 @@ class ClusterSizes:
         most_factor: the largest PriorityJobFactor of the partitions.
 
     >>> from batprotocol.sites.slurm.configuration import configuration_of
-    >>> machine = ClusterSizes(configuration_of("NodeName=n[0-3] CPUs=4\\nPartitionName=p Nodes=n[0-1] PriorityJobFactor=7"))
-    >>> machine.nodes, machine.cpus, machine.amounts("p")["cpu"], machine.factor("p")
+    >>> lines = "NodeName=n[0-3] CPUs=4", "PartitionName=p Nodes=n[0-1] PriorityJobFactor=7"
+    >>> sizes = ClusterSizes(configuration_of("\\n".join(lines)))
+    >>> sizes.nodes, sizes.cpus, sizes.amounts("p")["cpu"], sizes.factor("p")
     (4, 16, 8.0, 7)
     """
 
@@ -282,7 +283,7 @@ class MultifactorPriorities:
         self._rules = rules = configuration.priority
         self._calculates = configuration.jobs.has_database
         self._charges_ends = self._calculates and "limits" in configuration.jobs.enforce
-        self._machine = ClusterSizes(configuration)
+        self._sizes = ClusterSizes(configuration)
         self._qos = accounting.qos
         self._most_qos = max((each.priority for each in accounting.qos.values()), default=0)
         self.shares = ShareTree(
@@ -365,7 +366,7 @@ class MultifactorPriorities:
             amounts: the resources that it has, by name.
         """
         job = self._jobs[number]
-        found = self._machine.partition(partition)
+        found = self._sizes.partition(partition)
         weights = found.billing_weights if found is not None else None
         qos = self._qos.get(job.qos)
         job.started = int(now)
@@ -494,7 +495,7 @@ class MultifactorPriorities:
 
     def _steady(self, facts: JobFacts, share: AccountShare | None, qos: str) -> tuple[_Steady, ...]:
         """The parts of a priority that never change, in each of the partitions of a job."""
-        rules, machine, found = self._rules, self._machine, self._qos.get(qos)
+        rules, sizes, found = self._rules, self._sizes, self._qos.get(qos)
         assoc = float(share.priority) if share is not None else 0.0
         if rules.normal_assoc:
             assoc = relative_factor(assoc, self.shares.most_priority)
@@ -505,25 +506,25 @@ class MultifactorPriorities:
         tres = self._tres(facts) if rules.weight_tres else 0.0
         steady = []
         for name in facts.partitions:
-            factor = float(machine.factor(name))
+            factor = float(sizes.factor(name))
             if rules.normal_part:
-                factor = relative_factor(factor, machine.most_factor)
+                factor = relative_factor(factor, sizes.most_factor)
             parts = rules.weight_assoc * assoc, size, rules.weight_partition * factor, rules.weight_qos * quality, tres
             steady.append(_Steady(name, *parts))
         return tuple(steady)
 
     def _size(self, facts: JobFacts) -> float:
-        rules, machine = self._rules, self._machine
-        nodes = facts.nodes / max(machine.nodes, 1)
+        rules, sizes = self._rules, self._sizes
+        nodes = facts.nodes / max(sizes.nodes, 1)
         minutes = None
         if rules.small_relative_to_time:
             first = facts.partitions[0] if facts.partitions else ""
-            minutes = machine.minutes(first) if facts.minutes is None else facts.minutes
-        cpus = facts.cpus / max(machine.cpus, 1) if facts.cpus else nodes
+            minutes = sizes.minutes(first) if facts.minutes is None else facts.minutes
+        cpus = facts.cpus / max(sizes.cpus, 1) if facts.cpus else nodes
         return size_factor(nodes, cpus, favor_small=rules.favor_small, minutes=minutes)
 
     def _tres(self, facts: JobFacts) -> float:
-        totals = self._machine.amounts(facts.partitions[0]) if facts.partitions else {}
+        totals = self._sizes.amounts(facts.partitions[0]) if facts.partitions else {}
         found = 0.0
         for name, weight in self._rules.weight_tres.items():
             asked = facts.tres.get(name, 0.0)
@@ -534,7 +535,7 @@ class MultifactorPriorities:
         return found
 
 
-# The priorities as the controller asks for them: numbers in the order of submissions, or those of many factors.
+# The priorities that the controller asks for
 
 
 _TOGETHER: Final = 0.5

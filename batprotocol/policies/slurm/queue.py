@@ -27,9 +27,6 @@ __all__ = [
 ]
 
 
-# The jobs of a Slurm: what they ask for, and what has become of them so far.
-
-
 class JobStage(Enum):
     """How far a job has come."""
 
@@ -323,7 +320,7 @@ def _key(entry: QueueEntry) -> Key:
     return entry[0]
 
 
-# The jobs that cannot start yet, however many nodes are free: held, before their begin, or waiting for other jobs.
+# Jobs that cannot start yet
 
 
 _EARLY = 1e-6

@@ -182,7 +182,7 @@ class NodeReservations:
         return math.ceil((min(ends) + self._epoch) / size) * size - self._epoch
 
 
-# The licences of a cluster, and how many of each are taken. This module must not know loops.
+# Licences
 
 
 _SHORTLY = 120

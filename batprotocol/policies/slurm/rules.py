@@ -1,8 +1,7 @@
 """The rules of a site: whom Slurm refuses, and who waits although there are nodes - access, limits and licences.
 
-Associations and qualities of service have limits. Slurm looks at some of them before it chooses nodes (before), and
-at those of resources when it has chosen them (after). A job that breaks a limit waits, with Slurm's reason. This module
-must not know loops.
+Associations and qualities of service have limits. Slurm looks at some of them before it chooses nodes (`before`), and
+at those of resources when it has chosen them (`after`). A job that breaks a limit waits, with Slurm's reason.
 """
 
 from __future__ import annotations
@@ -28,9 +27,6 @@ __all__ = [
     "UsageTotals",
     "account_limits_of",
 ]
-
-
-# The totals of the jobs of an association, or of a quality of service. This module must not know limits.
 
 
 class UsageTotals:
@@ -75,7 +71,7 @@ class UsageTotals:
             self.spent[name] *= factor
 
 
-# The association and the quality of service of a job, and the limits that follow from them.
+# Whose limits hold
 
 
 _USUAL = "normal"
@@ -154,7 +150,7 @@ class AccountMembers:
         return self.qos.get(name)
 
 
-# Keeps account of the jobs of associations and qualities of service, and finds the limit that a job would break.
+# The limits that a job would break
 
 
 _WORDS: Final = {"cpu": "Cpu", "node": "Node", "mem": "Memory", "billing": "Billing", "energy": "Energy"}
@@ -471,7 +467,7 @@ class SlurmRules:
         licenses: the licences; by default there are none.
         enforces: whether a job beyond the limits of a partition is refused: `no` (it waits), `any` or `all`
             (EnforcePartLimits).
-        yields: which jobs give way to which others; by default those of lower partitions.
+        preemption: which jobs give way to which others; by default those of lower partitions.
     """
 
     def __init__(
@@ -479,11 +475,11 @@ class SlurmRules:
         keeper: AccountLimits | None = None,
         licenses: Licenses | None = None,
         enforces: str = "no",
-        yields: PartitionPreemption | None = None,
+        preemption: PartitionPreemption | None = None,
     ) -> None:
         self._keeper = keeper or AccountLimits(AccountMembers(Accounting()))
         self.licenses, self._enforces = licenses or Licenses({}), enforces
-        self.yields = yields or PartitionPreemption()
+        self.preemption = preemption or PartitionPreemption()
         self._arrays: Counter[str] = Counter()
 
     def submitted(self, job: SlurmJob) -> None:
@@ -561,6 +557,3 @@ class SlurmRules:
         """
         job.reason = self._keeper.after(job, partition, nodes or job.min_nodes, cpus or job.cpus)
         return bool(job.reason)
-
-
-# The limits of associations and qualities of service: which jobs Slurm refuses, and which ones wait, and why.

@@ -54,7 +54,9 @@ __all__ = [
 ]
 
 
-# Hosts that a slurm.conf does not name, and that are like nodes that it names.
+# Added hosts: a question about a larger machine has a platform with more hosts, and the slurm.conf of the machine as it
+# is. Each added host has the name of a node as its property `like`: it has the same hardware, and is in the same
+# partitions and at the same switch.
 
 
 Part = TypeVar("Part", Partition, Switch)
@@ -97,9 +99,6 @@ def _with(part: Part, added: dict[str, list[str]]) -> Part:
     own: tuple[str, ...] = part.nodes
     more: list[str] = [name for node in own for name in added.get(node, ())]
     return msgspec.structs.replace(part, nodes=(*own, *more)) if more else part
-
-
-# The amounts that a started job takes of its nodes, as the results keep them.
 
 
 _MEBIBYTE = 2**20

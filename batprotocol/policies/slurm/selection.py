@@ -1,25 +1,33 @@
-"""The choice of nodes as the loops see it: what a job gets now, and when it gets something at the earliest."""
+"""The choice of nodes as the loops see it: what a job gets now, and when it gets something at the earliest.
+
+`Linear` gives whole nodes (select/linear), of the smallest run of consecutive ones that is large enough, or at as few
+switches as possible (topology/tree). `consumable` gives shares of nodes.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, best_fit, bits_of, lowest, members, runs
-from batprotocol.policies.slurm.loops import NodeReleases
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.sites.slurm.configuration import Switch
 
 __all__ = [
     "Linear",
+    "NodeReleases",
     "NodeSelector",
     "PossibleStart",
     "SwitchTree",
     "notes_patience",
     "tree_of",
 ]
+
+
+NodeReleases: TypeAlias = tuple[list[float], list[int]]
+"""When running jobs end, in order, and the nodes that are free before the first end and after each one."""
 
 
 class PossibleStart(NamedTuple):
@@ -93,7 +101,7 @@ class NodeSelector(Protocol):
         """
 
 
-# topology/tree: jobs get nodes at as few switches as possible. This module must not know what runs on the nodes.
+# topology/tree: nodes at as few switches as possible
 
 
 def tree_of(cluster: SlurmCluster) -> SwitchTree | None:
@@ -214,7 +222,7 @@ def notes_patience(job: SlurmJob, second: int) -> bool:
     return True
 
 
-# select/linear: jobs have whole nodes, of the smallest run of consecutive ones that is large enough.
+# select/linear: whole nodes
 
 
 class Linear:

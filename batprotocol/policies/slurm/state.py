@@ -1,6 +1,6 @@
-"""The state that the parts of a controller share: the jobs, the nodes that they can have, and the time.
+"""The state that the parts of a controller share, and how jobs leave their nodes.
 
-This module must not know why jobs start and end.
+Jobs end, are killed at a limit, give way or run again, and nodes are cleaned after them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 
-# The nodes that jobs get: `linear` gives whole nodes, `consumable` cores, memory and generic resources.
-
-
 def selection_of(cluster: SlurmCluster, epoch: int, *, is_quick: bool) -> NodeSelector:
     """The selection of nodes that a cluster has, while no job runs.
 
@@ -44,9 +41,6 @@ def selection_of(cluster: SlurmCluster, epoch: int, *, is_quick: bool) -> NodeSe
         is_quick: whether it takes short cuts.
     """
     return Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster, epoch)
-
-
-# The sides of a controller: the actions that it has others do, and the priorities that it asks for.
 
 
 class ControllerActions(Protocol):
@@ -134,7 +128,7 @@ class ControllerState:
         self.rules, self.is_quick = rules, is_quick
         self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
         self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
-        self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.yields.is_above)
+        self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
         self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills)
         self.waiting = IneligibleJobs()
         self.jobs: dict[str, SlurmJob] = {}
@@ -160,11 +154,11 @@ class ControllerState:
         self.clock.ask(self.now)
 
 
-# The time limits of running jobs, in the order in which they are over.
-
-
 class TimeLimits:
-    """The limits. Those of jobs that have ended are forgotten when their turn comes."""
+    """The time limits of running jobs, in the order in which they are over.
+
+    Those of jobs that have ended are forgotten when their turn comes.
+    """
 
     def __init__(self) -> None:
         self._limits: list[tuple[float, int, SlurmJob, float]] = []
@@ -188,10 +182,6 @@ class TimeLimits:
         while self.first() <= second:
             found.append(heappop(self._limits)[2])
         return sorted(dict.fromkeys(found), key=lambda job: (job.started, job.number, job.task))
-
-
-# How jobs leave their nodes: they end, are killed at a limit, give way or run again, and nodes are cleaned after
-# them.
 
 
 _AGAIN: Final = 121
@@ -356,7 +346,7 @@ class Endings:
 
     def give_way(self, job: SlurmJob) -> None:
         """A running job gives way to another one, at the end of its grace."""
-        if self._state.rules.yields.mode(job) == PreemptMode.REQUEUE and job.requeues:
+        if self._state.rules.preemption.mode(job) == PreemptMode.REQUEUE and job.requeues:
             self.requeue(job)
         self.kill([job])
 
