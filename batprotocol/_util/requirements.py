@@ -61,7 +61,7 @@ def _packages(extra: str) -> Iterator[str]:
 
 
 class _Process(Protocol):
-    """What was started with `subprocess.Popen`."""
+    """A thing that was started with `subprocess.Popen`."""
 
     pid: int
 

@@ -6,7 +6,7 @@ when they encode a value, and `MessageBuilder` checks them in each call.
 
 The modules depend on one another in this order: `value` has the base class, the types that constructors take, and
 vectors of doubles; `hosts` has the host sets, and `enums` the enums. `profiles`, `probes` (with their triggers) and
-`jobs` (with placements and progress) use those. `simulation` has the rest of what Batsim tells
+`jobs` (with placements and progress) use those. `simulation` has the rest of what Batsim sends
 at the begin of a simulation. `events` uses all of these, and `message` uses `events`.
 """
 
