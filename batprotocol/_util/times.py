@@ -6,7 +6,6 @@ import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from itertools import pairwise
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from batprotocol.errors import InputError, hint, shown
 
@@ -43,11 +42,11 @@ def zone_of(name: str | None) -> tzinfo:
     """
     if name is None or name.upper() in ("UTC", "Z"):
         return timezone.utc
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        import zoneinfo
+    import zoneinfo  # few times have one
 
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         question = hint(name, zoneinfo.available_timezones())
         raise InputError(f"expected a zone such as 'Europe/Paris', got {shown(name)}{question}") from None
 
@@ -121,7 +120,7 @@ class Clock:
     def after(self, text: str, before: float) -> float | None:
         """A moment, and of one that comes twice the first that is not before another one; if both are, the first.
 
-        >>> clock, set_back = Clock(ZoneInfo("Europe/Paris")), 1_761_440_400.0
+        >>> clock, set_back = Clock(zone_of("Europe/Paris")), 1_761_440_400.0
         >>> [clock.after("2025-10-26T02:30:00", before) - set_back for before in (set_back - 3600, set_back)]
         [-1800.0, 1800.0]
 
@@ -152,7 +151,7 @@ def not_before(moment: float, before: float, zone: tzinfo) -> float:
         before: the moment that it is not before.
         zone: the zone of the local time.
 
-    >>> not_before(1_761_438_600.0, 1_761_440_400.0, ZoneInfo("Europe/Paris")) - 1_761_438_600.0
+    >>> not_before(1_761_438_600.0, 1_761_440_400.0, zone_of("Europe/Paris")) - 1_761_438_600.0
     3600.0
     """
     if moment >= before:
