@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -46,6 +46,22 @@ RECORD_SECONDS: Final = 60.0
 """How long a record may take to come from a node to where the loop reads it: a shared folder is slower than Slurm."""
 
 MOST_IN_ARRAY: Final = 1000
+
+
+class _Shape(NamedTuple):
+    """What the elements of an array have in common.
+
+    Attributes:
+        weight: how many resources each element has.
+        minutes: the time limit of each.
+        properties: the features that their nodes must have.
+        refusal: why they can never run, or "".
+    """
+
+    weight: int
+    minutes: int
+    properties: str
+    refusal: str
 
 
 class SlurmCluster:
@@ -145,15 +161,15 @@ class SlurmCluster:
             if each.job not in known:
                 key = ("alone", each.job) if each.group is None else ("group", each.group)
                 groups.setdefault(key, {})[each.job] = each
-        alike: dict[tuple[int, int, str], list[list[Request]]] = {}
+        alike: dict[_Shape, list[list[Request]]] = {}
         for group in groups.values():
             together = list(group.values())
-            shape = together[0].weight, self._minutes(together), together[0].properties
-            alike.setdefault(shape, []).append(together)
+            first, why = together[0], self._refusal(together)
+            alike.setdefault(_Shape(first.weight, self._minutes(together), first.properties, why), []).append(together)
         size = max(1, min(MOST_IN_ARRAY, self._limits.array_size))
-        for (weight, minutes, constraint), elements in alike.items():
-            for first in range(0, len(elements), size):
-                self._submit_batch(elements[first : first + size], weight, minutes, constraint)
+        for shape, elements in alike.items():
+            for place in range(0, len(elements), size):
+                self._submit_batch(elements[place : place + size], shape)
 
     def _kill(self, numbers: set[int]) -> None:
         batches = self._read()
@@ -176,21 +192,25 @@ class SlurmCluster:
 
     # Batches
 
-    def _submit_batch(self, elements: list[list[Request]], weight: int, minutes: int, constraint: str) -> None:
+    def _submit_batch(self, elements: list[list[Request]], shape: _Shape) -> None:
         numbers = [each.job for together in elements for each in together]
-        why = self._refusal(weight, minutes, elements)
-        comment = f"batprotocol campaigns: jobs {_ranges(numbers)}"[:500]
-        properties = "&".join(each for each in (self._description.constraint, constraint) if each)
-        about = About(size=len(elements), minutes=minutes, weight=weight, constraint=properties, comment=comment)
+        about = About(
+            size=len(elements),
+            minutes=shape.minutes,
+            weight=shape.weight,
+            constraint="&".join(each for each in (self._description.constraint, shape.properties) if each),
+            comment=f"batprotocol campaigns: jobs {_ranges(numbers)}"[:500],
+        )
         lines = [
             (f"{index} {' '.join(f'{each.job}:{each.walltime:g}' for each in together)}\n", plan_of(together))
             for index, together in enumerate(elements)
         ]
-        batch = NewBatch(f"b{min(numbers)}", about, lines, dict.fromkeys(numbers, why) if why else {})
+        refused = dict.fromkeys(numbers, shape.refusal) if shape.refusal else {}
+        batch = NewBatch(f"b{min(numbers)}", about, lines, refused)
         known, self._known = self._numbers(), None  # if there is no answer, it is unknown
         self._folder.write(batch, self._prologue)
         self._known = known.union(numbers)
-        if not why:
+        if not refused:
             self._send(batch.name, about, numbers)
 
     def _send(self, name: str, about: About, numbers: Sequence[int]) -> None:
@@ -308,15 +328,16 @@ class SlurmCluster:
         longest = self._limits.longest
         return minutes if longest is None else max(1, min(minutes, longest))
 
-    def _refusal(self, weight: int, minutes: int, elements: Sequence[Sequence[Request]]) -> str:
-        """Why these jobs can never run, or ""."""
+    def _refusal(self, together: Sequence[Request]) -> str:
+        """Why the jobs of an element can never run, or ""."""
+        weight = together[0].weight
         if self._most and weight > self._most:
             return f"It requests {weight} resources, but the cluster has {self._most}."
         longest = self._limits.longest
-        walltime = max(each.walltime for together in elements for each in together)
+        walltime = max(each.walltime for each in together)
         if longest is not None and walltime > 60 * longest:
             return f"Its walltime of {walltime:g} s is more than the {60 * longest:g} s that the partition allows."
-        if any("\0" in each.command for together in elements for each in together):
+        if any("\0" in each.command for each in together):
             return "Its command has a zero byte."
         return ""
 
