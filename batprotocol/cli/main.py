@@ -17,12 +17,12 @@ from typing import Any, BinaryIO, NoReturn, TextIO, cast
 import click
 from click.shell_completion import get_completion_class
 
+from batprotocol._util.files import reason_of
 from batprotocol.cli.completing import use_bash_as_it_is
 from batprotocol.cli.families import Family
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import ProtocolError
-from batprotocol.files import reason_of
 
 __all__ = ["batproto", "main"]
 
@@ -87,34 +87,34 @@ _OVERVIEW = {
 
 
 _PLACES = {
-    "new": "batprotocol.cli.new.command:new",
-    "policies": "batprotocol.cli.reference.command:policies",
-    "simulate": "batprotocol.cli.simulate.command:simulate",
-    "import": "batprotocol.cli.importing.command:import_logs",
-    "workload": "batprotocol.cli.workload.command:workload",
-    "compare": "batprotocol.cli.compare.command:compare",
-    "study": "batprotocol.cli.study.command:study",
-    "whatif": "batprotocol.cli.whatif.command:whatif",
-    "conformance": "batprotocol.cli.conformance.command:conformance",
-    "run": "batprotocol.cli.run.command:run",
-    "library": "batprotocol.cli.run.command:library",
-    "bridge": "batprotocol.cli.bridge.command:bridge",
-    "dump": "batprotocol.cli.messages.command:dump",
-    "at": "batprotocol.cli.captures.command:at",
-    "tap": "batprotocol.cli.captures.command:tap",
-    "export": "batprotocol.cli.captures.command:export",
-    "timeline": "batprotocol.cli.captures.command:timeline",
-    "stats": "batprotocol.cli.captures.command:stats",
-    "diff": "batprotocol.cli.captures.command:diff",
-    "replay": "batprotocol.cli.captures.command:replay",
-    "check": "batprotocol.cli.messages.command:check",
-    "validate": "batprotocol.cli.messages.command:validate",
-    "convert": "batprotocol.cli.messages.command:convert",
-    "rules": "batprotocol.cli.reference.command:rules",
-    "schema": "batprotocol.cli.reference.command:schema",
-    "grid": "batprotocol.cli.grid.command:grid",
-    "fast": "batprotocol.cli.fast.command:fast",
-    "mcp": "batprotocol.cli.mcp.command:mcp",
+    "new": "batprotocol.edc.commands.new:new",
+    "policies": "batprotocol.schemas.commands.command:policies",
+    "simulate": "batprotocol.simulator.commands.command:simulate",
+    "import": "batprotocol.sites.logs.commands.command:import_logs",
+    "workload": "batprotocol.workloads.commands.command:workload",
+    "compare": "batprotocol.studies.commands.compare:compare",
+    "study": "batprotocol.studies.commands.command:study",
+    "whatif": "batprotocol.studies.commands.whatif:whatif",
+    "conformance": "batprotocol.testing.commands.conformance:conformance",
+    "run": "batprotocol.edc.commands.run:run",
+    "library": "batprotocol.edc.commands.run:library",
+    "bridge": "batprotocol.legacy.commands.bridge:bridge",
+    "dump": "batprotocol.wire.commands.command:dump",
+    "at": "batprotocol.recordings.commands.command:at",
+    "tap": "batprotocol.recordings.commands.command:tap",
+    "export": "batprotocol.recordings.commands.command:export",
+    "timeline": "batprotocol.recordings.commands.command:timeline",
+    "stats": "batprotocol.recordings.commands.command:stats",
+    "diff": "batprotocol.recordings.commands.command:diff",
+    "replay": "batprotocol.recordings.commands.command:replay",
+    "check": "batprotocol.wire.commands.command:check",
+    "validate": "batprotocol.wire.commands.command:validate",
+    "convert": "batprotocol.wire.commands.command:convert",
+    "rules": "batprotocol.schemas.commands.command:rules",
+    "schema": "batprotocol.schemas.commands.command:schema",
+    "grid": "batprotocol.campaigns.commands.command:grid",
+    "fast": "batprotocol.fast.commands.command:fast",
+    "mcp": "batprotocol.mcp.command:mcp",
 }
 
 

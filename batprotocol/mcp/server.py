@@ -12,10 +12,10 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import structs
 
-from batprotocol.engines.processes import cores
+from batprotocol._util.engines.processes import cores
+from batprotocol._util.extras import installing
+from batprotocol._util.files import reason_of
 from batprotocol.errors import PackageMissing
-from batprotocol.extras import installing
-from batprotocol.files import reason_of
 from batprotocol.mcp.limits import Limits
 from batprotocol.mcp.places import Folder
 from batprotocol.mcp.vocabulary import without_values

@@ -13,7 +13,7 @@ has what both kinds of policies report on jobs that they have started. `places` 
 
 from __future__ import annotations
 
-from batprotocol.deprecation import old_names
+from batprotocol._util.deprecation import old_names
 from batprotocol.policies.allocations import *
 from batprotocol.policies.backfilling import *
 from batprotocol.policies.capping import *

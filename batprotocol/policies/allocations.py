@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, TypeVar
 
 from batprotocol.errors import HostsError
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.requests import read_offer
+from batprotocol.workloads.requests import read_offer
 
 __all__ = [
     "Allocation",

@@ -17,7 +17,7 @@ from batprotocol.policies.site.idling import Idling, StandBy
 from batprotocol.policies.site.pacing import Pacing, pstates_of
 from batprotocol.policies.site.power import Power
 from batprotocol.policies.switching import Switching
-from batprotocol.power import HostWatts, Trace, host_watts
+from batprotocol.workloads.electricity import HostWatts, Trace, host_watts
 
 __all__ = ["Cap"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from batprotocol.errors import InputError
 from batprotocol.model import ExternalEventOccurredEvent, GenericExternalEvent
-from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
+from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
 
 __all__ = ["Happening"]
 

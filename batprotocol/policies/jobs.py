@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import msgspec
 from sortedcontainers import SortedList
 
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Job
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 
 __all__ = ["Ending", "RunningJob", "State", "WaitingJob", "natural_key", "user_of"]
 

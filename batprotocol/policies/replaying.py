@@ -14,17 +14,17 @@ from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, RuleViolation
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, Host, HostsTurnedOnOffEvent, JobSubmittedEvent, KillProgress
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.filling import Filling, Parts, division
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.site.jobs import SiteJob, allocated_by
 from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.pool import Pool, fits
-from batprotocol.requests import Allocated, read_request
-from batprotocol.requests import Site as Machine
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import Allocated, read_request
+from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests.fitting import needs_of
 
 __all__ = ["Conflict"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from batprotocol.requests import Allocated
+from batprotocol.workloads.requests import Allocated
 
 __all__ = ["Allocating", "allocations_of"]
 

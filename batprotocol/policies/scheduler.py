@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from batprotocol.deprecation import OldName, old_arguments
+from batprotocol._util.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, expect_instance, shown
-from batprotocol.hosts import Hosts
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -31,6 +30,7 @@ from batprotocol.model import (
     SimulationBeginsEvent,
     TimeUnit,
 )
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
 from batprotocol.policies.capping import Cap
@@ -49,7 +49,7 @@ from batprotocol.policies.switching import Switching
 from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.policies.walltimes import AsRequested, Walltimes
 from batprotocol.policies.whole import WholeHosts
-from batprotocol.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests import Allocated, Attempt, read_request
 
 __all__ = ["Policy"]
 
@@ -312,7 +312,7 @@ class Policy(Allocating, Scheduler):
         logger.warning("%s is rejected: %s", shown(job_id), why)
         self.reply.add_reject_job(job_id)
 
-    # Jobs that share hosts, and all else of `batprotocol.requests`
+    # Jobs that share hosts, and all else of `batprotocol.workloads.requests`
 
     def _needs_site(self, job: Job) -> bool:
         """Whether a job asks for more than whole hosts."""

@@ -10,7 +10,7 @@ import math
 import random
 from typing import ClassVar, NamedTuple
 
-from batprotocol.power import BestTimes, Trace
+from batprotocol.workloads.electricity import BestTimes, Trace
 
 __all__ = ["Turn", "Wait"]
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import Host
-from batprotocol.requests import read_request
-from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS, Key
+from batprotocol.workloads.requests import read_request
+from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, Key
 
 __all__ = ["UnknownKeys"]
 

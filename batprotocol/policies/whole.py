@@ -13,8 +13,8 @@ from typing import Any
 from procset import ProcSet
 
 from batprotocol.errors import RuleViolation
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, HostsTurnedOnOffEvent, Job, JobSubmittedEvent, KillProgress, parse_hosts
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.policies.allocations import Allocation
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
@@ -23,7 +23,7 @@ from batprotocol.policies.queue import Queue
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
-from batprotocol.requests import Allocated, Attempt
+from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = ["WholeHosts"]
 

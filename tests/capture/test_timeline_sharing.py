@@ -20,24 +20,24 @@ from test_timeline import unpacked
 from test_timeline_page import faults, opened, text_of
 
 from batprotocol import DelayProfile
-from batprotocol.capture.timeline import Timeline, TimelineData, TimelineJob, timeline
-from batprotocol.capture.timeline.conversations import read_conversation
-from batprotocol.capture.timeline.figures import draw
-from batprotocol.capture.timeline.lanes import Lanes
-from batprotocol.capture.timeline.links import links_of
-from batprotocol.capture.timeline.overlaps import overlaps_of
-from batprotocol.capture.timeline.pages import _SCRIPTS
-from batprotocol.capture.timeline.sharing import Rows, rectangles, rows_of, shared
 from batprotocol.errors import InputError
 from batprotocol.policies import named
-from batprotocol.requests import Offer, read_request
-from batprotocol.requests.lives import former_life, life_id
+from batprotocol.recordings.timeline import Timeline, TimelineData, TimelineJob, timeline
+from batprotocol.recordings.timeline.conversations import read_conversation
+from batprotocol.recordings.timeline.figures import draw
+from batprotocol.recordings.timeline.lanes import Lanes
+from batprotocol.recordings.timeline.links import links_of
+from batprotocol.recordings.timeline.overlaps import overlaps_of
+from batprotocol.recordings.timeline.pages import _SCRIPTS
+from batprotocol.recordings.timeline.sharing import Rows, rectangles, rows_of, shared
+from batprotocol.results import write_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.simulator.results import write_allocations
+from batprotocol.workloads.requests import Offer, read_request
+from batprotocol.workloads.requests.lives import former_life, life_id
 
 WITHOUT_ENGINE = True
 
-PAGE = Path(str(__import__("batprotocol.capture.timeline", fromlist=["page"]).__file__)).parent / "page"
+PAGE = Path(str(__import__("batprotocol.recordings.timeline", fromlist=["page"]).__file__)).parent / "page"
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 8), st.integers(0, 9), st.integers(0, 9)), max_size=20))

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from batprotocol.durations import parse_duration
+from batprotocol._util.durations import parse_duration
 from batprotocol.errors import InputError
-from batprotocol.outages import HostChange, HostEvent, HostStates
-from batprotocol.simulator.inputs import described_platform, read_external_events
-from batprotocol.simulator.inputs.outages import (
+from batprotocol.workloads import described_platform, read_external_events
+from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates
+from batprotocol.workloads.outages import (
     FAILURE_PRESETS,
     Exponential,
     FailureModel,
@@ -31,7 +31,7 @@ from batprotocol.simulator.inputs.outages import (
     parse_law,
     write_host_events,
 )
-from batprotocol.simulator.inputs.outages.streams import Stream
+from batprotocol.workloads.outages.streams import Stream
 
 WITHOUT_ENGINE = True
 HOUR, DAY = 3600.0, 86400.0

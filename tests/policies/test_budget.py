@@ -10,7 +10,7 @@ import pytest
 
 from batprotocol.policies.site.allowance import Allowance
 from batprotocol.policies.site.budget import Budget
-from batprotocol.power import Trace
+from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True
 

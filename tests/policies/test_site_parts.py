@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from support import rows_of
 
-from batprotocol.hosts import Hosts
 from batprotocol.model import (
     DelayProfile,
     Host,
@@ -22,6 +21,7 @@ from batprotocol.model import (
     ParallelTaskHomogeneousProfile,
     Profile,
 )
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.site.choosing import RANKINGS, Chooser, best_fit
 from batprotocol.policies.site.jobs import Entry, Kind, SiteJob, SiteRunning
 from batprotocol.policies.site.lives import Lives, remaining
@@ -30,9 +30,9 @@ from batprotocol.policies.site.pool import WHOLE, Amount, Pool
 from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.timeline import Timeline
-from batprotocol.requests import read_offer, read_request
-from batprotocol.requests.features import matches
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import read_offer, read_request
+from batprotocol.workloads.requests.features import matches
+from batprotocol.workloads.requests.fitting import needs_of
 
 WITHOUT_ENGINE = True
 HORIZON = 24

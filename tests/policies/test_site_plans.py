@@ -16,7 +16,7 @@ from batprotocol.policies.site.lines import Line
 from batprotocol.policies.site.pool import Amount, fits
 from batprotocol.policies.site.sieve import Sieve
 from batprotocol.policies.site.timeline import Timeline
-from batprotocol.requests.request import NOTHING
+from batprotocol.workloads.requests.request import NOTHING
 
 WITHOUT_ENGINE = True
 CAPACITY: dict[int, Amount] = dict.fromkeys(range(6), (4, 3))

@@ -23,7 +23,6 @@ from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Cap, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.site.capped import CappedPlanner
 from batprotocol.policies.site.pool import reduced
-from batprotocol.power import Trace
 from batprotocol.simulator import (
     ExternalEventList,
     StaticJob,
@@ -31,6 +30,7 @@ from batprotocol.simulator import (
     described_platform,
     simulate,
 )
+from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True
 

@@ -25,10 +25,10 @@ from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy
 from batprotocol.policies.capping import Cap
 from batprotocol.policies.site.jobs import Entry
-from batprotocol.power import Trace, Watts
+from batprotocol.results.observing import Observer, PStateRow
 from batprotocol.simulator import Platform, StaticJob, Workload, described_platform, simulate
-from batprotocol.simulator.results.observing import Observer, PStateRow
 from batprotocol.wire import binary
+from batprotocol.workloads.electricity import Trace, Watts
 
 WITHOUT_ENGINE = True
 

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.simulator.inputs import (
+from batprotocol.testing import simulations
+from batprotocol.workloads import (
     EXAMPLE_PLATFORM,
     LOOPBACK,
     NO_ROUTE,
@@ -27,9 +28,8 @@ from batprotocol.simulator.inputs import (
     Watts,
     read_platform,
 )
-from batprotocol.simulator.inputs.machines import HOST_LIMIT, made_platform, natural_order
-from batprotocol.simulator.inputs.platform_xml import read_description
-from batprotocol.testing import simulations
+from batprotocol.workloads.machines import HOST_LIMIT, made_platform, natural_order
+from batprotocol.workloads.platform_files import read_description
 
 WITHOUT_ENGINE = True
 

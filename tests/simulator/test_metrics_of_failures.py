@@ -19,9 +19,10 @@ from processes import BATPROTO, batproto
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostChange, HostEvent, HostStates, Window
 from batprotocol.policies import named
-from batprotocol.requests import Attempt
+from batprotocol.results.away import away_hosts
+from batprotocol.results.beside import failures_beside
+from batprotocol.results.times import joined_rows
 from batprotocol.simulator import (
     METRICS,
     OF_FAILURES,
@@ -39,13 +40,12 @@ from batprotocol.simulator import (
     workload_json,
     write_attempts,
 )
-from batprotocol.simulator.inputs.event_lists import written_event
-from batprotocol.simulator.inputs.outages import Exponential, FailureModel, Fixed, drawn_failures
-from batprotocol.simulator.results.away import away_hosts
-from batprotocol.simulator.results.beside import failures_beside
-from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.workloads.event_lists import written_event
+from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, Window
+from batprotocol.workloads.outages import Exponential, FailureModel, Fixed, drawn_failures
+from batprotocol.workloads.requests import Attempt
 
 WITHOUT_ENGINE = True
 HOSTS = 5

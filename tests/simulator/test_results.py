@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from batprotocol._util.tables import Rows
 from batprotocol.model import FinalJobState
-from batprotocol.simulator.results import (
+from batprotocol.results import (
     EnergyRow,
     JobRow,
     JobRows,
@@ -31,12 +32,11 @@ from batprotocol.simulator.results import (
     read_jobs,
     write_real_execution,
 )
-from batprotocol.simulator.results.extended import Pair, difference, plus, quotient, times, total
-from batprotocol.simulator.results.files import jobs_text
-from batprotocol.simulator.results.series import StepSeries
-from batprotocol.simulator.results.times import SeenJobs
-from batprotocol.simulator.results.usage import Usage
-from batprotocol.tables import Rows
+from batprotocol.results.extended import Pair, difference, plus, quotient, times, total
+from batprotocol.results.files import jobs_text
+from batprotocol.results.series import StepSeries
+from batprotocol.results.times import SeenJobs
+from batprotocol.results.usage import Usage
 
 WITHOUT_ENGINE = True
 

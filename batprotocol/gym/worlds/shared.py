@@ -33,9 +33,9 @@ from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.reserving import Start
 from batprotocol.policies.site.settings import Settings, settings_of
 from batprotocol.policies.site.steering import Steered
-from batprotocol.requests import Allocated
 from batprotocol.simulator import JobRow
 from batprotocol.simulator.copying import copied
+from batprotocol.workloads.requests import Allocated
 
 __all__ = ["Shared"]
 

@@ -32,9 +32,9 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.policies.site.runs import Run
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Request
-from batprotocol.requests import Site as Machine
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import Request
+from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests.fitting import needs_of
 
 __all__ = ["Admission", "SiteHosts"]
 

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from batprotocol.power import Trace
+from batprotocol.workloads.electricity import Trace
 
 __all__ = ["Allowance", "micro"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from batprotocol.outages import HostChange, HostEvent
 from batprotocol.policies.site.jobs import SiteRunning
 from batprotocol.policies.site.lanes import Lanes
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.timeline import Timeline
+from batprotocol.workloads.host_events import HostChange, HostEvent
 
 __all__ = ["Away", "Residents"]
 

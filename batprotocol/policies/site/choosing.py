@@ -11,9 +11,9 @@ import msgspec
 
 from batprotocol.policies.allocations import best_fitting
 from batprotocol.policies.site.pool import Amount
-from batprotocol.requests import Request
-from batprotocol.requests.features import Expression, matches
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.requests import Request
+from batprotocol.workloads.requests.features import Expression, matches
+from batprotocol.workloads.requests.offer import Offer
 
 __all__ = ["RANKINGS", "Chooser"]
 

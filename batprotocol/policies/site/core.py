@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.hosts import Hosts
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
-from batprotocol.outages import HostEvent, Window
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
 from batprotocol.policies.jobs import RunningJob, State
@@ -45,9 +44,10 @@ from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Allocated, Attempt, read_request
-from batprotocol.requests.fitting import needs_of
-from batprotocol.requests.request import NOTHING
+from batprotocol.workloads.host_events import HostEvent, Window
+from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.request import NOTHING
 
 __all__ = ["Site"]
 

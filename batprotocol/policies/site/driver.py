@@ -22,7 +22,6 @@ from batprotocol.model import (
     Profile,
     parse_hosts,
 )
-from batprotocol.outages import HostEvent, Window
 from batprotocol.policies.allocations import Allocation
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.failures import Failures
@@ -35,6 +34,7 @@ from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.starts import Wait
 from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import Walltimes
+from batprotocol.workloads.host_events import HostEvent, Window
 
 __all__ = ["SiteDriver", "ranking_of"]
 

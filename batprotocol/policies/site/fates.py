@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from batprotocol.outages import HostChange, HostEvent, Window
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.away import Away, Residents
 from batprotocol.policies.site.holding import Holding
@@ -16,6 +15,7 @@ from batprotocol.policies.site.lanes import Lane, Lanes
 from batprotocol.policies.site.planning import Planner
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.windows import Windows
+from batprotocol.workloads.host_events import HostChange, HostEvent, Window
 
 __all__ = ["Fates"]
 
@@ -60,7 +60,7 @@ class Fates:
 
         Args:
             jobs: the jobs.
-            cause: why: a key of `batprotocol.requests.attempts.ENDS`.
+            cause: why: a key of `batprotocol.workloads.requests.attempts.ENDS`.
         """
         jobs = [job for job in jobs if not job.is_killed]
         for job in jobs:

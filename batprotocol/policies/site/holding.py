@@ -20,7 +20,7 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.windows import Windows
 from batprotocol.policies.starts import Turn, Wait
-from batprotocol.requests import Dependencies, Request, read_request
+from batprotocol.workloads.requests import Dependencies, Request, read_request
 
 __all__ = ["Holding"]
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
+from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.policies.jobs import RunningJob, WaitingJob
 from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.pool import Amount, Pool, fits
 from batprotocol.policies.site.runs import Life, Run
-from batprotocol.requests import Allocated, Request
-from batprotocol.requests.dependencies import in_workload_of
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import Allocated, Request
+from batprotocol.workloads.requests.dependencies import in_workload_of
+from batprotocol.workloads.requests.fitting import needs_of
 
 __all__ = ["Entry", "Kind", "Ranked", "Ranking", "SiteJob", "SiteRunning", "allocated_by"]
 
@@ -187,7 +187,7 @@ class SiteRunning(RunningJob):
         is_giving_way: whether it is being preempted.
         is_killed: whether it was killed, and has not ended yet.
         missing: the hosts that are not on yet: it runs when all are.
-        cause: why it is being killed: a key of `batprotocol.requests.attempts.ENDS`; "": it is not.
+        cause: why it is being killed: a key of `batprotocol.workloads.requests.attempts.ENDS`; "": it is not.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from batprotocol.outages import Window
-from batprotocol.outages.events import UserId
+from batprotocol.workloads.host_events import Window
+from batprotocol.workloads.host_events.events import UserId
 
 __all__ = ["Lane", "Lanes"]
 

@@ -11,11 +11,11 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.model import Host, ParallelTaskHomogeneousProfile
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import MAINT, HostStates, Window
 from batprotocol.policies.site.jobs import SiteJob
 from batprotocol.policies.site.rules import Partition, SiteRules
-from batprotocol.requests import Moment, Request, expanded_names
-from batprotocol.requests import Site as Machine
+from batprotocol.workloads.host_events import MAINT, HostStates, Window
+from batprotocol.workloads.requests import Moment, Request, expanded_names
+from batprotocol.workloads.requests import Site as Machine
 
 __all__ = [
     *("ANY", "anywhere", "default_of", "fixed", "longest_of_qos", "mapping_of", "partitions_of"),

@@ -13,7 +13,7 @@ from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies.site.actions import Actions
 from batprotocol.policies.site.jobs import Entry
 from batprotocol.policies.site.pieces import length_of
-from batprotocol.power import HostWatts
+from batprotocol.workloads.electricity import HostWatts
 
 __all__ = ["Pacing", "pstates_of"]
 
@@ -25,7 +25,7 @@ def pstates_of(watts: HostWatts, pstate: int) -> list[int]:
         watts: what it draws, and how fast it computes.
         pstate: its own power state.
 
-    >>> from batprotocol.power import Watts
+    >>> from batprotocol.workloads.electricity import Watts
     >>> pstates_of(HostWatts((Watts(9, 9, 20),) * 4, (2e9, 3e9, 1e9, 2e9)), 0)
     [0, 2]
     """

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add, le, sub
 from typing import Final, TypeAlias
 
-from batprotocol.requests.amounts import GPU
-from batprotocol.requests.fitting import Needs
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.requests.amounts import GPU
+from batprotocol.workloads.requests.fitting import Needs
+from batprotocol.workloads.requests.offer import Offer
 
 __all__ = ["WHOLE", "Amount", "Pool", "added", "fits", "reduced"]
 

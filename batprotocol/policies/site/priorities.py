@@ -25,8 +25,8 @@ from batprotocol.policies.orders.fair_share import (
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.membership import ANY
 from batprotocol.policies.site.rules import Priority, SiteRules
-from batprotocol.requests.fitting import needs_of
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offer import Offer
 
 __all__ = ["Priorities"]
 

@@ -15,7 +15,7 @@ import msgspec
 
 from batprotocol.errors import InputError, hint
 from batprotocol.policies.site.tables import converted
-from batprotocol.requests import expanded_names
+from batprotocol.workloads.requests import expanded_names
 
 __all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Reservation", "SiteRules", "read_site"]
 

@@ -20,7 +20,7 @@ from batprotocol.policies.site.reserving import Start
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.settings import Settings
 from batprotocol.policies.walltimes import AsRequested
-from batprotocol.requests import Request
+from batprotocol.workloads.requests import Request
 
 __all__ = ["Steered"]
 

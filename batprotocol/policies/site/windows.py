@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from batprotocol.outages import Window
 from batprotocol.policies.jobs import State
 from batprotocol.policies.site.admission import Admission, SiteHosts
 from batprotocol.policies.site.away import Away
@@ -28,6 +27,7 @@ from batprotocol.policies.site.pool import reduced
 from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.reserving import NEVER
 from batprotocol.policies.site.timeline import Timeline
+from batprotocol.workloads.host_events import Window
 
 __all__ = ["Turn", "Windows"]
 

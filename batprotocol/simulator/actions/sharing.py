@@ -10,9 +10,9 @@ from itertools import count
 from math import inf
 from typing import Final
 
+from batprotocol._util.steps.counting import step
 from batprotocol.simulator.actions.demand import PythonDemand
 from batprotocol.simulator.actions.rounds import ENOUGH, jump
-from batprotocol.steps.counting import step
 
 __all__ = ["WORK_AMOUNT", "Sharing", "Work"]
 

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from math import frexp, inf, ldexp
 from typing import Final
 
-from batprotocol.deprecation import OldName
+from batprotocol._util.deprecation import OldName
 
 __all__ = ["TIMING", "Sleeps"]
 

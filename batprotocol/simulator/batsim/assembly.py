@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from batprotocol.results import Observer
 from batprotocol.simulator.batsim.actors.submitters import Submitter
 from batprotocol.simulator.batsim.server.server import Server
 from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.queue.exact import Queue
-from batprotocol.simulator.results import Observer
 
 __all__ = ["assemble"]
 

@@ -10,13 +10,13 @@ from mypy_extensions import mypyc_attr
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
+from batprotocol.results import Observer
 from batprotocol.simulator.batsim.assembly import assemble
 from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.copying import copied
-from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
-from batprotocol.simulator.inputs.traces import TraceReader, read_traces
-from batprotocol.simulator.results import Observer
+from batprotocol.workloads import ExternalEventList, Platform, Workload
+from batprotocol.workloads.traces import TraceReader, read_traces
 
 __all__ = ["Simulator"]
 

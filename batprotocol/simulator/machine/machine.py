@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.power import PowerRecord
 from batprotocol.model import HostState
-from batprotocol.power.hosts import SleepPState
+from batprotocol.results import MachineStatesRow, PStateRow
+from batprotocol.results.extended import difference, plus
 from batprotocol.simulator.actions.limited import actions_for
-from batprotocol.simulator.inputs import Host, Platform, Watts
 from batprotocol.simulator.machine.demands import Demands
 from batprotocol.simulator.machine.task import Task
-from batprotocol.simulator.results import MachineStatesRow, PStateRow
-from batprotocol.simulator.results.extended import difference, plus
-from batprotocol.steps.counting import step
+from batprotocol.workloads import Host, Platform, Watts
+from batprotocol.workloads.electricity.hosts import SleepPState
 
 __all__ = ["Machine", "intervals"]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import floor, isqrt
 from typing import Final, TypeAlias
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     HomogeneousParallelTaskGenerationStrategy,
     ParallelTaskDataStagingBetweenStoragesProfile,
@@ -16,11 +17,10 @@ from batprotocol.model import (
     Profile,
 )
 from batprotocol.simulator.actions.demand import PythonDemand, Transfers, transfers_of
-from batprotocol.simulator.inputs import Usage, WorkloadProfile
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.placement import Placement
-from batprotocol.steps.counting import step
+from batprotocol.workloads import Usage, WorkloadProfile
 
 __all__ = ["TASKS", "message_demand", "parallel_task", "size", "storages", "usage_task"]
 

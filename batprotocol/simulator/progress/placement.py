@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import CustomExecutorToHostMapping, ExecutorPlacement, PredefinedExecutorPlacementStrategy
-from batprotocol.simulator.inputs import Host
 from batprotocol.simulator.machine.machine import intervals
+from batprotocol.workloads import Host
 
 __all__ = ["Placement", "allocation_of", "hosts_of"]
 

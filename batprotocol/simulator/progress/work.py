@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     KillProgress,
     KillProgressSequentialProfile,
     SequentialCompositionProfile,
 )
-from batprotocol.simulator.inputs import WorkloadProfile
-from batprotocol.steps.counting import step
+from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["Part", "Walk"]
 

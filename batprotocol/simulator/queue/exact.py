@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import message_demand
 from batprotocol.simulator.queue.actor import Actor, Mailbox
 from batprotocol.simulator.queue.pending import Communication, Timer
 from batprotocol.simulator.queue.timers import Timers
-from batprotocol.steps.counting import step
 
 __all__ = ["Queue"]
 

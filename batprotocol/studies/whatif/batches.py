@@ -19,13 +19,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from batprotocol.distributions import percentile
+from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
-from batprotocol.requests import Allocated, Attempt
-from batprotocol.requests.dependencies import Dependency, parse_dependency
+from batprotocol.results.times import JobTimes, SeenJobs, whole_jobs
+from batprotocol.results.usage import Resource, Usage
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
-from batprotocol.simulator.results.times import JobTimes, SeenJobs, whole_jobs
-from batprotocol.simulator.results.usage import Resource, Usage
+from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency
 
 __all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 

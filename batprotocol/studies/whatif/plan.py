@@ -12,20 +12,13 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.naming import is_slurm, slurm_files
 from batprotocol.simulator import Platform, Workload
-from batprotocol.simulator.inputs import (
-    advice_on,
-    named_workload,
-    platform_xml,
-    read_platform,
-    with_recordings,
-    workload_info,
-)
-from batprotocol.simulator.inputs.reading import is_log
-from batprotocol.slurm.configuration import read_configuration
+from batprotocol.sites.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label
 from batprotocol.studies.whatif.machines import resized
 from batprotocol.studies.whatif.question import Question, parse_nodes
 from batprotocol.studies.whatif.windows import Span, Window, span_of_log, usual_length, windows_of
+from batprotocol.workloads import advice_on, named_workload, platform_xml, read_platform, with_recordings, workload_info
+from batprotocol.workloads.reading import is_log
 
 __all__ = ["ARRIVALS", "RECORDED", "Plan", "plan_for"]
 

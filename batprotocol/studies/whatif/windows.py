@@ -12,7 +12,7 @@ import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.simulator import Workload
-from batprotocol.simulator.inputs.columns import JobRecord
+from batprotocol.workloads.columns import JobRecord
 
 __all__ = ["USUAL_WINDOWS", "Span", "Window", "span_of_log", "span_text", "usual_length", "windows_of"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol._util.steps.counting import step
 from batprotocol.errors import shown
 from batprotocol.model import FinalJobState, JobAndProgress
 from batprotocol.simulator.batsim.actors.orders import Order
@@ -13,7 +14,6 @@ from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
-from batprotocol.steps.counting import step
 
 __all__ = ["Execution", "Killer", "execution_of"]
 

@@ -23,9 +23,9 @@ from batprotocol.model import (
     TraceType,
 )
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import WorkloadProfile
 from batprotocol.simulator.progress.matrices import TASKS, size, storages
 from batprotocol.simulator.progress.placement import Placement, hosts_of
+from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["Order"]
 

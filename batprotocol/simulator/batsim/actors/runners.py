@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     DelayProfile,
     ForkJoinCompositionProfile,
@@ -15,12 +16,11 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.actors.orders import Order
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import parallel_task, usage_task
 from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
-from batprotocol.steps.counting import step
+from batprotocol.workloads import Usage
 
 __all__ = ["KILLED", "WALLTIME_REACHED", "Runner"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
@@ -17,7 +18,6 @@ from batprotocol.simulator.batsim.state.messages import (
 from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
 from batprotocol.simulator.queue.actor import Actor
 from batprotocol.simulator.queue.exact import Queue
-from batprotocol.steps.counting import step
 
 __all__ = ["Injector", "Submitter"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from batprotocol.simulator.batsim.state.desk import SwitchRequest
 from batprotocol.simulator.batsim.state.messages import Switched
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.progress.matrices import usage_task
 from batprotocol.simulator.queue.actor import Actor
+from batprotocol.workloads import Usage
 
 __all__ = ["Switch"]
 

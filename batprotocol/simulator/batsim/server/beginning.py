@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol import workloads as inputs
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     Doubles,
     ExternalEventListAndFilename,
@@ -14,9 +16,7 @@ from batprotocol.model import (
     SimulationBeginsEvent,
     WorkloadAndFilename,
 )
-from batprotocol.simulator import inputs
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.steps.counting import step
 
 __all__ = ["beginning"]
 

@@ -18,9 +18,9 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.state.probes import NORMALIZED
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.progress.matrices import size
 from batprotocol.simulator.progress.placement import hosts_of
+from batprotocol.workloads import Usage
 
 __all__ = ["check_probe", "check_registration", "read_trace"]
 

@@ -43,10 +43,10 @@ from batprotocol.simulator.batsim.state.desk import SwitchRequest
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.probes import Probe
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import WorkloadProfile
 from batprotocol.simulator.machine.machine import intervals
 from batprotocol.simulator.progress.placement import allocation_of, hosts_of
 from batprotocol.simulator.progress.work import Walk
+from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["DECISIONS"]
 

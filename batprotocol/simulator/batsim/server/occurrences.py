@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -39,7 +40,6 @@ from batprotocol.simulator.batsim.state.messages import (
     Triggered,
 )
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.steps.counting import step
 
 __all__ = ["OCCURRENCES", "submitted_event"]
 

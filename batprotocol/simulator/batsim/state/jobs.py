@@ -5,12 +5,12 @@ from __future__ import annotations
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import FinalJobState, Job
+from batprotocol.results import JobRow
+from batprotocol.results.extended import difference, total
+from batprotocol.results.precise import Precise
 from batprotocol.simulator.batsim.state.reports import Reports
 from batprotocol.simulator.queue.actor import Actor
 from batprotocol.simulator.queue.exact import Queue
-from batprotocol.simulator.results import JobRow
-from batprotocol.simulator.results.extended import difference, total
-from batprotocol.simulator.results.precise import Precise
 
 __all__ = ["SimulatedJob"]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from batprotocol.model import JobAndProgress, ProbeDataEmittedEvent
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
-from batprotocol.simulator.inputs import Submission, TimedEvent
+from batprotocol.workloads import Submission, TimedEvent
 
 __all__ = [
     "AllEventsInjected",

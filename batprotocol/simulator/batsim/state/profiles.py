@@ -6,6 +6,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     ParallelTaskMergeCompositionProfile,
     Profile,
@@ -14,8 +15,7 @@ from batprotocol.model import (
 )
 from batprotocol.model.profiles import ForkJoinCompositionProfile
 from batprotocol.simulator.batsim.state.rules import Refusals
-from batprotocol.simulator.inputs import WorkloadProfile
-from batprotocol.steps.counting import step
+from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["Profiles", "has_parts"]
 

@@ -11,6 +11,7 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.errors import RuleViolation
 from batprotocol.model import Message
+from batprotocol.results import Observer
 from batprotocol.simulator.batsim.state.desk import Desk
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.probes import Probe
@@ -21,7 +22,6 @@ from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.queue.actor import Actor, Mailbox
 from batprotocol.simulator.queue.exact import Queue
-from batprotocol.simulator.results import Observer
 
 __all__ = ["Listener", "Simulation"]
 
