@@ -13,7 +13,7 @@ from batprotocol.campaigns.managers.interface import Request
 from batprotocol.campaigns.managers.slurm import SlurmCluster, SlurmDescription, manager
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.errors import ClusterError
-from batprotocol.slurm.client import Batch, Limits, SlurmError, SlurmJob, SlurmNode, SlurmRefusal
+from batprotocol.sites.slurm.client import Batch, Limits, SlurmError, SlurmJob, SlurmNode, SlurmRefusal
 
 WITHOUT_ENGINE = True
 
