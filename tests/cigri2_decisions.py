@@ -8,7 +8,8 @@ from typing import Any
 
 from cigri_records import FILES, NOW, Record, read_file
 
-from batprotocol.campaigns.entities import failures, metascheduler, nikita, predictor, scheduler
+from batprotocol.campaigns import gridstat2
+from batprotocol.campaigns.entities import failures, prediction, scheduling
 from batprotocol.campaigns.jdl import read_jdl
 from batprotocol.campaigns.model import (
     Blacklist,
@@ -30,7 +31,6 @@ from batprotocol.campaigns.model import (
     TaskPriority,
     Window,
 )
-from batprotocol.campaigns.text import gridstat2
 from batprotocol.errors import InputError, JdlError
 
 USUAL_WAITING = 0.5
@@ -86,15 +86,15 @@ def predicted(given: Record) -> Record:
     """A ratio, and the mean durations beside it: finished jobs took 100 s, the others take 200 s so far."""
     flood = given["flood_rate"] or USUAL_WAITING
     free = given["nodes_free"] if given["free_at_last_status"] is None else given["free_at_last_status"]
-    situation = predictor.Situation(
+    situation = prediction.Situation(
         ratio=given["old_ratio"],
         free=free,
         waiting=given["remote_waiting"],
         running=given["running"],
         resources=given["max_resources"],
-        allowed=predictor.allowed(given["max_resources"], flood),
+        allowed=prediction.allowed(given["max_resources"], flood),
     )
-    ratio = predictor.adjusted(situation, given["terminated_jobs"])
+    ratio = prediction.adjusted(situation, given["terminated_jobs"])
     if ratio is None:
         return {"forecast": None}
     ended = Durations.of(*[100] * given["terminated_jobs"])
@@ -119,7 +119,7 @@ def expected_end(given: Record) -> Record:
     """When a campaign should have ended."""
     now = 100_000.0
     finished = given["terminated"] if given["submitted_s_ago"] < given["window_s"] else 0
-    end = predictor.end_after(
+    end = prediction.end_after(
         waiting=given["waiting_parameters"] + given["remote_waiting"],
         running=given["running"],
         durations=Durations.of(*[given["duration_each_s"]] * given["terminated"]),
@@ -170,11 +170,11 @@ def launched(given: Record) -> Record:
     """Which schedulers CiGri 2's metascheduler launches, and what they order."""
     grid = _grid2(given)
     settings = Settings(order_flood_rate=given["flood_rate"] or 0.0)
-    couples = metascheduler.couples(grid, settings)
+    couples = scheduling.couples(grid, settings)
     ratios = {(each["id"], name): ratio for each in given["campaigns"] for name, ratio in each.get("ratio", {}).items()}
     active = Counter((job.campaign, job.cluster) for job in grid.jobs)
-    limits = {couple.key: scheduler.Limit(ratio=ratios.get(couple.key, 1.0)) for couple in couples}
-    orders = metascheduler.orders(couples, metascheduler.offers(grid, settings), limits, active)
+    limits = {couple.key: scheduling.Limit(ratio=ratios.get(couple.key, 1.0)) for couple in couples}
+    orders = scheduling.orders(couples, scheduling.offers(grid, settings), limits, active)
     names = {"test": "test", "workqueue": "default"}
     rows = {(each.campaign, each.cluster): each.jobs for each in orders}
     for campaign in given["campaigns"]:
@@ -206,7 +206,7 @@ def wiped(given: Record) -> Record:
     ]
     flood = given["flood_rate"] or USUAL_WAITING
     status = GridStatus(cluster="a", max=given["max"], free=0)
-    wipes = nikita.wipes(Grid(now=NOW, gridstatus=(status,), jobs=tuple(jobs)), Settings(flood_rate=flood))
+    wipes = failures.wipes(Grid(now=NOW, gridstatus=(status,), jobs=tuple(jobs)), Settings(flood_rate=flood))
     killed = {wipe.job for wipe in wipes}
     back = {job.id: failures.judge(job, _killed(job)).priority for job in jobs if job.id in killed}
     return {
@@ -270,7 +270,7 @@ def _jobs2() -> list[tuple[Job, Task]]:
 def _report2(*, full: bool) -> str:
     now = _SUBMITTED2 + 3601
     ended = Durations.of(*[100] * 4)
-    rate = predictor.throughput(Window(4, now - 201), now)
+    rate = prediction.throughput(Window(4, now - 201), now)
     on_a = gridstat2.Throughput(throughput=rate, durations=ended + Durations.of(*[201] * 5))
     return gridstat2.campaign_report(
         CampaignStatus(campaign=_CAMPAIGN2, total=14, terminated=4),

@@ -7,8 +7,8 @@ from typing import Any
 
 from cigri_records import NOW, Record, read_file
 
-from batprotocol.campaigns.entities import failures, metascheduler, runner, scheduler, taps
-from batprotocol.campaigns.entities.regulators import limit_by_tap
+from batprotocol.campaigns.entities import failures, regulation, scheduling
+from batprotocol.campaigns.entities.regulation import limit_by_tap
 from batprotocol.campaigns.jdl import properties_from, read_jdl, rows_of
 from batprotocol.campaigns.model import (
     Blacklist,
@@ -82,7 +82,7 @@ def queues(given: Record) -> Record:
     grid, settings = _grid3(given), Settings(strategy="priority")
     couples = [
         couple
-        for couple in metascheduler.couples(grid, settings)
+        for couple in scheduling.couples(grid, settings)
         if not couple.properties.prologue or couple.cluster.name in couple.status.prologue_done
     ]
     rates = {(_number(each["campaign"]), each["cluster"]): each["rate"] for each in given.get("taps", ())}
@@ -102,7 +102,7 @@ def queues(given: Record) -> Record:
     wanted = {key: min(most, settings.batch) for key, most in limits.items() if most > 0}
     tasks = _tasks3(given)
     found: dict[str, list[Record]] = {}
-    drawn = scheduler.draw(wanted, {key: tasks[key][:most] for key, most in wanted.items()})
+    drawn = scheduling.draw(wanted, {key: tasks[key][:most] for key, most in wanted.items()})
     for (number, cluster), got in drawn.items():
         properties = grid.campaigns[number - 1].campaign.on(cluster)
         assert properties
@@ -166,11 +166,11 @@ def turned(given: Record) -> Record:
     """A tap after each of several turns."""
     settings = _tap_settings(given)
     turns: dict[str, Callable[[Tap], Tap]] = {
-        "increase": lambda tap: taps.increase(tap, settings),
-        "decrease": lambda tap: taps.decrease(tap, NOW, settings),
-        "close": lambda tap: taps.close(tap, NOW),
-        "open": taps.open_,
-        "reset": lambda tap: taps.reset(tap, settings),
+        "increase": lambda tap: regulation.increase(tap, settings),
+        "decrease": lambda tap: regulation.decrease(tap, NOW, settings),
+        "close": lambda tap: regulation.close(tap, NOW),
+        "open": regulation.open_,
+        "reset": lambda tap: regulation.reset(tap, settings),
     }
     tap = Tap(campaign=1, cluster="a", rate=settings.rate)
     states = [tap]
@@ -183,8 +183,8 @@ def tap_rate(given: Record) -> Record:
     """A rate, turned up and down."""
     tap, settings = Tap(campaign=1, cluster="a", rate=given["rate"]), TapSettings()
     return {
-        "after_increase": taps.increase(tap, settings).rate,
-        "after_decrease": taps.decrease(tap, NOW, settings).rate,
+        "after_increase": regulation.increase(tap, settings).rate,
+        "after_decrease": regulation.decrease(tap, NOW, settings).rate,
     }
 
 
@@ -202,7 +202,7 @@ def _tap(given: Record, number: int = 1) -> Tap:
 
 def decrease_after_close(given: Record) -> Record:
     """A closed tap, turned down."""
-    tap = taps.decrease(_tap(given), NOW, TapSettings())
+    tap = regulation.decrease(_tap(given), NOW, TapSettings())
     return {"state": str(tap.state), "rate": tap.rate}
 
 
@@ -225,8 +225,8 @@ def next_jobs(given: Record) -> list[list[str]]:
     own = {number: Tap(campaign=number, cluster="a") for number in range(1, len(given["campaigns"]) + 1)}
     own |= {_number(each["campaign"]): _tap(each, _number(each["campaign"])) for each in given.get("taps", ())}
     banned = {_number(name) for name in given.get("blacklist", ())}
-    lengths = [runner.Run(_number(run[0][0]), len(run)) for run in runs]
-    served = runner.serve(lengths, own, banned, NOW, TapSettings())
+    lengths = [regulation.Run(_number(run[0][0]), len(run)) for run in runs]
+    served = regulation.serve(lengths, own, banned, NOW, TapSettings())
     if served is None:
         return []
     first = next(run for run in runs if _number(run[0][0]) == served.campaign)

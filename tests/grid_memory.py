@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from batprotocol.campaigns.entities import cycle, failures, updator
+from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.model import (
     Blacklist,
     Campaign,
@@ -64,7 +64,7 @@ class MemoryGrid:
 
     def run(self, observations: Iterable[Observation], now: float) -> tuple[Update, Decisions]:
         """One cycle. What the clusters are to do is in the jobs then."""
-        update = updator.update(self.active(), observations, now=now, open_events=self.open_events())
+        update = failures.update(self.active(), observations, now=now, open_events=self.open_events())
         self.apply_update(update)
         decisions = cycle.decide(self.grid(now), self.settings, self.first)
         self.apply_decisions(decisions, now)

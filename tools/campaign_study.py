@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from batprotocol.campaigns.model import Regulator, Settings
-from batprotocol.campaigns.simulation.study import Case, run_case
+from batprotocol.campaigns.simulation.report import Case, run_case
 
 LENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 JOBS = dict.fromkeys(LENGTHS, 10_000) | {100.0: 2_000}

@@ -112,7 +112,7 @@ _PLACES = {
     "convert": "batprotocol.wire.commands.command:convert",
     "rules": "batprotocol.schemas.commands.command:rules",
     "schema": "batprotocol.schemas.commands.command:schema",
-    "grid": "batprotocol.campaigns.commands.command:grid",
+    "grid": "batprotocol.campaigns.commands.grid:grid",
     "fast": "batprotocol.fast.commands.command:fast",
     "mcp": "batprotocol.mcp.command:mcp",
 }

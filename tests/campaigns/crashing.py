@@ -17,7 +17,7 @@ from batprotocol.campaigns.store import Store, Where
 PROGRAM = """
 import sys
 from batprotocol.campaigns.model import Settings
-from batprotocol.campaigns.running import run_campaigns
+from batprotocol.campaigns.loop import run_campaigns
 from batprotocol.campaigns.store import Store
 run_campaigns(Store(sys.argv[1]), Settings(), cycle_seconds=float(sys.argv[2]), until_idle=True)
 """

@@ -9,9 +9,8 @@ from itertools import pairwise
 import pytest
 from clusters import PaperCluster
 
-from batprotocol.campaigns.loop import Cycle, Loop
+from batprotocol.campaigns.loop import Clusters, Cycle, Loop
 from batprotocol.campaigns.managers import ResourceManager
-from batprotocol.campaigns.managers.asking import Clusters
 from batprotocol.campaigns.model import Campaign, ClusterProperties, Observation, Settings
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError

@@ -12,8 +12,8 @@ from grid_worlds import CAMPAIGNS, CYCLE, ENDS, REGULATORS, SETTINGS, SIZES, Rem
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.campaigns.entities import metascheduler
-from batprotocol.campaigns.entities.predictor import allowed
+from batprotocol.campaigns.entities import scheduling
+from batprotocol.campaigns.entities.prediction import allowed
 from batprotocol.campaigns.model import (
     CIGRI_2,
     CIGRI_3,
@@ -201,8 +201,8 @@ def test_the_affinity_example_of_the_specification() -> None:
             UserPriority("user2", "cluster2"),
         ),
     )
-    couples = metascheduler.couples(grid, Settings(strategy="affinity"))
-    assert [(each.campaign, each.clusters) for each in metascheduler.launches(couples)] == [
+    couples = scheduling.couples(grid, Settings(strategy="affinity"))
+    assert [(each.campaign, each.clusters) for each in scheduling.launches(couples)] == [
         (1, ("cluster1",)),
         (2, ("cluster1", "cluster2")),
         (1, ("cluster2",)),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, create_engine, select
 
-from batprotocol.campaigns.entities import cycle, updator
+from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.model import (
     Campaign,
     ClusterProperties,
@@ -22,8 +22,9 @@ from batprotocol.campaigns.model import (
     RemoteJob,
     Settings,
 )
-from batprotocol.campaigns.store import Store, tables
-from batprotocol.campaigns.store.store import Where
+from batprotocol.campaigns.store import Store
+from batprotocol.campaigns.store import _tables as tables
+from batprotocol.campaigns.store._store import Where
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -54,7 +55,7 @@ def rows(url: str, table: Table, *columns: str, **where: Any) -> list[tuple[Any,
 def run(store: Store, now: float, observations: list[Observation]) -> tuple[Decisions, tuple[Job, ...]]:
     """One cycle; what the runner is to submit."""
     with store.cycle() as books:
-        update = updator.update(books.jobs(), observations, now=now, open_events=books.open_events())
+        update = failures.update(books.jobs(), observations, now=now, open_events=books.open_events())
         books.record(update, observations)
         decisions = cycle.decide(books.grid(now, SETTINGS.window), SETTINGS, books.tasks)
         return decisions, books.carry_out(decisions, now)

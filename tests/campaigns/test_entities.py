@@ -14,19 +14,7 @@ from hypothesis import strategies as st
 from support import ROOT
 
 from batprotocol.campaigns import model
-from batprotocol.campaigns.entities import (
-    controller,
-    cycle,
-    failures,
-    metascheduler,
-    nikita,
-    predictor,
-    regulators,
-    runner,
-    scheduler,
-    taps,
-    updator,
-)
+from batprotocol.campaigns.entities import cycle, failures, prediction, regulation, scheduling
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignStatus,
@@ -60,10 +48,10 @@ WITHOUT_ENGINE = True
 
 COUNTS = st.integers(0, 10**6)
 FREE = st.integers(-(10**6), 10**6)  # a cluster's own users may take more than there is
-RATIOS = st.none() | st.floats(0, predictor.LARGEST_RATIO)
+RATIOS = st.none() | st.floats(0, prediction.LARGEST_RATIO)
 
 
-@given(st.sampled_from(sorted(predictor.ALGORITHMS)), RATIOS, FREE, st.none() | COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
+@given(st.sampled_from(sorted(prediction.ALGORITHMS)), RATIOS, FREE, st.none() | COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
 def test_ratios_are_finite(
     algorithm: str,
     ratio: float | None,
@@ -74,11 +62,11 @@ def test_ratios_are_finite(
     resources: int,
     allowed: int,
 ) -> None:
-    now = predictor.Situation(
+    now = prediction.Situation(
         ratio=ratio, free=free, nsub=nsub, waiting=waiting, running=running, resources=resources, allowed=allowed
     )
-    new = predictor.next_ratio(now, algorithm)
-    assert 0 <= new <= predictor.LARGEST_RATIO
+    new = prediction.next_ratio(now, algorithm)
+    assert 0 <= new <= prediction.LARGEST_RATIO
     if waiting > allowed and now.old >= 1:
         assert new <= now.old, "it grows although too many wait"
 
@@ -90,7 +78,7 @@ TIMES = st.floats(0, 1e9)
 def test_ends_are_finite_or_unknown(
     waiting: int, running: int, took: list[float], finished: int, since: float, age: float, now: float
 ) -> None:
-    end = predictor.end_after(
+    end = prediction.end_after(
         waiting=waiting,
         running=running,
         durations=Durations.of(*took),
@@ -103,23 +91,23 @@ def test_ends_are_finite_or_unknown(
 
 def test_the_examples_of_ends() -> None:
     """A young campaign is judged by the mean duration of its jobs, an older one by its throughput."""
-    young = predictor.end_after(
+    young = prediction.end_after(
         waiting=10, running=4, durations=Durations.of(100), window=Window(1, 0.0), age=150, now=150
     )
-    old = predictor.end_after(
+    old = prediction.end_after(
         waiting=20, running=4, durations=Durations.of(100), window=Window(10, 3000.0), age=3600, now=3600
     )
     assert (young, old) == ((300.0, "average"), (1320.0, "throughput"))
-    assert predictor.end_after(waiting=9, running=0, durations=Durations(), window=Window(), age=9, now=9) is None
+    assert prediction.end_after(waiting=9, running=0, durations=Durations(), window=Window(), age=9, now=9) is None
 
 
 def test_nobody_knows_the_end_where_nothing_has_ended_lately() -> None:
     """The mean of jobs that ended long ago says nothing of those that run now."""
     took = Durations.of(100, 100)
-    assert predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=9000, now=9000) is None
-    young = predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=199, now=199)
+    assert prediction.end_after(waiting=9, running=3, durations=took, window=Window(), age=9000, now=9000) is None
+    young = prediction.end_after(waiting=9, running=3, durations=took, window=Window(), age=199, now=199)
     assert young == (350.0, "average")
-    assert predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=200, now=200) is None
+    assert prediction.end_after(waiting=9, running=3, durations=took, window=Window(), age=200, now=200) is None
 
 
 def test_the_events_of_wipes() -> None:
@@ -129,7 +117,7 @@ def test_the_events_of_wipes() -> None:
         for number, time in ((1, 0.0), (2, 0.0), (3, 9000.0))
     ]
     grid = Grid(now=9000.0, gridstatus=(GridStatus(cluster="a", max=2, free=0),), jobs=tuple(jobs))
-    wipes = nikita.wipes(grid, Settings(flood_rate=1.0, stale=900.0))
+    wipes = failures.wipes(grid, Settings(flood_rate=1.0, stale=900.0))
     told = [(each.job, each.reason, each.event.code, each.event.message) for each in wipes if each.event]
     assert told == [
         (3, KillReason.OVERFLOW, "FRAG", "Job overflow frag"),
@@ -143,17 +131,17 @@ def test_the_examples_of_slow_start() -> None:
     ratio: float | None = None
     seen = []
     for waiting in (0, 0, 11, 0):
-        now = predictor.Situation(ratio=ratio, free=20, waiting=waiting, running=3, resources=20, allowed=10)
-        ratio = predictor.next_ratio(now, "slow-start")
+        now = prediction.Situation(ratio=ratio, free=20, waiting=waiting, running=3, resources=20, allowed=10)
+        ratio = prediction.next_ratio(now, "slow-start")
         seen.append(ratio)
     assert seen == [2.0, 4.0, 0.05, 0.1]
 
 
 def test_the_examples_of_adaptive_down_exponential_up() -> None:
-    now = predictor.Situation(ratio=1.0, free=10, waiting=10, resources=10, allowed=5)
-    assert predictor.next_ratio(now, "exponential") == 0.5
+    now = prediction.Situation(ratio=1.0, free=10, waiting=10, resources=10, allowed=5)
+    assert prediction.next_ratio(now, "exponential") == 0.5
     up = msgspec.structs.replace(now, ratio=0.5, waiting=5)
-    assert predictor.next_ratio(up, "exponential") == 1.0
+    assert prediction.next_ratio(up, "exponential") == 1.0
 
 
 def test_a_ratio_that_was_not_used_does_not_grow() -> None:
@@ -181,11 +169,11 @@ def test_a_rate_stays_between_the_first_and_the_greatest(turns: list[str]) -> No
     settings, tap = TapSettings(grace=0.0), Tap(campaign=1, cluster="a")
     for now, turn in enumerate(turns):
         if turn == "increase":
-            tap = taps.increase(tap, settings)
+            tap = regulation.increase(tap, settings)
         elif turn == "decrease":
-            tap = taps.decrease(tap, now, settings)
+            tap = regulation.decrease(tap, now, settings)
         else:
-            tap = taps.close(tap, now) if turn == "close" else taps.open_(tap)
+            tap = regulation.close(tap, now) if turn == "close" else regulation.open_(tap)
         assert settings.rate <= tap.rate <= settings.maximum
 
 
@@ -194,7 +182,7 @@ def test_a_controller_stays_within_its_bounds(waiting: list[int]) -> None:
     settings = ControllerSettings()
     state = ControllerState(campaign=1, cluster="a")
     for each in waiting:
-        state = controller.step(state, each, settings)
+        state = regulation.step(state, each, settings)
         assert 0 <= state.submitted <= settings.maximum
 
 
@@ -203,16 +191,16 @@ def test_a_controller_does_not_make_up_for_a_long_silence() -> None:
     settings = ControllerSettings()
     state = ControllerState(campaign=1, cluster="a")
     for _ in range(1000):
-        state = controller.step(state, 1000, settings)
+        state = regulation.step(state, 1000, settings)
     for _ in range(10):
-        state = controller.step(state, 0, settings)
+        state = regulation.step(state, 0, settings)
     assert state.submitted > 5
 
 
 def test_a_queue_that_is_full_gets_no_more() -> None:
-    assert regulators.limit_by_tap(3, ahead=10, queued=28) == 2
-    assert regulators.limit_by_tap(3, ahead=10, queued=31) == 0
-    assert regulators.limit_by_tap(3, max_jobs=4, active=1, queued=2) == 1
+    assert regulation.limit_by_tap(3, ahead=10, queued=28) == 2
+    assert regulation.limit_by_tap(3, ahead=10, queued=31) == 0
+    assert regulation.limit_by_tap(3, max_jobs=4, active=1, queued=2) == 1
 
 
 TASKS = [Task(number, 1, str(number), str(number)) for number in range(30)]
@@ -224,7 +212,7 @@ def test_no_task_is_drawn_twice_and_nobody_gets_more_than_is_wanted(
     wanted: dict[tuple[int, str], int], random: st.Random
 ) -> None:
     candidates = {couple: random.sample(TASKS, random.randint(0, len(TASKS))) for couple in wanted}
-    drawn = scheduler.draw(wanted, candidates)
+    drawn = scheduling.draw(wanted, candidates)
     everything = [task.id for tasks in drawn.values() for task in tasks]
     assert len(everything) == len(set(everything))
     for couple, tasks in drawn.items():
@@ -236,7 +224,9 @@ def test_no_task_is_drawn_twice_and_nobody_gets_more_than_is_wanted(
 def test_ordered_tasks_are_drawn_from_as_many_as_all_want() -> None:
     """Each cluster's first tasks are the same ones, and still each gets what was ordered."""
     orders = [Order(campaign=1, cluster=name, jobs=10) for name in "abc"]
-    submitted = runner.submissions(orders, {1: _campaign("a", "b", "c")}, lambda campaign, cluster, many: TASKS[:many])
+    submitted = regulation.submissions(
+        orders, {1: _campaign("a", "b", "c")}, lambda campaign, cluster, many: TASKS[:many]
+    )
     assert [len(each.tasks) for each in submitted] == [10, 10, 10]
 
 
@@ -281,14 +271,14 @@ def test_a_job_that_its_cluster_runs_again_is_followed() -> None:
     again = RemoteEvent("RESUBMIT_JOB_AUTOMATICALLY", "resubmitted (new id = 4711)")
     remote = RemoteJob(job=1, state=JobState.TERMINATED, events=(again,))
     seen = Observation(cluster="a", time=10.0, max=1, free=1, jobs=(remote,))
-    update = updator.update([JOB], [seen], now=10.0)
+    update = failures.update([JOB], [seen], now=10.0)
     assert [(change.state, change.remote_id) for change in update.jobs] == [(JobState.SUBMITTED, "4711")]
     assert update.tasks == ()
 
 
 def test_a_lost_job_is_run_again_before_others() -> None:
     seen = Observation(cluster="a", time=10.0, max=1, free=1)
-    update = updator.update([JOB], [seen], now=10.0)
+    update = failures.update([JOB], [seen], now=10.0)
     (change,) = update.tasks
     assert (change.state, change.priority) == (TaskState.PENDING, TaskPriority.RESUBMITTED)
     assert update.events[0].message == "Resubmit cause: LOST"
@@ -297,7 +287,7 @@ def test_a_lost_job_is_run_again_before_others() -> None:
 def test_a_copy_that_fails_leaves_its_task_to_the_other() -> None:
     copy = Job(id=2, campaign=1, task=5, cluster="b", replica=True, state=JobState.RUNNING)
     seen = Observation(cluster="a", time=10.0, max=1, free=1, jobs=(_ended(256),))
-    update = updator.update([JOB, copy], [seen], now=10.0)
+    update = failures.update([JOB, copy], [seen], now=10.0)
     assert update.tasks == ()
     assert [event.code for event in update.events] == ["EXIT_ERROR"]
 
@@ -340,8 +330,8 @@ def test_the_new_number_of_a_job_that_oar_runs_again(description: str, remote_id
 def test_a_blacklist_is_lifted_with_its_parent() -> None:
     parent = Event(id=4, class_="job", code="EXIT_ERROR", job=1, campaign=1, cluster="a")
     blacklist = msgspec.structs.replace(failures.blacklist_event(parent, 4), id=5)
-    assert updator.lifted([parent, blacklist]) == ()
-    assert [change.event for change in updator.lifted([blacklist])] == [5]
+    assert failures.lifted([parent, blacklist]) == ()
+    assert [change.event for change in failures.lifted([blacklist])] == [5]
 
 
 def test_a_cycle_of_a_hundred_campaigns_of_ten_thousand_tasks() -> None:
@@ -371,7 +361,7 @@ def test_jobs_that_come_take_free_resources_or_wait(free: int, coming: int, wait
     states = [JobState.SUBMITTED] * coming + [JobState.REMOTE_WAITING] * waiting
     jobs = tuple(Job(id=id, campaign=1, task=id, cluster="a", state=state) for id, state in enumerate(states, 1))
     status = GridStatus(cluster="a", time=0.0, max=20, free=free)
-    found = metascheduler.offers(Grid(gridstatus=(status,), jobs=jobs), Settings(order_flood_rate=flood))["a"]
+    found = scheduling.offers(Grid(gridstatus=(status,), jobs=jobs), Settings(order_flood_rate=flood))["a"]
     left = max(0, free) - coming
     assert found == max(0, left) + max(0, 20 * flood - waiting - max(0, -left))
 

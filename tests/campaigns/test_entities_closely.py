@@ -6,17 +6,7 @@ import itertools
 
 import pytest
 
-from batprotocol.campaigns.entities import (
-    cycle,
-    failures,
-    forecasting,
-    metascheduler,
-    nikita,
-    regulators,
-    runner,
-    scheduler,
-    updator,
-)
+from batprotocol.campaigns.entities import cycle, failures, prediction, regulation, scheduling
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignStatus,
@@ -47,11 +37,11 @@ WITHOUT_ENGINE = True
 @pytest.mark.parametrize("active", [0, 1])
 @pytest.mark.parametrize("tested", [False, True])
 def test_a_test_runs_where_all_is_so(remaining: int, offer: float, active: int, tested: bool) -> None:
-    share = scheduler.Share(
-        offer=offer, remaining=remaining, limit=scheduler.Limit(ratio=1.0), active=active, tested=tested
+    share = scheduling.Share(
+        offer=offer, remaining=remaining, limit=scheduling.Limit(ratio=1.0), active=active, tested=tested
     )
     expected = (remaining, offer, active, tested) == (1, 1.0, 0, False)
-    assert scheduler.test(share) == expected
+    assert scheduling.test(share) == expected
 
 
 @pytest.mark.parametrize(
@@ -63,9 +53,9 @@ def test_a_job_is_late_beyond_its_walltime_and_grace(
 ) -> None:
     job = Job(id=1, campaign=1, task=1, cluster="a", state=JobState.RUNNING, start_time=1000.0)
     walltimes = {} if walltime is None else {(1, "a"): walltime}
-    assert nikita.overtime([job], 1000.0 + ran, walltimes, grace) == ([job] if late else [])
+    assert failures.overtime([job], 1000.0 + ran, walltimes, grace) == ([job] if late else [])
     waits = Job(id=2, campaign=1, task=2, cluster="a", state=JobState.RUNNING)
-    assert nikita.overtime([waits], 1e9, {(1, "a"): 1.0}, 0.0) == []
+    assert failures.overtime([waits], 1e9, {(1, "a"): 1.0}, 0.0) == []
 
 
 @pytest.mark.parametrize("task", [None, 5])
@@ -103,7 +93,7 @@ def test_what_waits_to_be_killed_waits_no_more(kill: KillReason | None, state: J
         progress=(Progress(campaign=1, cluster="a", durations=Durations.of(10)),),
         forecasts=(Forecast(campaign=1, cluster="a", time=0.0, ratio=1.0, nsub=12, free=12.0),),
     )
-    found = forecasting.forecasts(grid, Settings(flood_rate=0.5, regulator="two-way"))
+    found = prediction.forecasts(grid, Settings(flood_rate=0.5, regulator="two-way"))
     [ratio] = [each.ratio for each in found if each.cluster == "a"]
     assert ratio is not None
     assert (ratio < 1.0) == (kill is None and state is JobState.REMOTE_WAITING)
@@ -139,7 +129,7 @@ def test_an_epilogue_comes_once_when_all_is_over(
 def test_copies_give_way(type: str, replica: bool) -> None:
     properties = ClusterProperties(cluster="a", exec_file="x", type=type, resources="/cpu=3")
     of = Campaign(id=1, user="u", name="n", clusters=(properties,))
-    found = runner.submission(of, "a", [4, 2], replica=replica)
+    found = regulation.submission(of, "a", [4, 2], replica=replica)
     assert (found.tasks, found.replica, found.weight) == ((4, 2), replica, 3)
     assert found.best_effort == (replica or type == "best-effort")
 
@@ -158,7 +148,7 @@ def test_copies_give_way(type: str, replica: bool) -> None:
 def test_a_trouble_is_told_once(class_: str, cluster: str, code: str, told: bool) -> None:
     event = Event(id=3, class_=class_, code=code, cluster=cluster)
     seen = Observation(cluster="a", error="TIMEOUT")
-    events = updator.update([], [seen], now=1.0, open_events=[event]).events
+    events = failures.update([], [seen], now=1.0, open_events=[event]).events
     assert [(each.code, each.cluster) for each in events] == ([("TIMEOUT", "a")] if told else [])
 
 
@@ -173,6 +163,6 @@ def test_a_tap_is_closed_while_jobs_wait_on_the_cluster(state: JobState) -> None
         jobs=jobs,
     )
     settings = Settings(regulator="rate", strategy="priority")
-    couples = metascheduler.couples(grid, settings)
-    found = regulators.REGULATORS["rate"](grid, settings, couples, ())
+    couples = scheduling.couples(grid, settings)
+    found = regulation.REGULATORS["rate"](grid, settings, couples, ())
     assert [tap.state for tap in found.taps] == [TapState.CLOSED if state is JobState.REMOTE_WAITING else TapState.OPEN]

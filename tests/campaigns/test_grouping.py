@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_local_processes import end_of, job_of, until, why
 
-from batprotocol.campaigns.entities.grouping import group_size, heads, whole_groups
-from batprotocol.campaigns.loop import Loop, request_of
+from batprotocol.campaigns.entities.scheduling import group_size, heads, whole_groups
+from batprotocol.campaigns.loop import Loop, request_of, run_campaigns
 from batprotocol.campaigns.managers import LocalProcesses, Request
-from batprotocol.campaigns.managers.local.starter import LEADER
+from batprotocol.campaigns.managers.local import LEADER
 from batprotocol.campaigns.model import (
     Campaign,
     ClusterProperties,
@@ -28,7 +28,6 @@ from batprotocol.campaigns.model import (
     Task,
     TaskState,
 )
-from batprotocol.campaigns.running import run_campaigns
 from batprotocol.campaigns.store import Store, Where
 
 WITHOUT_ENGINE = True

@@ -18,9 +18,9 @@ import patience
 import pytest
 
 from batprotocol.campaigns.managers import LocalProcesses, Request
-from batprotocol.campaigns.managers.outputs import append_line, content_of, end_of_output, write_file
-from batprotocol.campaigns.managers.psij.folder import JobFolder
-from batprotocol.campaigns.managers.slurm.batches import Folder
+from batprotocol.campaigns.managers._slurm_jobs import Folder
+from batprotocol.campaigns.managers.interface import append_line, content_of, end_of_output, write_file
+from batprotocol.campaigns.managers.psij import JobFolder
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import LocalRunner

@@ -13,7 +13,8 @@ from sqlalchemy import event, select
 
 from batprotocol.campaigns.loop import Loop
 from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, Regulator, Settings, TaskState
-from batprotocol.campaigns.store import Store, Where, tables
+from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.store import _tables as tables
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from test_local_processes import end_of, until, why
 from batprotocol import FinalJobState, FrozenHosts, Hosts
 from batprotocol.campaigns.managers import LocalProcesses, Request
 from batprotocol.campaigns.model import JobState, RemoteJob
-from batprotocol.campaigns.simulation.cluster import SimulatedCluster
+from batprotocol.campaigns.simulation.scheduler import SimulatedCluster
 
 WITHOUT_ENGINE = True
 

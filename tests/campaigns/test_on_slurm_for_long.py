@@ -33,7 +33,7 @@ LOOP_KILLS, CONTROLLER_KILLS, LOST_NODES = 10, 3, 10
 PROGRAM = """
 import sys
 from batprotocol.campaigns.model import Settings
-from batprotocol.campaigns.running import run_campaigns
+from batprotocol.campaigns.loop import run_campaigns
 from batprotocol.campaigns.store import Store
 run_campaigns(Store(sys.argv[1]), Settings(order_flood_rate=0.25), cycle_seconds=2.0, until_idle=True)
 """

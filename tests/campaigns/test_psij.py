@@ -18,9 +18,9 @@ from patience import jobs_of
 from servers import folder_of
 from slurms import RunningSlurm, running_slurm
 
-from batprotocol.campaigns.managers import Request
+from batprotocol.campaigns.managers import Request, psij
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
-from batprotocol.campaigns.managers.psij import PsijCluster, manager, read_description
+from batprotocol.campaigns.managers.psij import PsijCluster, read_description
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError, InputError
@@ -92,7 +92,7 @@ def test_jobs_end(cluster: PsijCluster, tmp_path: Path) -> None:
 def test_jobs_are_killed_and_found_again(
     cluster: PsijCluster, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "GONE_SECONDS", 0.5)
+    monkeypatch.setattr(psij, "GONE_SECONDS", 0.5)
     cluster.submit(
         [
             Request(job=number, command=f"echo {number} >>runs; sleep 1000", directory=str(tmp_path))
@@ -126,7 +126,7 @@ def test_a_submission_whose_answer_is_lost_runs_once(cluster: PsijCluster, path:
 def test_a_job_that_the_batch_system_loses_is_lost(
     slurm: RunningSlurm, cluster: PsijCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "GONE_SECONDS", 0.5)
+    monkeypatch.setattr(psij, "GONE_SECONDS", 0.5)
     cluster.submit([Request(job=1, command="sleep 1000"), Request(job=2, command="sleep 3", directory=str(tmp_path))])
     until(lambda: jobs_of(cluster)[1].state is JobState.RUNNING)
     native = jobs_of(cluster)[1].remote_id

@@ -14,12 +14,9 @@ from batprotocol import ExecuteJobEvent, Hosts, JobCompletedEvent, Message
 from batprotocol.campaigns.loop import Cycle
 from batprotocol.campaigns.model import CampaignState, Regulator, Settings
 from batprotocol.campaigns.simulation import CampaignPlan, GridPlan, GridScheduler, read_plan
-from batprotocol.campaigns.simulation.local_queue import LocalJob, LocalQueue
-from batprotocol.campaigns.simulation.plots import draw
-from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
+from batprotocol.campaigns.simulation.plan import LocalJob, LocalQueue, local_workload
+from batprotocol.campaigns.simulation.report import Case, Regulation, draw, regulation_of, report_of, run_case
 from batprotocol.campaigns.simulation.scheduler import WORKLOAD
-from batprotocol.campaigns.simulation.study import Case, run_case
-from batprotocol.campaigns.simulation.workload import local_workload
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import JobRow, Platform, StaticJob, Workload, simulate

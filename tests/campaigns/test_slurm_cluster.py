@@ -19,11 +19,11 @@ from slurms import RunningSlurm, running_slurm, slurmrestd
 from sshds import running_sshd
 from test_local_processes import end_of, until, why
 
+from batprotocol.campaigns.loop import run_campaigns
 from batprotocol.campaigns.managers import Request, ResourceManager, SlurmCluster
 from batprotocol.campaigns.managers.interface import NODES
 from batprotocol.campaigns.managers.slurm import SlurmDescription
 from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, RemoteJob, Settings
-from batprotocol.campaigns.running import run_campaigns
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import (

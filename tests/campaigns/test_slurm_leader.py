@@ -18,10 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.campaigns.managers import Request
+from batprotocol.campaigns.managers._slurm_jobs import About, BatchState, Folder, NewBatch, judged, plan_of, script_of
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
-from batprotocol.campaigns.managers.slurm.batches import About, Folder, NewBatch
-from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
-from batprotocol.campaigns.managers.slurm.leader import plan_of, script_of
 from batprotocol.campaigns.model import RemoteJob
 from batprotocol.sites.slurm.client import LocalRunner, SlurmJob
 

@@ -1,4 +1,4 @@
-"""What the resource manager of Slurm asks Slurm and reads of it: the queue and the nodes are lists, the folder is real."""
+"""The requests of the resource manager to Slurm, and its answers: the queue and the nodes are lists, the folder is real."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from batprotocol.campaigns.managers import slurm as manager
 from batprotocol.campaigns.managers.interface import Request
-from batprotocol.campaigns.managers.slurm import SlurmCluster, SlurmDescription, manager
+from batprotocol.campaigns.managers.slurm import SlurmCluster, SlurmDescription
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import Batch, Limits, SlurmError, SlurmJob, SlurmNode, SlurmRefusal
@@ -405,9 +406,7 @@ def test_records_may_come_late(slurm: PaperSlurm, tmp_path: Path, monkeypatch: p
         ({"host": "login"}, "host: expected \"ssh:HOST\", got 'login'"),
     ],
 )
-def test_clusters_that_cannot_be_used(
-    slurm: PaperSlurm, tmp_path: Path, more: dict[str, Any], sentence: str
-) -> None:
+def test_clusters_that_cannot_be_used(slurm: PaperSlurm, tmp_path: Path, more: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ClusterError) as caught:
         opened(tmp_path, **more)
     assert (caught.value.reason, caught.value.cluster) == (sentence, "site")

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.campaigns.managers.slurm.batches import About, Lines
-from batprotocol.campaigns.managers.slurm.description import SlurmDescription, read_description
-from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
+from batprotocol.campaigns.managers._slurm_jobs import About, BatchState, Lines, judged
+from batprotocol.campaigns.managers.slurm import SlurmDescription, read_description
 from batprotocol.campaigns.managers.types import TYPES, type_in
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.errors import InputError

@@ -11,7 +11,8 @@ from sqlalchemy import event, insert, select, update
 
 from batprotocol.campaigns.loop import Loop
 from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, Settings, TaskState
-from batprotocol.campaigns.store import Store, Where, tables
+from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.store import _tables as tables
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -10,10 +10,10 @@ from grid_worlds import CAMPAIGNS, CYCLE, ENDS, SETTINGS, SIZES, Remote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.campaigns.entities import cycle, updator
+from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.model import Campaign, CampaignState, Cluster, Decisions, Grid, JobState, Settings
 from batprotocol.campaigns.store import Store
-from batprotocol.campaigns.store.store import Where
+from batprotocol.campaigns.store._store import Where
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -72,12 +72,12 @@ def compare(settings: Settings, campaigns: list[tuple[Campaign, int]], data: st.
         observations = [each.observation(now, "TIMEOUT" if each.name in silent else None) for each in remotes.values()]
         with store.cycle() as books:
             assert {job.id: job for job in books.jobs()} == {job.id: job for job in memory.active()}
-            update = updator.update(books.jobs(), observations, now=now, open_events=books.open_events())
+            update = failures.update(books.jobs(), observations, now=now, open_events=books.open_events())
             books.record(update, observations)
             grid = books.grid(now, settings.window)
             decisions = cycle.decide(grid, settings, books.tasks)
             books.carry_out(decisions, now)
-        memory.apply_update(updator.update(memory.active(), observations, now=now, open_events=memory.open_events()))
+        memory.apply_update(failures.update(memory.active(), observations, now=now, open_events=memory.open_events()))
         assert known(grid) == known(memory.grid(now))
         other = cycle.decide(memory.grid(now), settings, memory.first)
         assert decided(decisions) == decided(other)

@@ -13,11 +13,10 @@ from memory import peak_memory
 from sqlalchemy import event, text
 
 from batprotocol.campaigns.jdl import read_jdl
-from batprotocol.campaigns.loop import Cycle
+from batprotocol.campaigns.loop import Cycle, run_campaigns
 from batprotocol.campaigns.model import Campaign, ClusterProperties, Settings, TaskPriority, TaskState
-from batprotocol.campaigns.running import run_campaigns
 from batprotocol.campaigns.store import Store, Where
-from batprotocol.campaigns.store.engine import PIECE
+from batprotocol.campaigns.store._engine import PIECE
 from batprotocol.errors import StoreAway, StoreError
 
 WITHOUT_ENGINE = True
@@ -29,7 +28,7 @@ TASKS = 12_000
 def test_tasks_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each task, no more than its parameters are in memory at a time; a dict of each would be 500 bytes."""
     jdl = json.dumps({"name": "n", "nb_jobs": TASKS, "exec_file": "x", "clusters": {"a": {}}})
-    monkeypatch.setattr("batprotocol.campaigns.store.users.ROWS", 1000)
+    monkeypatch.setattr("batprotocol.campaigns.store._requests.ROWS", 1000)
     store = Store("sqlite://")
     store.submit(Campaign(user="u", name="n", clusters=()), ["0"], now=0.0)
     with peak_memory() as peak:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from batprotocol.campaigns.jdl.idle import IDLE
+from batprotocol.campaigns.jdl import IDLE
 from batprotocol.campaigns.managers.oar import Description
 from batprotocol.campaigns.managers.psij import PsijDescription
 from batprotocol.campaigns.managers.slurm import SlurmDescription

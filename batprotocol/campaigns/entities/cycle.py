@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from batprotocol.campaigns.entities import metascheduler, nikita, runner
-from batprotocol.campaigns.entities.forecasting import forecasts
-from batprotocol.campaigns.entities.grouping import group_size, heads
-from batprotocol.campaigns.entities.metascheduler import Couple, is_test
-from batprotocol.campaigns.entities.regulators import REGULATORS, taps_after
-from batprotocol.campaigns.entities.runner import TaskSource
-from batprotocol.campaigns.entities.scheduler import finalize
+from batprotocol.campaigns.entities import failures, regulation, scheduling
+from batprotocol.campaigns.entities.prediction import forecasts
+from batprotocol.campaigns.entities.regulation import REGULATORS, TaskSource, taps_after
+from batprotocol.campaigns.entities.scheduling import Couple, finalize, group_size, heads, is_test
 from batprotocol.campaigns.model import (
     CampaignState,
     CampaignType,
@@ -45,29 +42,27 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     """
     every_job, grid = grid.jobs, msgspec.structs.replace(grid, jobs=heads(grid.jobs))
     expected = forecasts(grid, settings)
-    couples = metascheduler.couples(grid, settings)
+    couples = scheduling.couples(grid, settings)
     ready = [couple for couple in couples if not _awaits_prologue(couple)]
-    regulation = REGULATORS[settings.regulator](grid, settings, ready, expected)
-    offered = metascheduler.offers(grid, settings)
+    rule = REGULATORS[settings.regulator](grid, settings, ready, expected)
+    offered = scheduling.offers(grid, settings)
     before = dict(offered)
     active = Counter((job.campaign, job.cluster) for job in grid.jobs)
-    orders = metascheduler.orders(
-        regulation.served, offered, regulation.limits, active, _tested(grid), _sizes(grid, settings)
-    )
+    orders = scheduling.orders(rule.served, offered, rule.limits, active, _tested(grid), _sizes(grid, settings))
     ordered = {(order.campaign, order.cluster) for order in orders}
     campaigns = {each.campaign.id: each.campaign for each in grid.campaigns}
     return Decisions(
         forecasts=_with_submitted(expected, orders, before),
-        launches=metascheduler.launches(couple for couple in regulation.served if couple.key in ordered),
+        launches=scheduling.launches(couple for couple in rule.served if couple.key in ordered),
         orders=orders,
         submissions=(
             *_preparations(grid, couples),
-            *runner.submissions(orders, campaigns, tasks),
+            *regulation.submissions(orders, campaigns, tasks),
             *(_copies(every_job, ready, offered, settings) if settings.finalize else ()),
         ),
-        taps=taps_after(regulation.taps, orders, settings, grid.taps),
-        controllers=regulation.controllers,
-        wipes=nikita.wipes(msgspec.structs.replace(grid, jobs=every_job), settings),
+        taps=taps_after(rule.taps, orders, settings, grid.taps),
+        controllers=rule.controllers,
+        wipes=failures.wipes(msgspec.structs.replace(grid, jobs=every_job), settings),
         ended=tuple(
             each.campaign.id
             for each in grid.campaigns
@@ -152,7 +147,7 @@ def _copies(
         if chosen:
             extra.update(chosen)
             left[cluster] -= len(chosen) * couple.weight
-            yield runner.submission(couple.campaign, cluster, chosen, replica=True)
+            yield regulation.submission(couple.campaign, cluster, chosen, replica=True)
 
 
 def _with_submitted(

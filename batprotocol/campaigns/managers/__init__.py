@@ -10,7 +10,7 @@ all clusters in parallel. Simulated clusters are in `simulation`.
 from batprotocol.campaigns.managers.dask import DaskCluster
 from batprotocol.campaigns.managers.interface import Request, ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
-from batprotocol.campaigns.managers.opening import MANAGERS, open_manager
 from batprotocol.campaigns.managers.slurm import SlurmCluster
+from batprotocol.campaigns.managers.types import MANAGERS, open_manager
 
 __all__ = ["MANAGERS", "DaskCluster", "LocalProcesses", "Request", "ResourceManager", "SlurmCluster", "open_manager"]

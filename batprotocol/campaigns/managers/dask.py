@@ -85,7 +85,7 @@ class DaskCluster:
             self._ask(lambda client: self._send(client, tasks))
 
     def _send(self, client: Any, tasks: Mapping[str, Sequence[Request]]) -> None:
-        from batprotocol.campaigns.managers.dask_remote import run_commands
+        from batprotocol.campaigns.managers._dask_worker import run_commands
 
         groups = {task: [self._name(job.job) for job in jobs] for task, jobs in tasks.items()}
         for task in self._call(client, "announce", groups=groups):
@@ -110,7 +110,7 @@ class DaskCluster:
             self._ask(lambda client: self._kill(client, names))
 
     def _kill(self, client: Any, names: list[str]) -> None:
-        from batprotocol.campaigns.managers.dask_remote import kill_commands
+        from batprotocol.campaigns.managers._dask_worker import kill_commands
 
         begun = self._call(client, "kill", names=names, cause=KILLED.type)  # the others never begin
         if begun:
@@ -137,7 +137,7 @@ class DaskCluster:
         return f"{self._mark}{job}"
 
     def _call(self, client: Any, handler: str, **arguments: Any) -> Any:
-        from batprotocol.campaigns.managers.dask_remote import MARK
+        from batprotocol.campaigns.managers._dask_worker import MARK
 
         answer = client.sync(getattr(client.scheduler, f"{MARK}-{handler}"), **arguments)
         if answer is None:  # the client has connected again, to another scheduler, which has no register
@@ -163,10 +163,10 @@ class DaskCluster:
 
 
 def _with_register(client: Any) -> None:
-    from batprotocol.campaigns.managers import dask_remote
+    from batprotocol.campaigns.managers import _dask_worker
 
-    _by_value(dask_remote)
-    client.register_plugin(dask_remote.Register())
+    _by_value(_dask_worker)
+    client.register_plugin(_dask_worker.Register())
 
 
 def _by_value(module: Any) -> None:

@@ -5,6 +5,6 @@ converts rows to values. `cycle` writes and `reading` reads for a cycle, `users`
 `store` combines them.
 """
 
-from batprotocol.campaigns.store.store import OpenCycle, Store, Where
+from batprotocol.campaigns.store._store import OpenCycle, Store, Where
 
 __all__ = ["OpenCycle", "Store", "Where"]

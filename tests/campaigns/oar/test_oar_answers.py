@@ -16,11 +16,19 @@ from oar_server import FIELDS
 from support import DATA
 
 from batprotocol.campaigns.loop import request_of
-from batprotocol.campaigns.managers import Request
-from batprotocol.campaigns.managers.oar import answers, manager
-from batprotocol.campaigns.managers.oar.answers import Misunderstood, error_of, job_page, resource_page, stress_of
-from batprotocol.campaigns.managers.oar.http import Answer
-from batprotocol.campaigns.managers.oar.requests import Unsafe, arrays, number_of, submission
+from batprotocol.campaigns.managers import Request, _oar_api, oar
+from batprotocol.campaigns.managers._oar_api import (
+    Answer,
+    Misunderstood,
+    Unsafe,
+    arrays,
+    error_of,
+    job_number_in,
+    job_page,
+    resource_page,
+    stress_of,
+    submission,
+)
 from batprotocol.campaigns.model import Campaign, ClusterProperties, Job, Task
 
 WITHOUT_ENGINE = True
@@ -82,8 +90,8 @@ def test_any_command_is_sent_in_words_without_meaning(command: str, variables: d
         return
     found = re.fullmatch(r": m-1\.x\.(\d+);echo ([A-Za-z0-9+/=]+)\|base64 -d\|sh", body["command"])
     assert found is not None
-    assert number_of(body["command"], "m-1.x") == job
-    assert number_of(body["command"], "m-1") is None
+    assert job_number_in(body["command"], "m-1.x") == job
+    assert job_number_in(body["command"], "m-1") is None
     words = shlex.split(base64.b64decode(found[2]).decode())
     assert words[:3] == ["exec", "sh", "-c"]
     assert words[3].endswith(command)
@@ -101,7 +109,7 @@ def test_the_answers_of_oar_are_understood() -> None:
         elif each["path"] == "stress_factor":
             assert stress_of(answer) is not None
         elif each["method"] == "POST" and each["path"] == "jobs" and each["status"] == 201:
-            assert answers.submitted_id(answer) == each["answer"]["id"]
+            assert _oar_api.submitted_id(answer) == each["answer"]["id"]
         elif each["status"] >= 400:
             assert error_of(answer) == each["answer"]["message"]
             with pytest.raises(Misunderstood):
@@ -110,7 +118,7 @@ def test_the_answers_of_oar_are_understood() -> None:
     assert ended[6].events[0].type == "BESTEFFORT_KILL"
     assert ended[11].events[0].type == "WALLTIME"
     assert (ended[10].state, ended[10].exit_code) == ("Terminated", 3 << 8)
-    assert [event.type for event in ended[12].events if event.type in manager.CAUSES] == ["WORKING_DIRECTORY"]
+    assert [event.type for event in ended[12].events if event.type in oar.CAUSES] == ["WORKING_DIRECTORY"]
     assert [event.type for event in ended[16].events] == ["FRAG_JOB_REQUEST"]
     assert seen["held", 14].is_held
     assert seen["all jobs", 6].resources == (1,)
@@ -137,7 +145,7 @@ def test_the_answers_of_oar_are_understood() -> None:
 )
 def test_any_answer_is_a_value_or_misunderstood(body: bytes) -> None:
     answer = Answer(200, "", body)
-    for read in (job_page, resource_page, answers.submitted_id):
+    for read in (job_page, resource_page, _oar_api.submitted_id):
         try:
             read(answer)
         except Misunderstood:
@@ -154,7 +162,7 @@ def test_answers_with_a_fault_in_the_middle_are_values_or_misunderstood(data: st
     at = data.draw(st.integers(0, len(text) - 1))
     text[at : at + data.draw(st.integers(0, 30))] = data.draw(st.binary(max_size=10))
     answer = Answer(200, "", bytes(text))
-    for read in (job_page, resource_page, answers.submitted_id):
+    for read in (job_page, resource_page, _oar_api.submitted_id):
         try:
             read(answer)
         except Misunderstood:

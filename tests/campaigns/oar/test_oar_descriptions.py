@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from oar_jobs import described, requests_of
 from oar_server import OarServer
 
+from batprotocol.campaigns.managers._oar_api import Api
 from batprotocol.campaigns.managers.oar import OarCluster, read_description
-from batprotocol.campaigns.managers.oar.http import Api
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError, InputError
 
