@@ -30,10 +30,10 @@ from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError, StoreAway
 
 __all__ = [
-    "Clusters",
+    "ClusterConnections",
     "Cycle",
     "Loop",
-    "Station",
+    "ClusterConnection",
     "request_of",
     "run_campaigns",
 ]
@@ -49,7 +49,7 @@ LONGEST_SECONDS: Final = 60.0
 """The pause before a cluster that has failed is asked again: the first one, and the longest one."""
 
 
-class Station:
+class ClusterConnection:
     """A cluster, and the thread that asks it."""
 
     def __init__(self, manager: ResourceManager, threaded: bool) -> None:
@@ -112,7 +112,7 @@ def _answer(asked: Future[Any], question: Callable[[], Any]) -> None:
         asked.set_exception(error)
 
 
-class Clusters:
+class ClusterConnections:
     """All clusters.
 
     Args:
@@ -122,7 +122,7 @@ class Clusters:
     """
 
     def __init__(self, managers: Iterable[ResourceManager], patience: float | None) -> None:
-        self._stations = {each.name: Station(each, patience is not None) for each in managers}
+        self._stations = {each.name: ClusterConnection(each, patience is not None) for each in managers}
         self._patience = patience
 
     def __iter__(self) -> Iterator[str]:
@@ -242,7 +242,7 @@ class Loop:
         patience: float | None = None,
     ) -> None:
         self._store = store
-        self._clusters = Clusters(managers, patience)
+        self._clusters = ClusterConnections(managers, patience)
         self._settings = settings
         self._clock = clock
 

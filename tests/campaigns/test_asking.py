@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from clusters import PaperCluster
 
-from batprotocol.campaigns.loop import Clusters, Cycle, Loop
+from batprotocol.campaigns.loop import ClusterConnections, Cycle, Loop
 from batprotocol.campaigns.managers import ResourceManager
 from batprotocol.campaigns.model import Campaign, ClusterProperties, Observation, Settings
 from batprotocol.campaigns.store import Store, Where
@@ -107,7 +107,7 @@ def test_one_that_fails_is_asked_more_and_more_rarely() -> None:
 
 def test_a_late_answer_to_another_question_is_no_answer_to_this_one() -> None:
     may_answer = threading.Event()
-    clusters = Clusters([PaperCluster("quick", 2), PaperCluster("slow", 2)], PATIENCE)
+    clusters = ClusterConnections([PaperCluster("quick", 2), PaperCluster("slow", 2)], PATIENCE)
     assert clusters.ask("request", {"slow": lambda manager: may_answer.wait()}, 0.0) == ({}, [])
     (asked,) = (station.asked for station in clusters._stations.values() if station.asked is not None)
 

@@ -32,7 +32,7 @@ FILES: Final = ("secret_file", "certificate", "key", "ca")
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
 
-class Description(msgspec.Struct, frozen=True, kw_only=True):
+class OarDescription(msgspec.Struct, frozen=True, kw_only=True):
     """An OAR cluster, with CiGri's words where CiGri has them.
 
     Args:
@@ -80,16 +80,16 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
         return {name.strip(): value.strip().strip("'\"") for name, equals, value in pairs if equals}
 
 
-def read_description(path: str | os.PathLike[str]) -> Description:
+def read_description(path: str | os.PathLike[str]) -> OarDescription:
     """Read the description of a cluster with `type = "oar"`. Names of files in it are relative to its folder.
 
     Raises:
         InputError: it cannot be used; the error has the file and the key.
     """
-    return description_in(path, "oar", Description, _finished, {"url": f"expected a key 'url' with {ADDRESS}"})
+    return description_in(path, "oar", OarDescription, _finished, {"url": f"expected a key 'url' with {ADDRESS}"})
 
 
-def _finished(found: Description, beside: str) -> Description:
+def _finished(found: OarDescription, beside: str) -> OarDescription:
     _check(found)
     files = {name: os.path.join(beside, os.path.expanduser(each)) for name in FILES if (each := getattr(found, name))}
     return msgspec.structs.replace(found, **files)
@@ -98,7 +98,7 @@ def _finished(found: Description, beside: str) -> Description:
 ADDRESS: Final = "the address of the API, such as https://oar.example.org/oarapi"
 
 
-def _check(found: Description) -> None:
+def _check(found: OarDescription) -> None:
     """Check the values together. No message has the address, as it may have a password."""
     try:
         parts = urlsplit(found.url)
@@ -120,7 +120,7 @@ def _check(found: Description) -> None:
         raise InputError("with 'cert', expected a 'certificate' and an address with https", "auth")
 
 
-def headers_of(description: Description) -> tuple[dict[str, str], str]:
+def headers_of(description: OarDescription) -> tuple[dict[str, str], str]:
     """The headers that authenticate each request, and the secret in them, which no message may have.
 
     Raises:
@@ -136,7 +136,7 @@ def headers_of(description: Description) -> tuple[dict[str, str], str]:
     return {**headers, "Authorization": f"Basic {pair}"}, secret
 
 
-def _secret(description: Description) -> str:
+def _secret(description: OarDescription) -> str:
     if description.secret_variable is not None:
         where = f"the environment variable {description.secret_variable}"
         found = os.environ.get(description.secret_variable, "")
@@ -195,7 +195,7 @@ class Api:
         PackageMissing: h11 is not installed.
     """
 
-    def __init__(self, description: Description, cluster: str = "") -> None:
+    def __init__(self, description: OarDescription, cluster: str = "") -> None:
         self._description = description
         self._cluster = cluster
         self._headers, self._secret = headers_of(description)
@@ -317,7 +317,7 @@ def submission(requests: Sequence[Request], mark: str, queue: str = "") -> dict[
 def job_number_in(command: str, mark: str) -> int | None:
     """The campaigns' number of an OAR job, by its command; None if it is not one of this mark.
 
-    >>> number_of(": cigri.7;echo ...", "cigri"), number_of(": other.7;", "cigri"), number_of("sleep 3", "cigri")
+    >>> job_number_in(": cigri.7;echo ...", "cigri"), job_number_in(": other.7;", "cigri"), job_number_in("sleep 3", "cigri")
     (7, None, None)
     """
     found = _TOKEN.match(command)
