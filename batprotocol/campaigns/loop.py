@@ -2,7 +2,8 @@
 
 Each decision is stored before a cluster gets it: the store has a job before it is submitted, and a kill before it is
 sent. So the loop may be killed at any moment. The next loop repeats the requests, and the clusters skip those that they
-have carried out already. The loop must not know of clocks or tables.
+have carried out already. `ClusterConnections` asks the clusters in parallel, `Loop` has the cycle, and `run_campaigns`
+runs cycle after cycle.
 """
 
 from __future__ import annotations
@@ -30,10 +31,8 @@ from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError, StoreAway
 
 __all__ = [
-    "ClusterConnections",
     "Cycle",
     "Loop",
-    "ClusterConnection",
     "request_of",
     "run_campaigns",
 ]

@@ -1,4 +1,4 @@
-"""The requests of the resource manager to Slurm, and its answers: the queue and the nodes are lists, the folder is real."""
+"""What the resource manager of Slurm asks and reads: the queue and the nodes are lists, the folder is real."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Resource managers, which run the jobs of campaigns on clusters.
 
-`interface` defines them. `local` runs processes on this machine. `dask` uses the workers of a Dask scheduler, and sends
-the code of `dask_remote` to them. `slurm` submits jobs to a partition of Slurm, `oar` asks OAR's REST API, and `psij`
-submits to other batch systems. `outputs` opens files that jobs can replace by links. `describing` reads the files that
-describe such clusters. `types` lists all types. `opening` opens the resource manager of a cluster, and `asking` asks
-all clusters in parallel. Simulated clusters are in `simulation`.
+`interface` defines them, and has what several of them need for files. `local` runs processes on this machine. `dask`
+uses the workers of a Dask scheduler. `slurm` submits jobs to a partition of Slurm, `oar` asks OAR's REST API, and
+`psij` submits to other batch systems. `types` describes all types, and opens the resource manager of a cluster.
+Simulated clusters are in `simulation`.
 """
 
 from batprotocol.campaigns.managers.dask import DaskCluster

@@ -317,8 +317,8 @@ def submission(requests: Sequence[Request], mark: str, queue: str = "") -> dict[
 def job_number_in(command: str, mark: str) -> int | None:
     """The campaigns' number of an OAR job, by its command; None if it is not one of this mark.
 
-    >>> job_number_in(": cigri.7;echo ...", "cigri"), job_number_in(": other.7;", "cigri"), job_number_in("sleep 3", "cigri")
-    (7, None, None)
+    >>> [job_number_in(command, "cigri") for command in (": cigri.7;echo ...", ": other.7;", "sleep 3")]
+    [7, None, None]
     """
     found = _TOKEN.match(command)
     return int(found[2]) if found is not None and found[1] == mark else None
