@@ -21,9 +21,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from batprotocol._util.signals import Interrupts
+from batprotocol.campaigns import jdl as environment
 from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.entities.failures import hindrances
-from batprotocol.campaigns.jdl import environment, seconds_of
+from batprotocol.campaigns.jdl import seconds_of
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, Request, ResourceManager
 from batprotocol.campaigns.managers.types import open_manager
 from batprotocol.campaigns.model import Campaign, Decisions, Grid, Job, Observation, Record, Settings, Task, Update

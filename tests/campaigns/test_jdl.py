@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from batprotocol.campaigns import jdl as environment
 from batprotocol.campaigns.jdl import (
-    environment,
     load_rules,
     names_of,
     properties_from,
