@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from batprotocol._util.signals import Interrupts
-from batprotocol.campaigns import jdl as environment
+from batprotocol.campaigns import jdl
 from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.entities.failures import hindrances
 from batprotocol.campaigns.jdl import seconds_of
@@ -363,7 +363,7 @@ def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
     return Request(
         job=job.id,
         command=expanded(command),
-        environment=environment(campaign, properties, job, task, workdir=DIRECTORY, node_file=NODES),
+        environment=jdl.environment(campaign, properties, job, task, workdir=DIRECTORY, node_file=NODES),
         campaign=campaign.id,
         parameters=task.parameters if task else "",
         directory=expanded(properties.exec_directory),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from batprotocol.campaigns.jdl import IDLE
-from batprotocol.campaigns.managers.oar import Description
+from batprotocol.campaigns.managers.oar import OarDescription
 from batprotocol.campaigns.managers.psij import PsijDescription
 from batprotocol.campaigns.managers.slurm import SlurmDescription
 from batprotocol.campaigns.model import ClusterProperties, Settings
@@ -30,7 +30,7 @@ def settings(page: str, argument: str) -> str:
 
 def oar_keys(page: str, argument: str) -> str:
     """The keys of the file that describes an OAR cluster."""
-    return _fields(Description, meanings(Description), ("key", "default", "what it is"))
+    return _fields(OarDescription, meanings(OarDescription), ("key", "default", "what it is"))
 
 
 def psij_keys(page: str, argument: str) -> str:

@@ -32,16 +32,8 @@ __all__ = [
     "TIME_OVER",
     "Request",
     "ResourceManager",
-    "append_line",
-    "content_of",
-    "description_in",
-    "end_of_output",
     "ended",
-    "file_content",
-    "open_file",
-    "tables_in",
     "text_of_output",
-    "write_file",
 ]
 
 

@@ -39,13 +39,7 @@ from batprotocol.campaigns.managers.interface import (
 from batprotocol.campaigns.model import JobState, Observation, RemoteEvent, RemoteJob
 from batprotocol.errors import ClusterError
 
-__all__ = [
-    "LEADER",
-    "Group",
-    "LocalProcesses",
-    "Starter",
-    "read_groups",
-]
+__all__ = ["LocalProcesses"]
 
 
 # Starts leaders by a small process that forks, as a new Python takes longer to start than a short job runs.

@@ -21,6 +21,7 @@ from batprotocol.campaigns.managers._oar_api import (
     Answer,
     Api,
     Misunderstood,
+    OarDescription,
     OarJob,
     Page,
     Unsafe,
@@ -41,10 +42,7 @@ from batprotocol.campaigns.managers.interface import KEPT_BYTES, KILLED, LOST, R
 from batprotocol.campaigns.model import JobState, Observation, RemoteEvent, RemoteJob
 from batprotocol.errors import ClusterError, InputError
 
-__all__ = [
-    "Known",
-    "OarCluster",
-]
+__all__ = ["OarCluster", "OarDescription", "read_description"]
 
 
 # The jobs that a cluster has of a store: a file beside the description of the cluster, written as a whole.

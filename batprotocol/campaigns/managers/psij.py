@@ -39,14 +39,7 @@ from batprotocol.campaigns.managers.interface import (
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError, InputError, printable, shown
 
-__all__ = [
-    "JobFolder",
-    "Psij",
-    "PsijCluster",
-    "PsijDescription",
-    "folders",
-    "read_description",
-]
+__all__ = ["PsijCluster", "PsijDescription", "read_description"]
 
 
 # The file that describes a cluster for PSI/J, in TOML. This module must not know of jobs.

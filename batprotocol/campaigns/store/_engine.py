@@ -26,7 +26,6 @@ from batprotocol.errors import PackageMissing, StoreAway, StoreError
 with suppress(ImportError):  # without it, no loop runs on a file
     import fcntl
 
-__all__ = ["NUMBERS", "Database", "change_in_pieces", "in_pieces", "insert_rows", "upsert"]
 
 WRITERS: Final = 0xC1624
 LOOPS: Final = 0xC1625

@@ -39,8 +39,6 @@ from batprotocol.campaigns.store._tables import (
 )
 from batprotocol.errors import StoreError
 
-__all__ = ["OpenCycle", "Store", "Where"]
-
 
 class Where(Cluster, frozen=True, kw_only=True):
     """A cluster and its address.
