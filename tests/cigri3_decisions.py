@@ -15,19 +15,19 @@ from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
     CampaignStatus,
-    Cluster,
     ClusterProperties,
-    Grid,
+    GridCluster,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
-    JobState,
+    GridTask,
     RemoteEvent,
     RemoteJob,
-    Settings,
     Tap,
     TapSettings,
     TapState,
-    Task,
     TaskPriority,
     UserPriority,
 )
@@ -49,14 +49,14 @@ def _campaign3(number: int, given: Record, paused: bool) -> Campaign:
     return Campaign(id=number, user=given.get("user", "u"), name="n", state=state, clusters=tuple(properties))
 
 
-def _grid3(given: Record) -> Grid:
+def _grid3(given: Record) -> GridState:
     paused = {_number(name) for name in given.get("paused", ())}
     campaigns = tuple(_campaign3(place, each, place in paused) for place, each in enumerate(given["campaigns"], 1))
     totals = [each["nb_jobs"] for each in given["campaigns"]]
-    return Grid(
+    return GridState(
         now=NOW,
         clusters=tuple(
-            Cluster(
+            GridCluster(
                 name=each["name"],
                 power=each.get("power", 1),
                 stress_factor=each.get("stress_factor"),
@@ -79,7 +79,7 @@ def _grid3(given: Record) -> Grid:
 
 def queues(given: Record) -> Record:
     """What CiGri 3 puts into the queues of its clusters."""
-    grid, settings = _grid3(given), Settings(strategy="priority")
+    grid, settings = _grid3(given), GridSettings(strategy="priority")
     couples = [
         couple
         for couple in scheduling.couples(grid, settings)
@@ -128,7 +128,7 @@ def _options(properties: ClusterProperties) -> Record:
     return found
 
 
-def _tasks3(given: Record) -> dict[tuple[int, str], list[Task]]:
+def _tasks3(given: Record) -> dict[tuple[int, str], list[GridTask]]:
     """The tasks of each campaign, in the order in which each cluster draws them."""
     priorities = {(each["campaign"], each["param"]): each["priority"] for each in given.get("task_priority", ())}
     affinities = {
@@ -139,7 +139,9 @@ def _tasks3(given: Record) -> dict[tuple[int, str], list[Task]]:
     for place, campaign in enumerate(given["campaigns"], 1):
         name = f"camp{place}"
         tasks = [
-            Task(first + index, place, str(index), str(index), priorities.get((name, str(index)), TaskPriority.USUAL))
+            GridTask(
+                first + index, place, str(index), str(index), priorities.get((name, str(index)), TaskPriority.USUAL)
+            )
             for index in range(campaign["nb_jobs"])
         ]
         first += len(tasks)
@@ -225,7 +227,7 @@ def next_jobs(given: Record) -> list[list[str]]:
     own = {number: Tap(campaign=number, cluster="a") for number in range(1, len(given["campaigns"]) + 1)}
     own |= {_number(each["campaign"]): _tap(each, _number(each["campaign"])) for each in given.get("taps", ())}
     banned = {_number(name) for name in given.get("blacklist", ())}
-    lengths = [regulation.Run(_number(run[0][0]), len(run)) for run in runs]
+    lengths = [regulation.QueuedRun(_number(run[0][0]), len(run)) for run in runs]
     served = regulation.serve(lengths, own, banned, NOW, TapSettings())
     if served is None:
         return []
@@ -236,9 +238,9 @@ def next_jobs(given: Record) -> list[list[str]]:
 def analyzed(given: Record) -> Record:
     """What the end of a job means."""
     remote = given["remote_job"]
-    job = Job(id=1, campaign=1, task=None if given["tag"] else 1, cluster="a", tag=given["tag"], remote_id="77")
+    job = GridJob(id=1, campaign=1, task=None if given["tag"] else 1, cluster="a", tag=given["tag"], remote_id="77")
     events = tuple(RemoteEvent(each["type"], each.get("description", "")) for each in remote["events"])
-    said = RemoteJob(job=1, state=JobState.TERMINATED, exit_code=remote["exit_code"] or None, events=events)
+    said = RemoteJob(job=1, state=GridJobState.TERMINATED, exit_code=remote["exit_code"] or None, events=events)
     verdict = failures.judge(job, said)
     return {
         "events": [

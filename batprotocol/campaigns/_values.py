@@ -20,7 +20,7 @@ from batprotocol.model.value import Value
 class Word(str, Enum):
     """A name of a fixed list. In every version of Python, `str` returns the name itself.
 
-    >>> f"{JobState.REMOTE_WAITING}", JobState("running") is JobState.RUNNING
+    >>> f"{GridJobState.REMOTE_WAITING}", GridJobState("running") is GridJobState.RUNNING
     ('remote_waiting', True)
     """
 
@@ -68,7 +68,7 @@ class TaskState(Word):
     """Its user has cancelled its campaign, or killed its job."""
 
 
-class JobState(Word):
+class GridJobState(Word):
     """The state of a job. In the last two, it has ended."""
 
     TO_LAUNCH = "to_launch"
@@ -86,7 +86,7 @@ class JobState(Word):
     @property
     def ended(self) -> bool:
         """Whether the job has ended."""
-        return self in (JobState.TERMINATED, JobState.EVENT)
+        return self in (GridJobState.TERMINATED, GridJobState.EVENT)
 
 
 class KillReason(Word):
@@ -121,11 +121,11 @@ class TapState(Word):
 # The base of the values of campaigns. Many have a field `type`, as in the JDL, so they have no other tag.
 
 
-class Record(Value, frozen=True, tag=False):
+class GridValue(Value, frozen=True, tag=False):
     """A value of campaigns: immutable, hashable, comparable, made without checks."""
 
 
-class ClusterProperties(Record, frozen=True, kw_only=True):
+class ClusterProperties(GridValue, frozen=True, kw_only=True):
     """The keys of a campaign for one of its clusters, with the names of the JDL.
 
     Args:
@@ -184,7 +184,7 @@ class ClusterProperties(Record, frozen=True, kw_only=True):
         return self.type != "normal" and not self.test_mode
 
 
-class Campaign(Record, frozen=True, kw_only=True):
+class Campaign(GridValue, frozen=True, kw_only=True):
     """A campaign as it was submitted. `CampaignStatus` has its progress.
 
     Args:
@@ -222,7 +222,7 @@ class TaskPriority(IntEnum):
     """It was on a cluster before, and came back."""
 
 
-class Task(Record, frozen=True):
+class GridTask(GridValue, frozen=True):
     """One run of the program. It may take several jobs.
 
     Args:
@@ -245,7 +245,7 @@ class Task(Record, frozen=True):
 # Jobs: one attempt at a task, on one cluster.
 
 
-class Job(Record, frozen=True, kw_only=True):
+class GridJob(GridValue, frozen=True, kw_only=True):
     """A task on a cluster.
 
     Args:
@@ -271,7 +271,7 @@ class Job(Record, frozen=True, kw_only=True):
     campaign: int
     task: int | None = None
     cluster: str
-    state: JobState = JobState.TO_LAUNCH
+    state: GridJobState = GridJobState.TO_LAUNCH
     submission_time: float = 0.0
     start_time: float | None = None
     stop_time: float | None = None
@@ -286,7 +286,7 @@ class Job(Record, frozen=True, kw_only=True):
     group: int | None = None
 
 
-class JobChange(Record, frozen=True, kw_only=True):
+class JobChange(GridValue, frozen=True, kw_only=True):
     """A change of a job by the updator. A field that is None is unchanged.
 
     Args:
@@ -295,7 +295,7 @@ class JobChange(Record, frozen=True, kw_only=True):
     """
 
     job: int
-    state: JobState
+    state: GridJobState
     remote_id: str | None = None
     start_time: float | None = None
     stop_time: float | None = None
@@ -303,7 +303,7 @@ class JobChange(Record, frozen=True, kw_only=True):
     node: str | None = None
 
 
-class JobOutput(Record, frozen=True, kw_only=True):
+class JobOutput(GridValue, frozen=True, kw_only=True):
     """The end of the output of a job that did not end well.
 
     Args:
@@ -343,7 +343,7 @@ def _signal_name(number: int) -> str:
 # Clusters: their properties, their free resources, and the jobs that they report.
 
 
-class Cluster(Record, frozen=True, kw_only=True):
+class GridCluster(GridValue, frozen=True, kw_only=True):
     """A cluster that campaigns may use.
 
     Args:
@@ -375,7 +375,7 @@ class Cluster(Record, frozen=True, kw_only=True):
         return self.stress_factor is not None and self.stress_factor >= self.stress_limit
 
 
-class GridStatus(Record, frozen=True, kw_only=True):
+class GridStatus(GridValue, frozen=True, kw_only=True):
     """A snapshot of a cluster's resources: a row of the table `gridstatus`.
 
     Args:
@@ -396,7 +396,7 @@ class GridStatus(Record, frozen=True, kw_only=True):
         return self.max - self.free
 
 
-class RemoteEvent(Record, frozen=True):
+class RemoteEvent(GridValue, frozen=True):
     """An event of a job that its resource manager reports, with OAR's names.
 
     Args:
@@ -408,7 +408,7 @@ class RemoteEvent(Record, frozen=True):
     description: str = ""
 
 
-class RemoteJob(Record, frozen=True, kw_only=True):
+class RemoteJob(GridValue, frozen=True, kw_only=True):
     """One of the campaigns' jobs, as its cluster reports it.
 
     Args:
@@ -425,7 +425,7 @@ class RemoteJob(Record, frozen=True, kw_only=True):
     """
 
     job: int
-    state: JobState
+    state: GridJobState
     remote_id: str | None = None
     exit_code: int | None = None
     events: tuple[RemoteEvent, ...] = ()
@@ -436,7 +436,7 @@ class RemoteJob(Record, frozen=True, kw_only=True):
     errors: str = ""
 
 
-class Observation(Record, frozen=True, kw_only=True):
+class Observation(GridValue, frozen=True, kw_only=True):
     """The answer of a cluster: its resources and jobs, or an error.
 
     Args:
@@ -460,7 +460,7 @@ class Observation(Record, frozen=True, kw_only=True):
     stress_factor: float | None = None
 
 
-class Blacklist(Record, frozen=True):
+class Blacklist(GridValue, frozen=True):
     """A cluster that must not be used.
 
     Args:
@@ -472,7 +472,7 @@ class Blacklist(Record, frozen=True):
     campaign: int | None = None
 
 
-class UserPriority(Record, frozen=True):
+class UserPriority(GridValue, frozen=True):
     """The priority of a user on a cluster: the affinity of the specification's note. The default is 0.
 
     Args:
@@ -493,7 +493,7 @@ EventClass: TypeAlias = Literal["job", "campaign", "cluster", "notify"]
 """The subject of an event; `notify`: a notification of the user."""
 
 
-class Event(Record, frozen=True, kw_only=True):
+class GridEvent(GridValue, frozen=True, kw_only=True):
     """A failure, or another event that a person should know.
 
     Args:
@@ -531,7 +531,7 @@ _LEVEL = re.compile(r"([A-Za-z_][A-Za-z0-9_]*) *= *(0*[1-9][0-9]{0,8}|ALL|BEST|B
 _WALLTIME = re.compile(r"([0-9]{1,7})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 
 
-class Level(Record, frozen=True):
+class Level(GridValue, frozen=True):
     """One level of the hierarchy: a number of resources in each resource of the level above.
 
     Args:
@@ -543,7 +543,7 @@ class Level(Record, frozen=True):
     count: int | None
 
 
-class Resources(Record, frozen=True):
+class JobResources(GridValue, frozen=True):
     """The resources that a job requests.
 
     Args:
@@ -566,7 +566,7 @@ class Resources(Record, frozen=True):
 
 
 @lru_cache(1024)
-def read_resources(text: str) -> Resources:
+def read_resources(text: str) -> JobResources:
     """Read a request for resources. The leading slash may be missing.
 
     Raises:
@@ -581,7 +581,7 @@ def read_resources(text: str) -> Resources:
         if found is None:
             raise InputError(f"expected a hierarchy such as /nodes=1/cpu=2, found {shown(text)}", "resources")
         levels.append(Level(found[1], int(found[2]) if found[2].isdigit() else None))
-    return Resources(tuple(levels))
+    return JobResources(tuple(levels))
 
 
 def seconds_of(walltime: str) -> float:

@@ -6,19 +6,27 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from batprotocol._util.tables import guarded
-from batprotocol.campaigns.model import CampaignState, CampaignStatus, Durations, Job, JobState, Record, Task
+from batprotocol.campaigns.model import (
+    CampaignState,
+    CampaignStatus,
+    Durations,
+    GridJob,
+    GridJobState,
+    GridTask,
+    GridValue,
+)
 from batprotocol.campaigns.text import calendar
 from batprotocol.errors import InputError
 
 __all__ = ["Counts", "Throughput", "campaign_report", "jobs_csv", "read_range", "summary", "usage"]
 
 _STATES = {
-    JobState.TO_LAUNCH: "toLaunch",
-    JobState.SUBMITTED: "RemoteWaiting",
-    JobState.REMOTE_WAITING: "RemoteWaiting",
-    JobState.RUNNING: "Running",
-    JobState.TERMINATED: "Terminated",
-    JobState.EVENT: "Event",
+    GridJobState.TO_LAUNCH: "toLaunch",
+    GridJobState.SUBMITTED: "RemoteWaiting",
+    GridJobState.REMOTE_WAITING: "RemoteWaiting",
+    GridJobState.RUNNING: "Running",
+    GridJobState.TERMINATED: "Terminated",
+    GridJobState.EVENT: "Event",
 }
 _SUMMARY = (
     "Id       User     Status       Type      Waiting  Running   Finished  ToFix Err",
@@ -29,7 +37,7 @@ _LAST = 999_999_999
 _WIDTHS = (7, 7, 12, 11, 8, 9, 8)
 
 
-class Counts(Record, frozen=True, kw_only=True):
+class Counts(GridValue, frozen=True, kw_only=True):
     """The numbers of jobs of a campaign that wait and run.
 
     Args:
@@ -41,7 +49,7 @@ class Counts(Record, frozen=True, kw_only=True):
     running: int = 0
 
 
-class Throughput(Record, frozen=True, kw_only=True):
+class Throughput(GridValue, frozen=True, kw_only=True):
     """The throughput of a campaign, on a cluster or as a whole.
 
     Args:
@@ -130,7 +138,7 @@ def campaign_report(
     last_end: float | None = None,
     whole: Throughput | None = None,
     clusters: Mapping[str, Throughput] | None = None,
-    jobs: Sequence[tuple[Job, Task]] = (),
+    jobs: Sequence[tuple[GridJob, GridTask]] = (),
 ) -> str:
     """One campaign with its forecasts; in the full form, also the forecasts on each cluster, and its jobs.
 
@@ -184,7 +192,7 @@ def _time(time: float) -> str:
     return calendar(time).strftime("%Y-%m-%d %H:%M:%S +0000")
 
 
-def jobs_csv(jobs: Iterable[tuple[Job, Task]], *, guard: bool = False) -> str:
+def jobs_csv(jobs: Iterable[tuple[GridJob, GridTask]], *, guard: bool = False) -> str:
     """Jobs and their tasks as CSV.
 
     Args:

@@ -13,13 +13,21 @@ from typing import Any, TypeAlias, overload
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.campaigns._values import as_ruby, read_resources, seconds_of
-from batprotocol.campaigns.model import Campaign, CampaignType, ClusterProperties, Job, Record, Task
+from batprotocol.campaigns.model import (
+    Campaign,
+    CampaignType,
+    ClusterProperties,
+    GridJob,
+    GridTask,
+    GridValue,
+)
 from batprotocol.errors import InputError, JdlError, shown
 
 __all__ = [
-    "Rules",
-    "Submitted",
+    "AdmissionRules",
+    "CampaignSubmission",
     "environment",
     "load_rules",
     "names_of",
@@ -485,7 +493,7 @@ def idle_keys(clusters: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 Rule = Callable[[Jdl, str], Any]
 
 
-class Rules(Record, frozen=True):
+class AdmissionRules(GridValue, frozen=True):
     """The admission rules of a file.
 
     Args:
@@ -513,7 +521,7 @@ class Rules(Record, frozen=True):
         return jdl
 
 
-def load_rules(source: str, file: str = "rules") -> Rules:
+def load_rules(source: str, file: str = "rules") -> AdmissionRules:
     """The admission rules of a Python file.
 
     Args:
@@ -536,10 +544,10 @@ def load_rules(source: str, file: str = "rules") -> Rules:
     except Exception as error:
         raise InputError(f"cannot be executed: {type(error).__name__}: {error}", file=file) from error
     defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
-    return Rules(tuple((name, names[name]) for name in dict.fromkeys(defined)))
+    return AdmissionRules(tuple((name, names[name]) for name in dict.fromkeys(defined)))
 
 
-class Submitted(Record, frozen=True, kw_only=True):
+class CampaignSubmission(GridValue, frozen=True, kw_only=True):
     """The content of a JDL.
 
     Args:
@@ -562,9 +570,9 @@ def read_jdl(
     clusters: Collection[str] | None = None,
     read_file: Callable[[str], str] | None = None,
     type: str | None = None,
-    rules: Rules | None = None,
+    rules: AdmissionRules | None = None,
     number: int = 1,
-) -> Submitted:
+) -> CampaignSubmission:
     """Read a JDL: CiGri 3's JSON or CiGri 2's blocks. The first character decides which.
 
     Args:
@@ -613,7 +621,7 @@ def read_jdl(
     )
     rest = {"clusters": jdl["clusters"], "jobs_type": campaign.jobs_type}
     shown_jdl = f'{{"name":{_json(jdl["name"])},"params":{params_as_json(parameters)},{_json(rest)[1:]}'
-    return Submitted(
+    return CampaignSubmission(
         campaign=campaign,
         parameters=parameters,
         jdl=shown_jdl,
@@ -705,7 +713,13 @@ ALIASES = {
 
 
 def environment(
-    campaign: Campaign, properties: ClusterProperties, job: Job, task: Task | None, *, workdir: str, node_file: str = ""
+    campaign: Campaign,
+    properties: ClusterProperties,
+    job: GridJob,
+    task: GridTask | None,
+    *,
+    workdir: str,
+    node_file: str = "",
 ) -> dict[str, str]:
     """The variables of a job.
 
@@ -718,7 +732,7 @@ def environment(
         node_file: a file with the names of its nodes, one per line; "" if there is none.
 
     >>> properties = ClusterProperties(cluster="a", exec_file="x", walltime="0:10")
-    >>> job = Job(id=7, campaign=3, task=1, cluster="a")
+    >>> job = GridJob(id=7, campaign=3, task=1, cluster="a")
     >>> found = environment(Campaign(id=3, user="alice", name="n"), properties, job, None, workdir="/tmp")
     >>> found["CIGRI_JOBID"], found["CIGRI_CAMPAIGN_ID"], found["CIGRI_WALLTIME_SECONDS"]
     ('7', '3', '600')
@@ -735,3 +749,6 @@ def environment(
         "CIGRI_WALLTIME_SECONDS": f"{seconds_of(properties.walltime):.0f}",
     }
     return found | {alias: found[name] for alias, name in ALIASES.items()}
+
+
+__getattr__ = old_names(__name__, {"Rules": "AdmissionRules", "Submitted": "CampaignSubmission"})

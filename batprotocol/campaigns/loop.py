@@ -25,10 +25,20 @@ from batprotocol.campaigns import jdl
 from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.entities.failures import hindrances
 from batprotocol.campaigns.jdl import seconds_of
-from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, Request, ResourceManager
+from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, JobRequest, ResourceManager
 from batprotocol.campaigns.managers.types import open_manager
-from batprotocol.campaigns.model import Campaign, Decisions, Grid, Job, Observation, Record, Settings, Task, Update
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import (
+    Campaign,
+    Decisions,
+    GridJob,
+    GridSettings,
+    GridState,
+    GridTask,
+    GridUpdate,
+    GridValue,
+    Observation,
+)
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError, StoreAway
 
 __all__ = [
@@ -188,7 +198,7 @@ def _bound(question: Callable[[ResourceManager], Answer], manager: ResourceManag
     return lambda: question(manager)
 
 
-class Cycle(Record, frozen=True, kw_only=True):
+class Cycle(GridValue, frozen=True, kw_only=True):
     """The record of a cycle.
 
     Args:
@@ -202,9 +212,9 @@ class Cycle(Record, frozen=True, kw_only=True):
 
     now: float
     observations: tuple[Observation, ...]
-    grid: Grid
+    grid: GridState
     decisions: Decisions
-    launched: tuple[Job, ...] = ()
+    launched: tuple[GridJob, ...] = ()
     troubles: tuple[str, ...] = ()
 
     @property
@@ -235,9 +245,9 @@ class Loop:
 
     def __init__(
         self,
-        store: Store,
+        store: GridStore,
         managers: Iterable[ResourceManager],
-        settings: Settings,
+        settings: GridSettings,
         clock: Callable[[], float],
         patience: float | None = None,
     ) -> None:
@@ -260,7 +270,7 @@ class Loop:
         to_kill = {job.id for job in grid.jobs if job.kill is not None} | {wipe.job for wipe in decisions.wipes}
         alive = {job.id for job in grid.jobs}
         wanted = self._store.requests([*update.relaunch, *(job.id for job in launched)])
-        requests: dict[str, list[Request]] = {}
+        requests: dict[str, list[JobRequest]] = {}
         for number in sorted(wanted):
             requests.setdefault(wanted[number][0].cluster, []).append(request_of(*wanted[number]))
         words = {}
@@ -310,20 +320,20 @@ def _look(manager: ResourceManager) -> Observation:
 
 
 def _request(
-    manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[Request], forget: Sequence[int]
+    manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[JobRequest], forget: Sequence[int]
 ) -> None:
     manager.kill(kill)
     manager.submit(submit)
     manager.forget(forget)
 
 
-def _seen(grid: Grid, observations: Iterable[Observation]) -> Grid:
+def _seen(grid: GridState, observations: Iterable[Observation]) -> GridState:
     """The grid with the resources of only the clusters that have just answered: those of the others are unknown."""
     answered = {each.cluster for each in observations if each.error is None}
     return msgspec.structs.replace(grid, gridstatus=tuple(each for each in grid.gridstatus if each.cluster in answered))
 
 
-def _worth_keeping(update: Update, observations: Iterable[Observation], used: Set[str]) -> Update:
+def _worth_keeping(update: GridUpdate, observations: Iterable[Observation], used: Set[str]) -> GridUpdate:
     """The update without snapshots of clusters that have no jobs and that nobody uses: they are not asked again."""
     ours = {each.cluster for each in observations if each.jobs}
     kept = tuple(each for each in update.gridstatus if each.cluster in used or each.cluster in ours)
@@ -340,7 +350,7 @@ def _once(command: str, marker: str) -> str:
     return f"exec 9>>{lock} && flock 9 || exit 1\n[ -e {file} ] && exit 0\n(\n{command}\n) && : >>{file}"
 
 
-def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
+def request_of(job: GridJob, campaign: Campaign, task: GridTask | None) -> JobRequest:
     """The request for a job to its cluster; without a task, the job is a prologue or an epilogue.
 
     In commands and the directory, `{HOME}` and `{CAMPAIGN_ID}` are replaced.
@@ -360,7 +370,7 @@ def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
     def expanded(text: str) -> str:
         return text.replace("{HOME}", "$HOME").replace("{CAMPAIGN_ID}", str(campaign.id))
 
-    return Request(
+    return JobRequest(
         job=job.id,
         command=expanded(command),
         environment=jdl.environment(campaign, properties, job, task, workdir=DIRECTORY, node_file=NODES),
@@ -391,8 +401,8 @@ TEND_SECONDS: Final = 0.02
 
 
 def run_campaigns(
-    store: Store,
-    settings: Settings,
+    store: GridStore,
+    settings: GridSettings,
     *,
     cycle_seconds: float = 5.0,
     until_idle: bool = False,
@@ -460,7 +470,7 @@ def _tend(loop: Loop, interrupts: Interrupts, until: float) -> None:
 class _Reached:
     """A resource manager that is opened at its first use, and again at the next one if that fails."""
 
-    def __init__(self, where: Where, mark: str) -> None:
+    def __init__(self, where: ClusterEntry, mark: str) -> None:
         self.name = where.name
         self._where = where
         self._mark = mark
@@ -469,7 +479,7 @@ class _Reached:
     def look(self) -> Observation:
         return self._opened().look()
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[JobRequest]) -> None:
         self._opened().submit(requests)
 
     def kill(self, jobs: Iterable[int]) -> None:
@@ -494,7 +504,7 @@ class _Reached:
 
 
 @contextmanager
-def _loop(store: Store, settings: Settings) -> Iterator[Loop]:
+def _loop(store: GridStore, settings: GridSettings) -> Iterator[Loop]:
     """The loop on a store, with the resource managers of all its clusters."""
     managers: list[ResourceManager] = [_Reached(where, store.mark) for where in store.clusters()]
     loop = Loop(store, managers, settings, time.time, PATIENCE_SECONDS)

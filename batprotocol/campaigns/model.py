@@ -15,24 +15,24 @@ from batprotocol.campaigns._values import (
     Campaign,
     CampaignState,
     CampaignType,
-    Cluster,
     ClusterProperties,
-    Event,
     EventClass,
     EventState,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
     GridStatus,
-    Job,
+    GridTask,
+    GridValue,
     JobChange,
     JobOutput,
-    JobState,
     KillReason,
     Level,
     Observation,
-    Record,
     RemoteEvent,
     RemoteJob,
     TapState,
-    Task,
     TaskPriority,
     TaskState,
     UserPriority,
@@ -45,51 +45,51 @@ __all__ = [
     "CIGRI_3",
     "Blacklist",
     "Campaign",
+    "CampaignProgress",
     "CampaignState",
     "CampaignStatus",
     "CampaignType",
-    "Cluster",
     "ClusterProperties",
     "ControllerSettings",
     "ControllerState",
     "Decisions",
     "Durations",
-    "Event",
     "EventChange",
     "EventClass",
     "EventState",
     "Forecast",
-    "Grid",
+    "GridCluster",
+    "GridEvent",
+    "GridJob",
+    "GridJobState",
+    "GridSettings",
+    "GridState",
     "GridStatus",
-    "Job",
+    "GridTask",
+    "GridUpdate",
+    "GridValue",
     "JobChange",
+    "JobOrder",
     "JobOutput",
-    "JobState",
+    "JobVerdict",
     "KillReason",
     "Launch",
     "Level",
     "Observation",
-    "Order",
     "Policy",
-    "Progress",
-    "Record",
     "Regulator",
     "RemoteEvent",
     "RemoteJob",
-    "Settings",
     "Strategy",
-    "Submission",
     "Tap",
     "TapSettings",
     "TapState",
-    "Task",
     "TaskChange",
     "TaskPriority",
     "TaskState",
-    "Update",
+    "TaskSubmission",
+    "ThroughputWindow",
     "UserPriority",
-    "Verdict",
-    "Window",
     "Wipe",
     "Word",
     "exit_text",
@@ -99,7 +99,7 @@ __all__ = [
 # The predictor's forecasts for a campaign on a cluster, and the statistics that it uses.
 
 
-class Durations(Record, frozen=True):
+class Durations(GridValue, frozen=True):
     """The durations of jobs, as sums: a job is added when it ends, and need not be read again.
 
     Args:
@@ -138,7 +138,7 @@ class Durations(Record, frozen=True):
         return math.sqrt(max(0.0, self.squares / self.count - (self.total / self.count) ** 2))
 
 
-class Window(Record, frozen=True):
+class ThroughputWindow(GridValue, frozen=True):
     """The jobs that ended within the last hours.
 
     Args:
@@ -150,7 +150,7 @@ class Window(Record, frozen=True):
     since: float | None = None
 
 
-class Forecast(Record, frozen=True, kw_only=True):
+class Forecast(GridValue, frozen=True, kw_only=True):
     """A row of the table `forecasts`.
 
     Args:
@@ -183,7 +183,7 @@ class Forecast(Record, frozen=True, kw_only=True):
 # The rates at which clusters get jobs of campaigns: CiGri 3's taps, and the states of controllers.
 
 
-class Tap(Record, frozen=True, kw_only=True):
+class Tap(GridValue, frozen=True, kw_only=True):
     """A tap between a campaign and a cluster. `batprotocol.campaigns.entities.regulation` turns it.
 
     Args:
@@ -201,7 +201,7 @@ class Tap(Record, frozen=True, kw_only=True):
     close_date: float | None = None
 
 
-class ControllerState(Record, frozen=True, kw_only=True):
+class ControllerState(GridValue, frozen=True, kw_only=True):
     """The state of the controller of a campaign on a cluster.
 
     Args:
@@ -221,7 +221,7 @@ Policy: TypeAlias = Literal["test", "workqueue", "finalize"]
 """The scheduling policies of the specification."""
 
 
-class Launch(Record, frozen=True):
+class Launch(GridValue, frozen=True):
     """A decision of the metascheduler: to launch the scheduler of a campaign on some of its clusters.
 
     Args:
@@ -233,7 +233,7 @@ class Launch(Record, frozen=True):
     clusters: tuple[str, ...]
 
 
-class Order(Record, frozen=True, kw_only=True):
+class JobOrder(GridValue, frozen=True, kw_only=True):
     """A row of the table `jobsToSubmit`: the number of jobs of a campaign that a cluster gets in this cycle.
 
     Args:
@@ -253,7 +253,7 @@ class Order(Record, frozen=True, kw_only=True):
     resources: float = 0.0
 
 
-class Submission(Record, frozen=True, kw_only=True):
+class TaskSubmission(GridValue, frozen=True, kw_only=True):
     """A decision of the runner: to submit tasks of a campaign to a cluster. Each becomes a job, first `TO_LAUNCH`.
 
     Args:
@@ -277,7 +277,7 @@ class Submission(Record, frozen=True, kw_only=True):
     group: int = 1
 
 
-class Wipe(Record, frozen=True):
+class Wipe(GridValue, frozen=True):
     """A decision to kill a job. The job is marked with the reason, and ends when its cluster reports the end.
 
     Args:
@@ -288,10 +288,10 @@ class Wipe(Record, frozen=True):
 
     job: int
     reason: KillReason
-    event: Event | None = None
+    event: GridEvent | None = None
 
 
-class Verdict(Record, frozen=True, kw_only=True):
+class JobVerdict(GridValue, frozen=True, kw_only=True):
     """The effect of the end of a job on the job and its task.
 
     Args:
@@ -303,15 +303,15 @@ class Verdict(Record, frozen=True, kw_only=True):
         remote_id: the new id of the job on its cluster, if it has changed.
     """
 
-    state: JobState
+    state: GridJobState
     task: TaskState | None = None
     priority: int | None = None
     affinity: int = 0
-    events: tuple[Event, ...] = ()
+    events: tuple[GridEvent, ...] = ()
     remote_id: str | None = None
 
 
-class TaskChange(Record, frozen=True, kw_only=True):
+class TaskChange(GridValue, frozen=True, kw_only=True):
     """A change of a task.
 
     Args:
@@ -329,7 +329,7 @@ class TaskChange(Record, frozen=True, kw_only=True):
     affinity: int = 0
 
 
-class EventChange(Record, frozen=True):
+class EventChange(GridValue, frozen=True):
     """A change of an event: it is closed or opened.
 
     Args:
@@ -341,7 +341,7 @@ class EventChange(Record, frozen=True):
     state: EventState = EventState.CLOSED
 
 
-class Update(Record, frozen=True, kw_only=True):
+class GridUpdate(GridValue, frozen=True, kw_only=True):
     """The findings of the updator.
 
     Args:
@@ -359,14 +359,14 @@ class Update(Record, frozen=True, kw_only=True):
     gridstatus: tuple[GridStatus, ...] = ()
     jobs: tuple[JobChange, ...] = ()
     tasks: tuple[TaskChange, ...] = ()
-    events: tuple[Event, ...] = ()
+    events: tuple[GridEvent, ...] = ()
     event_changes: tuple[EventChange, ...] = ()
     wipes: tuple[Wipe, ...] = ()
     relaunch: tuple[int, ...] = ()
     outputs: tuple[JobOutput, ...] = ()
 
 
-class Decisions(Record, frozen=True, kw_only=True):
+class Decisions(GridValue, frozen=True, kw_only=True):
     """The decisions of a cycle, after the updator.
 
     Args:
@@ -382,8 +382,8 @@ class Decisions(Record, frozen=True, kw_only=True):
 
     forecasts: tuple[Forecast, ...] = ()
     launches: tuple[Launch, ...] = ()
-    orders: tuple[Order, ...] = ()
-    submissions: tuple[Submission, ...] = ()
+    orders: tuple[JobOrder, ...] = ()
+    submissions: tuple[TaskSubmission, ...] = ()
     taps: tuple[Tap, ...] = ()
     controllers: tuple[ControllerState, ...] = ()
     wipes: tuple[Wipe, ...] = ()
@@ -393,7 +393,7 @@ class Decisions(Record, frozen=True, kw_only=True):
 # The grid: the input of a cycle. It has counts and active campaigns and jobs, but none that have ended.
 
 
-class CampaignStatus(Record, frozen=True, kw_only=True):
+class CampaignStatus(GridValue, frozen=True, kw_only=True):
     """The progress of a campaign.
 
     Args:
@@ -427,7 +427,7 @@ class CampaignStatus(Record, frozen=True, kw_only=True):
         return self.pending == self.active == 0 and epilogues <= set(self.epilogue_done)
 
 
-class Progress(Record, frozen=True, kw_only=True):
+class CampaignProgress(GridValue, frozen=True, kw_only=True):
     """The jobs of a campaign that have ended on a cluster, as sums.
 
     Args:
@@ -440,10 +440,10 @@ class Progress(Record, frozen=True, kw_only=True):
     campaign: int
     cluster: str
     durations: Durations = Durations()
-    window: Window = Window()
+    window: ThroughputWindow = ThroughputWindow()
 
 
-class Grid(Record, frozen=True, kw_only=True):
+class GridState(GridValue, frozen=True, kw_only=True):
     """The state of the grid that a cycle decides upon, with the findings of the updator.
 
     Args:
@@ -461,11 +461,11 @@ class Grid(Record, frozen=True, kw_only=True):
     """
 
     now: float = 0.0
-    clusters: tuple[Cluster, ...] = ()
+    clusters: tuple[GridCluster, ...] = ()
     gridstatus: tuple[GridStatus, ...] = ()
     campaigns: tuple[CampaignStatus, ...] = ()
-    jobs: tuple[Job, ...] = ()
-    progress: tuple[Progress, ...] = ()
+    jobs: tuple[GridJob, ...] = ()
+    progress: tuple[CampaignProgress, ...] = ()
     blacklist: tuple[Blacklist, ...] = ()
     priorities: tuple[UserPriority, ...] = ()
     forecasts: tuple[Forecast, ...] = ()
@@ -486,7 +486,7 @@ Regulator: TypeAlias = Literal["slow-start", "two-way", "exponential", "rate", "
 their algorithms), CiGri 3's taps, or a PI controller."""
 
 
-class TapSettings(Record, frozen=True, kw_only=True):
+class TapSettings(GridValue, frozen=True, kw_only=True):
     """The settings of taps.
 
     Args:
@@ -502,7 +502,7 @@ class TapSettings(Record, frozen=True, kw_only=True):
     grace: float = 60.0
 
 
-class ControllerSettings(Record, frozen=True, kw_only=True):
+class ControllerSettings(GridValue, frozen=True, kw_only=True):
     """A PI controller: in each cycle, `submitted += proportional * error + integral * (sum of errors)`.
 
     Args:
@@ -518,7 +518,7 @@ class ControllerSettings(Record, frozen=True, kw_only=True):
     maximum: int = 1000
 
 
-class Settings(Record, frozen=True, kw_only=True):
+class GridSettings(GridValue, frozen=True, kw_only=True):
     """The settings of the grid.
 
     Args:
@@ -554,11 +554,30 @@ class Settings(Record, frozen=True, kw_only=True):
     controller: ControllerSettings = ControllerSettings()
 
 
-CIGRI_2 = Settings(strategy="fifo", regulator="two-way", flood_rate=0.5, order_flood_rate=0.5, finalize=False)
+CIGRI_2 = GridSettings(strategy="fifo", regulator="two-way", flood_rate=0.5, order_flood_rate=0.5, finalize=False)
 """CiGri 2: by the ratio, campaign after campaign; jobs that wait in excess of half a cluster are wiped. No copies."""
 
-CIGRI_3 = Settings(strategy="priority", regulator="rate", flood_rate=100.0, finalize=False)
+CIGRI_3 = GridSettings(strategy="priority", regulator="rate", flood_rate=100.0, finalize=False)
 """CiGri 3: by taps, cluster after cluster, by the users' priorities; only jobs that have waited for long are wiped."""
 
 
-__getattr__ = old_names(__name__, {"said_of_exit": "exit_text"})
+__getattr__ = old_names(
+    __name__,
+    {
+        "Cluster": "GridCluster",
+        "Event": "GridEvent",
+        "Grid": "GridState",
+        "Job": "GridJob",
+        "JobState": "GridJobState",
+        "Order": "JobOrder",
+        "Progress": "CampaignProgress",
+        "Record": "GridValue",
+        "Settings": "GridSettings",
+        "Submission": "TaskSubmission",
+        "Task": "GridTask",
+        "Update": "GridUpdate",
+        "Verdict": "JobVerdict",
+        "Window": "ThroughputWindow",
+        "said_of_exit": "exit_text",
+    },
+)

@@ -16,18 +16,18 @@ from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
     CampaignStatus,
-    Cluster,
     Durations,
-    Event,
-    Job,
-    Record,
-    Task,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridTask,
+    GridValue,
     exit_text,
 )
 
 __all__ = [
+    "CampaignStatistics",
     "ClusterLine",
-    "Statistics",
     "TaskLine",
     "age",
     "average",
@@ -182,7 +182,7 @@ def campaigns_table(campaigns: Iterable[CampaignStatus]) -> str:
     return "\n".join(lines)
 
 
-class Statistics(Record, frozen=True, kw_only=True):
+class CampaignStatistics(GridValue, frozen=True, kw_only=True):
     """The statistics of a campaign.
 
     Args:
@@ -200,7 +200,7 @@ class Statistics(Record, frozen=True, kw_only=True):
     resubmitted: int = 0
 
 
-class ClusterLine(Record, frozen=True, kw_only=True):
+class ClusterLine(GridValue, frozen=True, kw_only=True):
     """A campaign on a cluster.
 
     Args:
@@ -218,7 +218,7 @@ class ClusterLine(Record, frozen=True, kw_only=True):
     epilogue_ok: bool = True
 
 
-class TaskLine(Record, frozen=True, kw_only=True):
+class TaskLine(GridValue, frozen=True, kw_only=True):
     """A task with its newest job.
 
     Args:
@@ -228,9 +228,9 @@ class TaskLine(Record, frozen=True, kw_only=True):
         cluster: the cluster on which it is or for which it is ordered, or None.
     """
 
-    task: Task
+    task: GridTask
     state: str
-    job: Job | None = None
+    job: GridJob | None = None
     cluster: str | None = None
 
 
@@ -240,7 +240,7 @@ def _share(part: int, whole: int) -> str:
 
 def campaign_report(
     status: CampaignStatus,
-    statistics: Statistics,
+    statistics: CampaignStatistics,
     clusters: Iterable[ClusterLine] = (),
     tasks: Sequence[TaskLine] | None = None,
 ) -> str:
@@ -291,7 +291,9 @@ def _task_line(line: TaskLine) -> str:
     return f"  {line.task.id}: {','.join(map(str, cells))}"
 
 
-def job_report(job: Job, campaign: Campaign, task: Task | None, cluster: Cluster, batch: int | None = None) -> str:
+def job_report(
+    job: GridJob, campaign: Campaign, task: GridTask | None, cluster: GridCluster, batch: int | None = None
+) -> str:
     """One job, one line for each column of its table.
 
     Args:
@@ -369,7 +371,7 @@ _LINE = "-" * 78
 _EXIT_STATUS = re.compile(r"(?<=^The job exited with )exit status ([0-9]{1,9})(?=;)")
 
 
-def events_list(events: Iterable[Event]) -> str:
+def events_list(events: Iterable[GridEvent]) -> str:
     """Events, with their descriptions.
 
     >>> print(events_list([]))
@@ -379,19 +381,19 @@ def events_list(events: Iterable[Event]) -> str:
     return "\n".join([_LINE, *(part for each in parts for part in (each, _LINE))]) if parts else "No events!"
 
 
-def explained(event: Event) -> Event:
+def explained(event: GridEvent) -> GridEvent:
     """The event, with the exit status in its message explained.
 
     CiGri reports the status that `wait` returns. Most users know the exit code only.
 
-    >>> explained(Event(class_="job", code="EXIT_ERROR", message="The job exited with exit status 768;")).message
+    >>> explained(GridEvent(class_="job", code="EXIT_ERROR", message="The job exited with exit status 768;")).message
     'The job exited with exit status 768, which is exit code 3;'
     """
     message = _EXIT_STATUS.sub(lambda found: f"{found[0]}, which is {exit_text(int(found[1]))}", event.message)
     return msgspec.structs.replace(event, message=message)
 
 
-def _event(event: Event) -> str:
+def _event(event: GridEvent) -> str:
     words = [f"{event.id}: ({event.state}) {event.code}"]
     if event.job is not None:
         words.append(f"of job {event.job}")
@@ -403,10 +405,12 @@ def _event(event: Event) -> str:
     return "\n".join([" ".join(words), *([event.message] if event.message else [])])
 
 
-def clusters_list(clusters: Iterable[Cluster], blacklisted: frozenset[str] = frozenset(), *, info: bool = False) -> str:
+def clusters_list(
+    clusters: Iterable[GridCluster], blacklisted: frozenset[str] = frozenset(), *, info: bool = False
+) -> str:
     """The clusters, one per line; with `info`, their states.
 
-    >>> print(clusters_list([Cluster(name="alpha", id=1, stress_factor=0.1)], info=True))
+    >>> print(clusters_list([GridCluster(name="alpha", id=1, stress_factor=0.1)], info=True))
     1: alpha ,  (stress:0.1/0.8)
     """
     return "\n".join(
@@ -414,16 +418,16 @@ def clusters_list(clusters: Iterable[Cluster], blacklisted: frozenset[str] = fro
     )
 
 
-def _stress(cluster: Cluster) -> str:
+def _stress(cluster: GridCluster) -> str:
     return f"{'' if cluster.stress_factor is None else cluster.stress_factor}/{cluster.stress_limit}"
 
 
-def _state(cluster: Cluster, blacklisted: bool) -> str:
+def _state(cluster: GridCluster, blacklisted: bool) -> str:
     ban, stress = "BLACKLISTED" if blacklisted else "", "UNDER_STRESS" if cluster.under_stress else ""
     return f" {ban}, {stress} (stress:{_stress(cluster)})"
 
 
-def cluster_details(cluster: Cluster, *, blacklisted: bool = False) -> str:
+def cluster_details(cluster: GridCluster, *, blacklisted: bool = False) -> str:
     """One cluster with all of its fields."""
     rows: dict[str, object] = {
         "id": cluster.id,

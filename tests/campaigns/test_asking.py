@@ -11,8 +11,8 @@ from clusters import PaperCluster
 
 from batprotocol.campaigns.loop import ClusterConnections, Cycle, Loop
 from batprotocol.campaigns.managers import ResourceManager
-from batprotocol.campaigns.model import Campaign, ClusterProperties, Observation, Settings
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridSettings, Observation
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -38,14 +38,14 @@ class Slow(PaperCluster):
         return super().look()
 
 
-def world(*names: str, tasks: int = 8, patience: float = PATIENCE) -> tuple[Store, Loop, PaperCluster, Slow]:
+def world(*names: str, tasks: int = 8, patience: float = PATIENCE) -> tuple[GridStore, Loop, PaperCluster, Slow]:
     """A loop upon a cluster that answers and one that is slow, and a campaign on those of these names."""
-    store, quick, slow = Store("sqlite://"), PaperCluster("quick", 2), Slow("slow", 2)
+    store, quick, slow = GridStore("sqlite://"), PaperCluster("quick", 2), Slow("slow", 2)
     for cluster in (slow, quick):
-        store.register(Where(name=cluster.name))
+        store.register(ClusterEntry(name=cluster.name))
     says = tuple(ClusterProperties(cluster=name, exec_file="x") for name in names)
     store.submit(Campaign(user="u", name="n", clusters=says), [str(task) for task in range(tasks)], now=0.0)
-    return store, Loop(store, [slow, quick], Settings(finalize=False), lambda: quick.time, patience), quick, slow
+    return store, Loop(store, [slow, quick], GridSettings(finalize=False), lambda: quick.time, patience), quick, slow
 
 
 def on(cycle: Cycle) -> set[str]:

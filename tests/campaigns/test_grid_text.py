@@ -9,13 +9,13 @@ from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
     CampaignStatus,
-    Cluster,
     Durations,
-    Event,
     EventState,
-    Job,
-    JobState,
-    Task,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridTask,
 )
 
 WITHOUT_ENGINE = True
@@ -51,7 +51,7 @@ def test_the_table_of_campaigns() -> None:
 
 
 def test_a_campaign() -> None:
-    statistics = texts.Statistics(
+    statistics = texts.CampaignStatistics(
         durations=Durations.of(*[2] * 715), throughput=21207.3 / 3600, remaining=785 / (21207.3 / 3600)
     )
     clusters = [texts.ClusterLine(cluster="alpha", active_jobs=79, queued_jobs=706)]
@@ -59,15 +59,15 @@ def test_a_campaign() -> None:
 
 
 def test_a_campaign_with_its_tasks() -> None:
-    statistics = texts.Statistics(durations=Durations.of(4, 4, 4, 5), throughput=282.4 / 3600, remaining=25.0)
+    statistics = texts.CampaignStatistics(durations=Durations.of(4, 4, 4, 5), throughput=282.4 / 3600, remaining=25.0)
     clusters = [texts.ClusterLine(cluster="alpha", queued_jobs=1)]
-    tasks = [Task(1501 + number, 2, f"t{number}", f"t{number} d=4") for number in range(6)]
+    tasks = [GridTask(1501 + number, 2, f"t{number}", f"t{number} d=4") for number in range(6)]
     numbers = (1, 15, 64, 209)
     lines = [
         texts.TaskLine(
             task=task,
             state="terminated",
-            job=Job(id=number, campaign=2, task=task.id, cluster="alpha", remote_id=str(1000 + number)),
+            job=GridJob(id=number, campaign=2, task=task.id, cluster="alpha", remote_id=str(1000 + number)),
             cluster="alpha",
         )
         for task, number in zip(tasks, numbers, strict=False)
@@ -87,12 +87,12 @@ def test_the_jdl() -> None:
 
 
 def test_a_job() -> None:
-    job = Job(
+    job = GridJob(
         id=1,
         campaign=2,
         task=1501,
         cluster="alpha",
-        state=JobState.TERMINATED,
+        state=GridJobState.TERMINATED,
         submission_time=SUBMITTED + 1,
         start_time=SUBMITTED + 1,
         stop_time=SUBMITTED + 6,
@@ -100,12 +100,12 @@ def test_a_job() -> None:
         remote_id="1001",
         best_effort=False,
     )
-    task = Task(1501, 2, "t0", "t0 d=4")
-    report = texts.job_report(job, BOBTEST.campaign, task, Cluster(name="alpha", id=1), batch=1)
+    task = GridTask(1501, 2, "t0", "t0 d=4")
+    report = texts.job_report(job, BOBTEST.campaign, task, GridCluster(name="alpha", id=1), batch=1)
     assert report == printed("gridstat_job")
 
 
-EXIT_ERROR = Event(
+EXIT_ERROR = GridEvent(
     id=2,
     class_="job",
     code="EXIT_ERROR",
@@ -115,13 +115,13 @@ EXIT_ERROR = Event(
     cluster="alpha",
     message="The job exited with exit status 256;",
 )
-BLACKLIST = Event(
+BLACKLIST = GridEvent(
     id=3, class_="campaign", code="BLACKLIST", date=1795264730.081077, campaign=3, cluster="alpha", parent=2
 )
 
 
 def test_events() -> None:
-    closed = Event(
+    closed = GridEvent(
         id=2,
         class_="job",
         code="EXIT_ERROR",
@@ -139,7 +139,7 @@ def test_events() -> None:
 
 
 def test_clusters() -> None:
-    alpha = Cluster(
+    alpha = GridCluster(
         name="alpha",
         id=1,
         batch="oar2_5",

@@ -21,7 +21,7 @@ from batprotocol.campaigns.jdl import (
     rows_of,
     seconds_of,
 )
-from batprotocol.campaigns.model import Campaign, CampaignType, ClusterProperties, Job, Task
+from batprotocol.campaigns.model import Campaign, CampaignType, ClusterProperties, GridJob, GridTask
 from batprotocol.errors import InputError, JdlError
 
 WITHOUT_ENGINE = True
@@ -260,7 +260,7 @@ def test_rules_that_cannot_be_executed_are_refused(source: str, line: int | None
 
 def test_jobs_find_all_variables_of_the_specification() -> None:
     properties = ClusterProperties(cluster="a", exec_file="x", walltime="1:00:00", resources="/cpu=2")
-    job, task = Job(id=7, campaign=3, task=5, cluster="a"), Task(5, 3, "t5", "t5 x")
+    job, task = GridJob(id=7, campaign=3, task=5, cluster="a"), GridTask(5, 3, "t5", "t5 x")
     campaign = Campaign(id=3, user="alice", name="n")
     found = jdl.environment(campaign, properties, job, task, workdir="/home/alice", node_file="/tmp/nodes")
     assert found == {

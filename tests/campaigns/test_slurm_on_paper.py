@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from batprotocol.campaigns.managers import slurm as manager
-from batprotocol.campaigns.managers.interface import Request
+from batprotocol.campaigns.managers.interface import JobRequest
 from batprotocol.campaigns.managers.slurm import SlurmCluster, SlurmDescription
-from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.campaigns.model import GridJobState, RemoteJob
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import Batch, Limits, SlurmError, SlurmJob, SlurmNode, SlurmRefusal
 
@@ -110,13 +110,13 @@ def why(job: RemoteJob) -> list[str]:
 def test_what_is_alike_is_an_array(slurm: PaperSlurm, tmp_path: Path) -> None:
     more = {"qos": "low", "account": "science", "nice": 7, "cores": 2, "memory": "2G", "constraint": "ssd"}
     cluster = opened(tmp_path, **more)
-    alike = [Request(job=number, command="true", walltime=59.0) for number in (1, 2, 3, 7)]
+    alike = [JobRequest(job=number, command="true", walltime=59.0) for number in (1, 2, 3, 7)]
     cluster.submit(
         [
             *alike,
-            Request(job=8, command="true", walltime=61.0),
-            Request(job=9, command="true", walltime=59.0, weight=2),
-            Request(job=10, command="true", walltime=59.0, properties="gpu"),
+            JobRequest(job=8, command="true", walltime=61.0),
+            JobRequest(job=9, command="true", walltime=59.0, weight=2),
+            JobRequest(job=10, command="true", walltime=59.0, properties="gpu"),
             alike[0],
         ]
     )
@@ -138,8 +138,8 @@ def test_what_is_alike_is_an_array(slurm: PaperSlurm, tmp_path: Path) -> None:
 
 def test_groups_are_elements_with_less_time_than_their_walltimes(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
-    long = [Request(job=number, command="true", walltime=6000.0, group=1) for number in range(1, 11)]
-    short = [Request(job=number, command="true", walltime=60.0, group=11) for number in range(11, 14)]
+    long = [JobRequest(job=number, command="true", walltime=6000.0, group=1) for number in range(1, 11)]
+    short = [JobRequest(job=number, command="true", walltime=60.0, group=11) for number in range(11, 14)]
     cluster.submit([*long, *short])
     assert [(each.size, each.minutes) for each in slurm.batches] == [(1, 211), (1, 4)]
     lines = (tmp_path / "jobs" / "m" / "b11" / "jobs").read_text()
@@ -150,17 +150,19 @@ def test_groups_are_elements_with_less_time_than_their_walltimes(slurm: PaperSlu
 def test_arrays_are_as_large_as_slurm_allows(slurm: PaperSlurm, tmp_path: Path) -> None:
     slurm.has = Limits(array_size=3)
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=number, command="true") for number in range(1, 8)])
+    cluster.submit([JobRequest(job=number, command="true") for number in range(1, 8)])
     assert [(each.name, each.size) for each in slurm.batches] == [("m.b1", 3), ("m.b4", 3), ("m.b7", 1)]
 
 
 def test_the_longest_time_of_the_partition(slurm: PaperSlurm, tmp_path: Path) -> None:
     slurm.has = Limits(longest=10)
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=1, command="true", walltime=600.0), Request(job=2, command="true", walltime=601.0)])
+    cluster.submit(
+        [JobRequest(job=1, command="true", walltime=600.0), JobRequest(job=2, command="true", walltime=601.0)]
+    )
     assert [each.minutes for each in slurm.batches] == [10]
     found = jobs(cluster)
-    assert found[1].state is JobState.SUBMITTED  # one that asks for too long does not take it along
+    assert found[1].state is GridJobState.SUBMITTED  # one that asks for too long does not take it along
     assert why(found[2]) == ["REFUSED"]
     assert found[2].events[0].description == "Its walltime of 601 s is more than the 600 s that the partition allows."
 
@@ -170,9 +172,9 @@ def test_jobs_that_can_never_run(slurm: PaperSlurm, tmp_path: Path) -> None:
     assert cluster.look().max == 8
     cluster.submit(
         [
-            Request(job=1, command="true", weight=9),
-            Request(job=2, command="a\0b"),
-            Request(job=3, command="true", weight=8),
+            JobRequest(job=1, command="true", weight=9),
+            JobRequest(job=2, command="a\0b"),
+            JobRequest(job=3, command="true", weight=8),
         ]
     )
     found = jobs(cluster)
@@ -185,7 +187,7 @@ def test_jobs_that_can_never_run(slurm: PaperSlurm, tmp_path: Path) -> None:
 def test_slurm_refuses_a_batch(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
     slurm.refuses, slurm.gets = SlurmRefusal("Invalid account\n or  qos"), False
-    cluster.submit([Request(job=1, command="true"), Request(job=2, command="true")])
+    cluster.submit([JobRequest(job=1, command="true"), JobRequest(job=2, command="true")])
     found = jobs(cluster)
     assert [why(found[number]) for number in (1, 2)] == [["REFUSED"], ["REFUSED"]]
     assert found[1].events[0].description == "Invalid account or qos"
@@ -197,20 +199,20 @@ def test_a_submission_without_an_answer(slurm: PaperSlurm, tmp_path: Path, gets:
     """What Slurm has got is found in its queue; the rest is submitted again, when Slurm answers."""
     cluster = opened(tmp_path)
     slurm.refuses, slurm.gets = SlurmError("slurmctld does not answer"), gets
-    cluster.submit([Request(job=1, command="true")])
-    cluster.submit([Request(job=1, command="true")])
+    cluster.submit([JobRequest(job=1, command="true")])
+    cluster.submit([JobRequest(job=1, command="true")])
     assert len(slurm.batches) == gets
     seen = cluster.look()
     assert (seen.message, seen.jobs[0].state) == (
         "" if gets else "slurmctld does not answer",
-        JobState.SUBMITTED if gets else JobState.REMOTE_WAITING,
+        GridJobState.SUBMITTED if gets else GridJobState.REMOTE_WAITING,
     )
     slurm.refuses = None
     again = opened(tmp_path)
     assert again.look().message == ""
     assert jobs(again)[1].remote_id == "7_0"
     again.look()
-    again.submit([Request(job=1, command="true")])
+    again.submit([JobRequest(job=1, command="true")])
     assert len(slurm.batches) == 1
     assert noted(tmp_path, "b1") == ["submitted 7"]
 
@@ -218,7 +220,7 @@ def test_a_submission_without_an_answer(slurm: PaperSlurm, tmp_path: Path, gets:
 def test_only_one_batch_is_tried_while_slurm_does_not_answer(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
     slurm.refuses, slurm.gets = SlurmError("away"), False
-    cluster.submit([Request(job=1, command="true"), Request(job=2, command="true", walltime=60.0)])
+    cluster.submit([JobRequest(job=1, command="true"), JobRequest(job=2, command="true", walltime=60.0)])
     tried: list[str] = []
 
     def submit(batch: Batch) -> str:
@@ -257,7 +259,7 @@ def test_slurm_says_that_resources_are_nodes(slurm: PaperSlurm, tmp_path: Path) 
     slurm.has = Limits(whole_nodes=True)
     cluster = opened(tmp_path)
     assert cluster.look().max == 2
-    cluster.submit([Request(job=1, command="true")])
+    cluster.submit([JobRequest(job=1, command="true")])
     assert slurm.batches[0].whole_nodes
     assert "whole=yes" in slurm.batches[0].script
 
@@ -265,7 +267,7 @@ def test_slurm_says_that_resources_are_nodes(slurm: PaperSlurm, tmp_path: Path) 
 def test_waiting_jobs_are_counted_off_what_is_free(slurm: PaperSlurm, tmp_path: Path) -> None:
     """Jobs that Slurm has not looked at wait for nobody, as far as there are resources for them."""
     cluster = opened(tmp_path, resources=5)
-    cluster.submit([Request(job=number, command="true", weight=2) for number in range(1, 5)])
+    cluster.submit([JobRequest(job=number, command="true", weight=2) for number in range(1, 5)])
     slurm.turn(0, "RUNNING", node="n1")
     slurm.turn(1, "COMPLETED")
     slurm.turn(2, "PENDING", reason="Resources")
@@ -277,22 +279,22 @@ def test_waiting_jobs_are_counted_off_what_is_free(slurm: PaperSlurm, tmp_path: 
     seen = cluster.look()
     assert (seen.max, seen.free) == (5, 3)
     states = {job.job: job.state for job in seen.jobs}
-    assert states[1] is JobState.RUNNING
+    assert states[1] is GridJobState.RUNNING
     assert jobs(cluster)[1].node == "n1"
 
 
 def test_new_jobs_are_no_more_than_there_are_resources(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=number, command="true", weight=3) for number in range(1, 5)])
+    cluster.submit([JobRequest(job=number, command="true", weight=3) for number in range(1, 5)])
     slurm.rows = [row._replace(reason="None") for row in slurm.rows]
     states = [job.state for job in cluster.look().jobs]
-    assert states == [JobState.SUBMITTED] * 2 + [JobState.REMOTE_WAITING] * 2
+    assert states == [GridJobState.SUBMITTED] * 2 + [GridJobState.REMOTE_WAITING] * 2
     assert cluster.look().free == 2
 
 
 def test_other_jobs_of_the_user_are_left_alone(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=1, command="true")])
+    cluster.submit([JobRequest(job=1, command="true")])
     slurm.rows.insert(0, SlurmJob("99", "mine.b1", "RUNNING"))
     slurm.rows.insert(0, SlurmJob("98", "m.b2", "RUNNING"))
     cluster.kill([1, 2])
@@ -302,7 +304,7 @@ def test_other_jobs_of_the_user_are_left_alone(slurm: PaperSlurm, tmp_path: Path
 
 def test_jobs_are_killed_before_and_after_they_begin(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=number, command="true") for number in (1, 2, 3)])
+    cluster.submit([JobRequest(job=number, command="true") for number in (1, 2, 3)])
     slurm.turn(1, "RUNNING")
     slurm.turn(2, "COMPLETED")
     claims = tmp_path / "jobs" / "m" / "b1" / "claims"
@@ -325,7 +327,7 @@ def test_jobs_are_killed_before_and_after_they_begin(slurm: PaperSlurm, tmp_path
 
 def test_of_a_group_that_goes_on_one_job_is_ended(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=number, command="true", group=1) for number in (1, 2, 3)])
+    cluster.submit([JobRequest(job=number, command="true", group=1) for number in (1, 2, 3)])
     slurm.turn(0, "RUNNING")
     (tmp_path / "jobs" / "m" / "b1" / "claims" / "1").mkdir()
     log(tmp_path, "b1", "begin 1 10 n0")
@@ -339,7 +341,7 @@ def test_of_a_group_that_goes_on_one_job_is_ended(slurm: PaperSlurm, tmp_path: P
 
 def test_what_is_forgotten_is_gone(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=number, command="true") for number in (1, 2)])
+    cluster.submit([JobRequest(job=number, command="true") for number in (1, 2)])
     slurm.turn(0, "COMPLETED")
     slurm.turn(1, "RUNNING")
     log(tmp_path, "b1", "begin 1 10 n0", "end 1 20 0")
@@ -354,13 +356,13 @@ def test_what_is_forgotten_is_gone(slurm: PaperSlurm, tmp_path: Path) -> None:
     slurm.turn(1, "CANCELLED")
     assert cluster.look().jobs == ()
     assert not (tmp_path / "jobs" / "m" / "b1").exists()
-    cluster.submit([Request(job=1, command="true")])
+    cluster.submit([JobRequest(job=1, command="true")])
     assert len(slurm.batches) == 2
 
 
 def test_the_output_of_what_did_not_end_well(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=number, command="true") for number in (1, 2, 3)])
+    cluster.submit([JobRequest(job=number, command="true") for number in (1, 2, 3)])
     output = tmp_path / "jobs" / "m" / "output"
     for number in ("1", "2", "3"):
         (output / f"{number}.stdout").write_text(f"out {number}\n")
@@ -385,13 +387,13 @@ def test_records_may_come_late(slurm: PaperSlurm, tmp_path: Path, monkeypatch: p
     now = 1000.0
     monkeypatch.setattr(manager.time, "time", lambda: now)
     cluster = opened(tmp_path)
-    cluster.submit([Request(job=1, command="true"), Request(job=2, command="true")])
+    cluster.submit([JobRequest(job=1, command="true"), JobRequest(job=2, command="true")])
     slurm.turn(0, "COMPLETED")
     slurm.turn(1, "FAILED")
     log(tmp_path, "b1", "begin 1 990 n0")
-    assert {job.state for job in jobs(cluster).values()} == {JobState.RUNNING}
+    assert {job.state for job in jobs(cluster).values()} == {GridJobState.RUNNING}
     now += manager.RECORD_SECONDS - 1
-    assert {job.state for job in jobs(cluster).values()} == {JobState.RUNNING}
+    assert {job.state for job in jobs(cluster).values()} == {GridJobState.RUNNING}
     now += 1
     found = jobs(cluster)
     assert [why(found[number]) for number in (1, 2)] == [["EXTERMINATE"], ["FOLDER"]]
@@ -415,10 +417,10 @@ def test_clusters_that_cannot_be_used(slurm: PaperSlurm, tmp_path: Path, more: d
 def test_a_prologue_is_written_with_each_batch(slurm: PaperSlurm, tmp_path: Path) -> None:
     (tmp_path / "modules.sh").write_text("module load x\n")
     cluster = opened(tmp_path, prologue=str(tmp_path / "modules.sh"))
-    cluster.submit([Request(job=1, command="true")])
+    cluster.submit([JobRequest(job=1, command="true")])
     assert (tmp_path / "jobs" / "m" / "b1" / "prologue").read_text() == "module load x\n"
     assert f". {tmp_path}/jobs/m/b1/prologue" in slurm.batches[0].script
     (tmp_path / "modules.sh").write_text(" \n")
     cluster = opened(tmp_path, prologue=str(tmp_path / "modules.sh"))
-    cluster.submit([Request(job=2, command="true")])
+    cluster.submit([JobRequest(job=2, command="true")])
     assert "/b2/prologue" not in slurm.batches[1].script

@@ -20,13 +20,13 @@ from batprotocol.campaigns.jdl import load_rules, read_jdl
 from batprotocol.campaigns.model import (
     CampaignStatus,
     Durations,
-    Event,
-    Job,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridTask,
+    GridValue,
     JobOutput,
-    JobState,
     KillReason,
-    Record,
-    Task,
     UserPriority,
     exit_text,
 )
@@ -36,7 +36,7 @@ from batprotocol.errors import InputError, PackageMissing, StoreError, printable
 from batprotocol.workloads.commands.texts import read_text
 
 if TYPE_CHECKING:
-    from batprotocol.campaigns.store import Store, Where
+    from batprotocol.campaigns.store import ClusterEntry, GridStore
 
 __all__ = [
     "clusters",
@@ -52,17 +52,17 @@ __all__ = [
 ]
 
 
-Value = TypeVar("Value", bound=Record)
+Value = TypeVar("Value", bound=GridValue)
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Store]:
+def opened(url: str) -> Iterator[GridStore]:
     """The store. If a package for it is missing, the error has the command that installs it."""
     try:
-        from batprotocol.campaigns.store import Store
+        from batprotocol.campaigns.store import GridStore
     except ImportError as error:
         raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
-    store = Store(url)
+    store = GridStore(url)
     try:
         yield store
     finally:
@@ -195,7 +195,7 @@ def events(
     return 0
 
 
-def show_events(found: tuple[Event, ...], output: Output, *, as_json: bool = False) -> None:
+def show_events(found: tuple[GridEvent, ...], output: Output, *, as_json: bool = False) -> None:
     """Print events, with the exit statuses in their messages explained."""
     told = map(texts.explained, found)
     if as_json:
@@ -227,11 +227,13 @@ def clusters(
         output.line(("", "\n\n".join(_types())))
         return 0
     with opened(url) as store:
-        from batprotocol.campaigns.store import Where
+        from batprotocol.campaigns.store import ClusterEntry
 
         if add is not None:
             batch, address = _place(local=local, dask=dask, file=file)
-            store.register(Where(name=add, batch=batch, address=address, resources=resources, power=power or 1.0))
+            store.register(
+                ClusterEntry(name=add, batch=batch, address=address, resources=resources, power=power or 1.0)
+            )
         for name, enabled in ((enable, True), (disable, False)):
             if name is not None:
                 store.enable(name, enabled)
@@ -268,7 +270,7 @@ def _preference(user: str, cluster: str, priority: str) -> UserPriority:
         raise InputError(f"expected a whole number, got {priority!r}", "--prefer") from None
 
 
-def _list_clusters(store: Store, output: Output, level: str | None, as_json: bool) -> None:
+def _list_clusters(store: GridStore, output: Output, level: str | None, as_json: bool) -> None:
     found = store.clusters() if as_json else tuple(map(safe, store.clusters()))
     banned = frozenset(event.cluster or "" for event in store.events() if event.code == "BLACKLIST")
     if as_json:
@@ -285,7 +287,7 @@ def _list_clusters(store: Store, output: Output, level: str | None, as_json: boo
         output.line(("", texts.clusters_list(found, banned, info=level == "infos")))
 
 
-def _with_details(where: Where) -> Where:
+def _with_details(where: ClusterEntry) -> ClusterEntry:
     details = (("address", where.address), ("resources", "all" if where.resources is None else str(where.resources)))
     return msgspec.structs.replace(where, details=details)
 
@@ -354,14 +356,14 @@ def _list(chosen: Iterable[CampaignStatus], output: Output, *, dump: bool, as_js
         output.line(("", texts.campaigns_table(map(safe, chosen))))
 
 
-def _campaign(store: Store, status: CampaignStatus, output: Output, full: bool) -> None:
+def _campaign(store: GridStore, status: CampaignStatus, output: Output, full: bool) -> None:
     number = status.campaign.id
     durations = store.durations(number)
     counts = store.event_counts(number)
     again = sum(counts.get(code, 0) for code in RESUBMITTED)
     expected = next((each for each in store.forecasts(number) if each.cluster is None), None)
     end = None if expected is None else expected.end
-    statistics = texts.Statistics(
+    statistics = texts.CampaignStatistics(
         durations=sum(durations.values(), Durations()),
         throughput=None if expected is None else expected.throughput,
         remaining=None if end is None else max(0.0, end - time.time()),
@@ -382,8 +384,8 @@ def _campaign(store: Store, status: CampaignStatus, output: Output, full: bool) 
     output.line(("", texts.campaign_report(safe(status), statistics, map(safe, lines), tasks)))
 
 
-def _tasks(store: Store, campaign: int) -> list[texts.TaskLine]:
-    newest: dict[int, Job] = {job.task: job for job in store.jobs(campaign) if job.task is not None}
+def _tasks(store: GridStore, campaign: int) -> list[texts.TaskLine]:
+    newest: dict[int, GridJob] = {job.task: job for job in store.jobs(campaign) if job.task is not None}
     lines = []
     for task in store.tasks(campaign):
         job = newest.get(task.id) if task.state != "pending" else None
@@ -394,17 +396,17 @@ def _tasks(store: Store, campaign: int) -> list[texts.TaskLine]:
     return lines
 
 
-def _jobs(store: Store, campaign: int) -> list[tuple[Job, Task]]:
+def _jobs(store: GridStore, campaign: int) -> list[tuple[GridJob, GridTask]]:
     tasks = {task.id: task for task in store.tasks(campaign)}
     return [(safe(job), safe(tasks[job.task])) for job in store.jobs(campaign) if job.task is not None]
 
 
-def _counts(store: Store, status: CampaignStatus) -> gridstat2.Counts:
-    running = sum(job.state is JobState.RUNNING for job in store.jobs(status.campaign.id, active=True))
+def _counts(store: GridStore, status: CampaignStatus) -> gridstat2.Counts:
+    running = sum(job.state is GridJobState.RUNNING for job in store.jobs(status.campaign.id, active=True))
     return gridstat2.Counts(waiting=status.pending + status.active - min(running, status.active), running=running)
 
 
-def _job(store: Store, number: int, output: Output, as_json: bool) -> int:
+def _job(store: GridStore, number: int, output: Output, as_json: bool) -> int:
     job = store.job(number)
     if job is None:
         output.error("grid", f"Job {number} not found!")
@@ -464,12 +466,12 @@ def show_output(
     return 0
 
 
-def _resubmitted(store: Store, campaign: int) -> set[int | None]:
+def _resubmitted(store: GridStore, campaign: int) -> set[int | None]:
     """The jobs whose tasks went back into the bag when they ended."""
     return {event.job for event in store.events(campaign, closed=True) if event.code in RESUBMITTED}
 
 
-def _show(output: Output, job: Job, kept: JobOutput, kind: str | None) -> None:
+def _show(output: Output, job: GridJob, kept: JobOutput, kind: str | None) -> None:
     how = "was killed" if job.exit_code is None else exit_text(job.exit_code)
     output.line(("heading", f"job {job.id} on {job.cluster}: {how}"))
     for name, title in KINDS:
@@ -484,7 +486,7 @@ def _print(output: Output, text: str) -> None:
     output.line(("", safe_lines(text.removesuffix("\n"))))
 
 
-def _why_not(job: Job | None) -> str:
+def _why_not(job: GridJob | None) -> str:
     if job is None:
         return "there is no output: only that of jobs that do not end well is kept"
     if not job.state.ended:

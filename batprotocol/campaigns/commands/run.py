@@ -14,7 +14,7 @@ from batprotocol._util.extras import installing
 from batprotocol._util.files import naming
 from batprotocol.campaigns.commands.requests import json_of, opened
 from batprotocol.campaigns.entities.failures import hindrances
-from batprotocol.campaigns.model import Settings
+from batprotocol.campaigns.model import GridSettings
 from batprotocol.campaigns.text import hindrance_sentence
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.cli.terminal.text import number_of
@@ -23,7 +23,7 @@ from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, rea
 from batprotocol.workloads.commands.texts import read_text
 
 if TYPE_CHECKING:
-    from batprotocol.campaigns.store import Store
+    from batprotocol.campaigns.store import GridStore
 
 __all__ = [
     "run",
@@ -37,9 +37,9 @@ TERMINATED = 143
 """The exit statuses after SIGINT and SIGTERM, as in shells."""
 
 
-def settings_of(given: dict[str, Any]) -> Settings:
+def settings_of(given: dict[str, Any]) -> GridSettings:
     """The settings by the options that were given."""
-    return Settings(**{name: value for name, value in given.items() if value is not None})
+    return GridSettings(**{name: value for name, value in given.items() if value is not None})
 
 
 def run(
@@ -131,7 +131,7 @@ class _News:
             self._output.remark("grid", f"{reason}; trying again")
             self._remarks |= {reason}
 
-    def failures(self, store: Store) -> Iterator[tuple[int, int]]:
+    def failures(self, store: GridStore) -> Iterator[tuple[int, int]]:
         """The campaigns with tasks that did not end well in this run, and how many."""
         for number, before in self._failed.items():
             status = store.campaign(number)
@@ -242,10 +242,10 @@ def _inputs(
 ) -> tuple[Any, list[Any], int]:
     """The plan, the workloads of the clusters, and the number of hosts of a platform for them."""
     from batprotocol.campaigns.simulation.plan import read_plan
-    from batprotocol.campaigns.simulation.report import Case
+    from batprotocol.campaigns.simulation.report import RegulatorCase
 
     if path is None:
-        case = Case(settings=given, length=length, jobs=jobs, load=load)
+        case = RegulatorCase(settings=given, length=length, jobs=jobs, load=load)
         return case.plan(), case.workloads(), case.clusters * case.hosts
     plan = read_plan(read_text(path))
     changed = {name: value for name, value in settings.items() if value is not None}

@@ -21,18 +21,18 @@ from batprotocol.campaigns.model import (
     Decisions,
     Durations,
     Forecast,
-    Grid,
-    Job,
-    JobState,
-    Order,
-    Settings,
-    Submission,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
+    JobOrder,
+    TaskSubmission,
 )
 
 __all__ = ["decide"]
 
 
-def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
+def decide(grid: GridState, settings: GridSettings, tasks: TaskSource) -> Decisions:
     """The decisions of a cycle, after the updator.
 
     Args:
@@ -71,7 +71,7 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     )
 
 
-_ON_THE_WAY = (JobState.TO_LAUNCH, JobState.SUBMITTED)
+_ON_THE_WAY = (GridJobState.TO_LAUNCH, GridJobState.SUBMITTED)
 
 
 def _awaits_prologue(couple: Couple) -> bool:
@@ -92,17 +92,17 @@ def _awaits_epilogue(couple: Couple) -> bool:
     )
 
 
-def _preparations(grid: Grid, couples: Sequence[Couple]) -> Iterator[Submission]:
+def _preparations(grid: GridState, couples: Sequence[Couple]) -> Iterator[TaskSubmission]:
     """The prologues and epilogues that are due and have no job yet."""
     under_way = {(job.campaign, job.cluster, job.tag) for job in grid.jobs}
     due = (("prologue", _starts), ("epilogue", _awaits_epilogue))
     for couple in couples:
         for tag, is_due in due:
             if is_due(couple) and (*couple.key, tag) not in under_way:
-                yield Submission(campaign=couple.campaign, cluster=couple.cluster.name, tag=tag, best_effort=False)
+                yield TaskSubmission(campaign=couple.campaign, cluster=couple.cluster.name, tag=tag, best_effort=False)
 
 
-def _sizes(grid: Grid, settings: Settings) -> Callable[[Couple, int, float], int]:
+def _sizes(grid: GridState, settings: GridSettings) -> Callable[[Couple, int, float], int]:
     """The function for the number of tasks in a job, by the durations of the campaign's jobs on the cluster."""
     durations = {(each.campaign, each.cluster): each.durations for each in grid.progress}
 
@@ -120,7 +120,7 @@ def _sizes(grid: Grid, settings: Settings) -> Callable[[Couple, int, float], int
     return size
 
 
-def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
+def _tested(grid: GridState) -> frozenset[tuple[int, str]]:
     """The campaigns and clusters where a test has had its job."""
     tests = {each.campaign.id for each in grid.campaigns if each.campaign.type is CampaignType.TEST}
     return frozenset(
@@ -129,10 +129,10 @@ def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
 
 
 def _copies(
-    active: Sequence[Job], couples: Sequence[Couple], left: dict[str, float], settings: Settings
-) -> Iterator[Submission]:
+    active: Sequence[GridJob], couples: Sequence[Couple], left: dict[str, float], settings: GridSettings
+) -> Iterator[TaskSubmission]:
     """Copies of the last tasks of campaigns on idle resources, except of tasks that a cluster has not accepted yet."""
-    jobs: dict[int, list[Job]] = {}
+    jobs: dict[int, list[GridJob]] = {}
     unsettled = {job.task for job in active if job.kill is not None or job.state in _ON_THE_WAY}
     for job in active:
         if job.task not in unsettled:
@@ -151,7 +151,7 @@ def _copies(
 
 
 def _with_submitted(
-    expected: Sequence[Forecast], orders: Sequence[Order], offered: dict[str, float]
+    expected: Sequence[Forecast], orders: Sequence[JobOrder], offered: dict[str, float]
 ) -> tuple[Forecast, ...]:
     """The forecasts with the numbers of jobs that were submitted: the next cycle adjusts its ratios by them."""
     submitted = {(order.campaign, order.cluster): order.jobs for order in orders}

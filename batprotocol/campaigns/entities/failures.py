@@ -19,27 +19,27 @@ from batprotocol.campaigns.entities.scheduling import heads, whole_groups
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
-    Cluster,
-    Event,
     EventChange,
     EventState,
-    Grid,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
+    GridUpdate,
+    GridValue,
     JobChange,
     JobOutput,
-    JobState,
+    JobVerdict,
     KillReason,
     Observation,
-    Record,
     RemoteEvent,
     RemoteJob,
-    Settings,
     TaskChange,
     TaskPriority,
     TaskState,
-    Update,
-    Verdict,
     Wipe,
 )
 
@@ -89,7 +89,7 @@ _AFTER_KILL: dict[KillReason, tuple[TaskState | None, int]] = {
 """The new state of the task of a job that was killed on request, and the change of its affinity to the cluster."""
 
 
-def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
+def judge(job: GridJob, remote: RemoteJob, now: float = 0.0) -> JobVerdict:
     """The effect of the end of a job.
 
     Args:
@@ -97,13 +97,15 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
         remote: the report of its cluster, in the state `TERMINATED`.
         now: seconds of the grid's clock.
 
-    >>> job = Job(id=1, campaign=1, task=5, cluster="a")
-    >>> verdict = judge(job, RemoteJob(job=1, state=JobState.TERMINATED, exit_code=66 << 8))
+    >>> job = GridJob(id=1, campaign=1, task=5, cluster="a")
+    >>> verdict = judge(job, RemoteJob(job=1, state=GridJobState.TERMINATED, exit_code=66 << 8))
     >>> verdict.task, verdict.priority, verdict.events[0].code
     (<TaskState.PENDING: 'pending'>, <TaskPriority.RESUBMITTED: 20>, 'RESUBMIT')
     """
     if remote.exit_code == 0:
-        return Verdict(state=JobState.TERMINATED, task=None if job.kill is KillReason.REPLICA else TaskState.TERMINATED)
+        return JobVerdict(
+            state=GridJobState.TERMINATED, task=None if job.kill is KillReason.REPLICA else TaskState.TERMINATED
+        )
     if job.kill is not None:
         return _as_wanted(job, job.kill)
     told = next((event for event in remote.events if event.type in _TOLD), None)
@@ -133,26 +135,26 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
     )
 
 
-def _as_wanted(job: Job, reason: KillReason) -> Verdict:
+def _as_wanted(job: GridJob, reason: KillReason) -> JobVerdict:
     """The job was killed on request: the event was recorded then."""
     task, affinity = _AFTER_KILL[reason]
     if job.task is None:
-        return Verdict(state=JobState.EVENT)
+        return JobVerdict(state=GridJobState.EVENT)
     priority = TaskPriority.RESUBMITTED if task is TaskState.PENDING else None
-    return Verdict(state=JobState.EVENT, task=task, priority=priority, affinity=affinity)
+    return JobVerdict(state=GridJobState.EVENT, task=task, priority=priority, affinity=affinity)
 
 
-def _again(job: Job, now: float, code: str, cause: str, priority: TaskPriority) -> Verdict:
+def _again(job: GridJob, now: float, code: str, cause: str, priority: TaskPriority) -> JobVerdict:
     """The task goes back into the bag. A prologue or epilogue has no task; the next cycle submits it again."""
     events = [_event(job, now, code, f"Resubmit cause: {cause}")]
     affinity = -1
     if cause == "WALLTIME":
         affinity = -2  # another cluster may be faster
         warning = f"Job {job.id} has been resubmitted with modified affinity because of walltime reached"
-        notice = Event(class_="notify", code="WALLTIME_WARNING", date=now, campaign=job.campaign, message=warning)
+        notice = GridEvent(class_="notify", code="WALLTIME_WARNING", date=now, campaign=job.campaign, message=warning)
         events.insert(0, msgspec.structs.replace(notice, state=EventState.CLOSED))
-    return Verdict(
-        state=JobState.EVENT,
+    return JobVerdict(
+        state=GridJobState.EVENT,
         task=None if job.task is None else TaskState.PENDING,
         priority=None if job.task is None else priority,
         affinity=affinity,
@@ -160,22 +162,22 @@ def _again(job: Job, now: float, code: str, cause: str, priority: TaskPriority) 
     )
 
 
-def _failed(job: Job, now: float, code: str, message: str) -> Verdict:
+def _failed(job: GridJob, now: float, code: str, message: str) -> JobVerdict:
     """The user must close the event."""
     event = msgspec.structs.replace(_event(job, now, code, message), blacklists=True)
     task = None if job.task is None else TaskState.EVENT
-    return Verdict(state=JobState.EVENT, task=task, affinity=-1, events=(event,))
+    return JobVerdict(state=GridJobState.EVENT, task=task, affinity=-1, events=(event,))
 
 
-def _goes_on(job: Job, now: float, remote_id: str) -> Verdict:
+def _goes_on(job: GridJob, now: float, remote_id: str) -> JobVerdict:
     """The resource manager runs the job again, with another id."""
     message = f"OAR did an automatic resubmission so we change the remote_id from {job.remote_id} to {remote_id};"
     event = msgspec.structs.replace(_event(job, now, "OAR_AUTO_RESUBMIT", message), state=EventState.CLOSED)
-    return Verdict(state=JobState.EVENT, affinity=-1, events=(event,), remote_id=remote_id)
+    return JobVerdict(state=GridJobState.EVENT, affinity=-1, events=(event,), remote_id=remote_id)
 
 
-def _event(job: Job, now: float, code: str, message: str) -> Event:
-    return Event(
+def _event(job: GridJob, now: float, code: str, message: str) -> GridEvent:
+    return GridEvent(
         class_="job",
         code=code,
         date=now,
@@ -192,24 +194,24 @@ def _shown(events: tuple[RemoteEvent, ...]) -> str:
     return as_ruby(pairs)[:_MESSAGE_CHARACTERS]
 
 
-def refused(job: Job, message: str, now: float = 0.0) -> Verdict:
+def refused(job: GridJob, message: str, now: float = 0.0) -> JobVerdict:
     """The effect if a cluster refuses a job (`REFUSED`): its campaign must not use that cluster.
 
     The task goes back to the bag unchanged, for other clusters.
     """
     event = msgspec.structs.replace(_event(job, now, "RUNNER_SUBMIT_ERROR", message), blacklists=True)
     task = None if job.task is None else TaskState.PENDING
-    return Verdict(state=JobState.EVENT, task=task, affinity=-1, events=(event,))
+    return JobVerdict(state=GridJobState.EVENT, task=task, affinity=-1, events=(event,))
 
 
-def blacklist_event(event: Event, parent: int) -> Event:
+def blacklist_event(event: GridEvent, parent: int) -> GridEvent:
     """The event that keeps a campaign, or all campaigns, off a cluster until its parent is closed.
 
     Args:
         event: the parent, whose `blacklists` is true.
         parent: the number of the parent, which is stored already.
     """
-    return Event(
+    return GridEvent(
         class_="cluster" if event.class_ == "cluster" else "campaign",
         code="BLACKLIST",
         date=event.date,
@@ -223,8 +225,12 @@ def blacklist_event(event: Event, parent: int) -> Event:
 
 
 def update(
-    jobs: Sequence[Job], observations: Iterable[Observation], *, now: float, open_events: Sequence[Event] = ()
-) -> Update:
+    jobs: Sequence[GridJob],
+    observations: Iterable[Observation],
+    *,
+    now: float,
+    open_events: Sequence[GridEvent] = (),
+) -> GridUpdate:
     """The changes that follow from the answers of the clusters.
 
     Args:
@@ -262,7 +268,7 @@ AUTOFIXED = frozenset(
 """The events of clusters that are closed when the cluster answers again."""
 
 
-def lifted(open_events: Iterable[Event], closed: Iterable[EventChange] = ()) -> tuple[EventChange, ...]:
+def lifted(open_events: Iterable[GridEvent], closed: Iterable[EventChange] = ()) -> tuple[EventChange, ...]:
     """The blacklists that end, as the events that caused them are closed.
 
     Args:
@@ -274,20 +280,20 @@ def lifted(open_events: Iterable[Event], closed: Iterable[EventChange] = ()) -> 
     return tuple(EventChange(each.id) for each in events if each.code == "BLACKLIST" and each.parent not in still_open)
 
 
-def _unreachable(seen: Observation, now: float) -> Event:
-    return Event(
+def _unreachable(seen: Observation, now: float) -> GridEvent:
+    return GridEvent(
         class_="cluster", code=seen.error or "", date=now, cluster=seen.cluster, message=seen.message, blacklists=True
     )
 
 
 class _Findings:
-    """The findings, cluster by cluster, for an `Update`."""
+    """The findings, cluster by cluster, for an `GridUpdate`."""
 
-    def __init__(self, jobs: Sequence[Job], now: float) -> None:
+    def __init__(self, jobs: Sequence[GridJob], now: float) -> None:
         self.now = now
-        self.events: list[Event] = []
-        self._on: dict[str, list[Job]] = {}
-        self._copies: dict[int, dict[int, Job]] = {}  # the jobs of each task that have not ended
+        self.events: list[GridEvent] = []
+        self._on: dict[str, list[GridJob]] = {}
+        self._copies: dict[int, dict[int, GridJob]] = {}  # the jobs of each task that have not ended
         for job in jobs:
             self._on.setdefault(job.cluster, []).append(job)
             if job.task is not None:
@@ -295,7 +301,7 @@ class _Findings:
         self._statuses: list[GridStatus] = []
         self._changes: list[JobChange] = []
         self._relaunch: list[int] = []
-        self._ended: list[tuple[Job, RemoteJob]] = []
+        self._ended: list[tuple[GridJob, RemoteJob]] = []
         self._outputs: list[JobOutput] = []
 
     def look(self, seen: Observation) -> None:
@@ -306,20 +312,22 @@ class _Findings:
             remote = known.get(job.id)
             if remote is None:
                 self._unknown(job, seen)
-            elif remote.state is JobState.TERMINATED:
+            elif remote.state is GridJobState.TERMINATED:
                 self._ended.append((job, remote))
             elif _news(job, remote):
                 self._changes.append(_change(job, remote, remote.state))
 
-    def _unknown(self, job: Job, seen: Observation) -> None:
+    def _unknown(self, job: GridJob, seen: Observation) -> None:
         """Handle a job that its cluster does not know: the cluster never got it, or has lost it."""
-        if job.state is JobState.TO_LAUNCH and job.kill is None:
+        if job.state is GridJobState.TO_LAUNCH and job.kill is None:
             self._relaunch.append(job.id)
-        elif job.state is JobState.TO_LAUNCH or job.submission_time < seen.time:
-            lost = RemoteJob(job=job.id, state=JobState.TERMINATED, events=(RemoteEvent("LOST"),), stop_time=self.now)
+        elif job.state is GridJobState.TO_LAUNCH or job.submission_time < seen.time:
+            lost = RemoteJob(
+                job=job.id, state=GridJobState.TERMINATED, events=(RemoteEvent("LOST"),), stop_time=self.now
+            )
             self._ended.append((job, lost))
 
-    def update(self, event_changes: tuple[EventChange, ...]) -> Update:
+    def update(self, event_changes: tuple[EventChange, ...]) -> GridUpdate:
         """All findings."""
         tasks: dict[int, TaskChange] = {}
         wipes: list[Wipe] = []
@@ -328,10 +336,10 @@ class _Findings:
             self.events += (_stored(event) for event in verdict.events)
             if verdict.remote_id is not None:
                 again = msgspec.structs.replace(remote, remote_id=verdict.remote_id, exit_code=None, stop_time=None)
-                self._changes.append(_change(job, again, JobState.SUBMITTED))
+                self._changes.append(_change(job, again, GridJobState.SUBMITTED))
                 continue
             self._changes.append(_change(job, remote, verdict.state, remote.stop_time or self.now))
-            if verdict.state is JobState.EVENT and (remote.output or remote.errors):
+            if verdict.state is GridJobState.EVENT and (remote.output or remote.errors):
                 self._outputs.append(JobOutput(job=job.id, stdout=remote.output, stderr=remote.errors))
             if job.task is None:
                 continue
@@ -345,7 +353,7 @@ class _Findings:
                 continue
             tasks[job.task] = _task_change(job, job.task, verdict)
         ended = {job.id for job, _ in self._ended}
-        return Update(
+        return GridUpdate(
             gridstatus=tuple(self._statuses),
             jobs=tuple(self._changes),
             tasks=tuple(tasks.values()),
@@ -357,22 +365,22 @@ class _Findings:
         )
 
 
-def _stored(event: Event) -> Event:
+def _stored(event: GridEvent) -> GridEvent:
     """The event to store: it is closed already if the task runs again."""
     return event if event.blacklists else msgspec.structs.replace(event, state=EventState.CLOSED)
 
 
-def _task_change(job: Job, task: int, verdict: Verdict) -> TaskChange:
+def _task_change(job: GridJob, task: int, verdict: JobVerdict) -> TaskChange:
     state = verdict.task or TaskState.ACTIVE
     return TaskChange(task=task, state=state, priority=verdict.priority, cluster=job.cluster, affinity=verdict.affinity)
 
 
-def _news(job: Job, remote: RemoteJob) -> bool:
+def _news(job: GridJob, remote: RemoteJob) -> bool:
     """Whether the report of a job that goes on has news."""
     return job.state is not remote.state or (remote.remote_id is not None and remote.remote_id != job.remote_id)
 
 
-def _change(job: Job, remote: RemoteJob, state: JobState, stop_time: float | None = None) -> JobChange:
+def _change(job: GridJob, remote: RemoteJob, state: GridJobState, stop_time: float | None = None) -> JobChange:
     return JobChange(
         job=job.id,
         state=state,
@@ -398,14 +406,14 @@ _EVENTS = {
 """The code and the message of the event of a wiped job. CiGri 2 has one code for both reasons to wipe waiting jobs."""
 
 
-def overflow(waiting: Iterable[Job], allowed: int) -> list[Job]:
+def overflow(waiting: Iterable[GridJob], allowed: int) -> list[GridJob]:
     """The jobs that wait on a cluster in excess of the allowed number, the newest first.
 
     Args:
         waiting: the jobs that wait there.
         allowed: how many jobs may wait.
 
-    >>> waiting = [Job(id=i, campaign=1, task=i, cluster="a") for i in (1, 2, 3)]
+    >>> waiting = [GridJob(id=i, campaign=1, task=i, cluster="a") for i in (1, 2, 3)]
     >>> [job.id for job in overflow(waiting, 1)]
     [3, 2]
     """
@@ -413,12 +421,14 @@ def overflow(waiting: Iterable[Job], allowed: int) -> list[Job]:
     return newest[: max(0, len(newest) - allowed)]
 
 
-def stale(waiting: Iterable[Job], now: float, limit: float) -> list[Job]:
+def stale(waiting: Iterable[GridJob], now: float, limit: float) -> list[GridJob]:
     """The jobs that have waited for longer than the limit in seconds."""
     return [job for job in waiting if now - job.submission_time > limit]
 
 
-def overtime(running: Iterable[Job], now: float, walltimes: Mapping[tuple[int, str], float], grace: float) -> list[Job]:
+def overtime(
+    running: Iterable[GridJob], now: float, walltimes: Mapping[tuple[int, str], float], grace: float
+) -> list[GridJob]:
     """The jobs that have run for longer than their walltime plus the time of grace.
 
     Args:
@@ -435,13 +445,13 @@ def overtime(running: Iterable[Job], now: float, walltimes: Mapping[tuple[int, s
     ]
 
 
-def wipes(grid: Grid, settings: Settings) -> tuple[Wipe, ...]:
+def wipes(grid: GridState, settings: GridSettings) -> tuple[Wipe, ...]:
     """All jobs to kill in this cycle, without duplicates."""
     alive = [job for job in grid.jobs if job.kill is None]
-    running = [job for job in alive if job.state is JobState.RUNNING]
+    running = [job for job in alive if job.state is GridJobState.RUNNING]
     found: dict[int, Wipe] = {}
     for status in grid.gridstatus:
-        waiting = [job for job in alive if job.state is JobState.REMOTE_WAITING and job.cluster == status.cluster]
+        waiting = [job for job in alive if job.state is GridJobState.REMOTE_WAITING and job.cluster == status.cluster]
         many = whole_groups(overflow(heads(waiting), allowed(status.max, settings.flood_rate)), waiting)
         found.update((job.id, _wipe(job, KillReason.OVERFLOW, grid.now)) for job in many)
         old = stale((job for job in waiting if job.id not in found), grid.now, settings.stale)
@@ -456,9 +466,9 @@ def wipes(grid: Grid, settings: Settings) -> tuple[Wipe, ...]:
     return tuple(found.values())
 
 
-def _wipe(job: Job, reason: KillReason, now: float) -> Wipe:
+def _wipe(job: GridJob, reason: KillReason, now: float) -> Wipe:
     code, message = _EVENTS[reason]
-    event = Event(
+    event = GridEvent(
         class_="job",
         code=code,
         state=EventState.CLOSED,
@@ -479,7 +489,7 @@ Obstacle: TypeAlias = Literal["failed", "away", "disabled", "unknown"]
 disabled, or is not registered."""
 
 
-class Hindrance(Record, frozen=True, kw_only=True):
+class Hindrance(GridValue, frozen=True, kw_only=True):
     """The reasons why a campaign does not go on, or not on some of its clusters.
 
     Args:
@@ -495,7 +505,7 @@ class Hindrance(Record, frozen=True, kw_only=True):
     waits: bool = False
 
 
-def hindrances(grid: Grid) -> tuple[Hindrance, ...]:
+def hindrances(grid: GridState) -> tuple[Hindrance, ...]:
     """The hindrances of the campaigns that have tasks to run."""
     clusters = {each.name: each for each in grid.clusters}
     banned = {(each.campaign, each.cluster) for each in grid.blacklist}
@@ -517,7 +527,7 @@ def hindrances(grid: Grid) -> tuple[Hindrance, ...]:
     return tuple(found)
 
 
-def _obstacle(cluster: Cluster | None, failed: bool, away: bool) -> Obstacle | None:
+def _obstacle(cluster: GridCluster | None, failed: bool, away: bool) -> Obstacle | None:
     if cluster is None:
         return "unknown"
     if not cluster.enabled:

@@ -20,18 +20,18 @@ from typing import NamedTuple
 
 from batprotocol.campaigns._values import read_resources
 from batprotocol.campaigns.model import (
+    CampaignProgress,
     CampaignStatus,
     ClusterProperties,
     Durations,
     Forecast,
-    Grid,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
-    JobState,
-    Progress,
-    Record,
-    Settings,
-    Window,
+    GridValue,
+    ThroughputWindow,
 )
 
 __all__ = [
@@ -53,7 +53,7 @@ LARGEST_RATIO = 1e6
 """The greatest ratio: no cluster has more resources, and products with it stay finite."""
 
 
-class Situation(Record, frozen=True, kw_only=True):
+class Situation(GridValue, frozen=True, kw_only=True):
     """The numbers by which a ratio is adjusted.
 
     Args:
@@ -176,10 +176,10 @@ def adjusted(now: Situation, finished: int, algorithm: str = "two-way") -> float
     return next_ratio(now, algorithm)
 
 
-def throughput(window: Window, now: float) -> float | None:
+def throughput(window: ThroughputWindow, now: float) -> float | None:
     """Finished jobs per second, since the first of them was submitted; None if none has finished lately.
 
-    >>> throughput(Window(10, since=3000.0), 3600.0) * 60
+    >>> throughput(ThroughputWindow(10, since=3000.0), 3600.0) * 60
     1.0
     """
     if not window.finished or window.since is None or now <= window.since:
@@ -188,7 +188,7 @@ def throughput(window: Window, now: float) -> float | None:
 
 
 def end_after(
-    *, waiting: int, running: int, durations: Durations, window: Window, age: float, now: float
+    *, waiting: int, running: int, durations: Durations, window: ThroughputWindow, age: float, now: float
 ) -> tuple[float, str] | None:
     """The expected time to the end of a campaign, in seconds, and the method of this forecast.
 
@@ -204,7 +204,7 @@ def end_after(
         age: seconds since the campaign was submitted.
         now: seconds of the grid's clock.
 
-    >>> end_after(waiting=10, running=4, durations=Durations.of(100), window=Window(), age=50, now=50)
+    >>> end_after(waiting=10, running=4, durations=Durations.of(100), window=ThroughputWindow(), age=50, now=50)
     (300.0, 'average')
     """
     left = waiting + running / 2
@@ -223,7 +223,7 @@ def initial_ratio(properties: ClusterProperties) -> float:
     return 1 / read_resources(properties.resources).weight
 
 
-def forecasts(grid: Grid, settings: Settings) -> tuple[Forecast, ...]:
+def forecasts(grid: GridState, settings: GridSettings) -> tuple[Forecast, ...]:
     """The forecasts for each campaign in treatment, on each of its clusters and as a whole."""
     seen = _Seen(grid)
     found: list[Forecast] = []
@@ -236,26 +236,28 @@ def forecasts(grid: Grid, settings: Settings) -> tuple[Forecast, ...]:
 class _Seen:
     """The grid, indexed for the forecasts."""
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: GridState) -> None:
         self.now = grid.now
         self.statuses: dict[str, GridStatus] = {each.cluster: each for each in grid.gridstatus}
         self.old: dict[tuple[int, str | None], Forecast] = {
             (each.campaign, each.cluster): each for each in grid.forecasts
         }
-        self.progress: dict[tuple[int, str], Progress] = {(each.campaign, each.cluster): each for each in grid.progress}
+        self.progress: dict[tuple[int, str], CampaignProgress] = {
+            (each.campaign, each.cluster): each for each in grid.progress
+        }
         self.finished: dict[int, int] = defaultdict(int)
         for each in grid.progress:
             self.finished[each.campaign] += each.durations.count
-        self.jobs: dict[tuple[int, str], list[Job]] = defaultdict(list)
+        self.jobs: dict[tuple[int, str], list[GridJob]] = defaultdict(list)
         self.waiting: dict[str, int] = defaultdict(int)
         for job in grid.jobs:
             self.jobs[job.campaign, job.cluster].append(job)
-            self.waiting[job.cluster] += job.state is JobState.REMOTE_WAITING and job.kill is None
+            self.waiting[job.cluster] += job.state is GridJobState.REMOTE_WAITING and job.kill is None
 
 
-def _on_cluster(status: CampaignStatus, properties: ClusterProperties, seen: _Seen, settings: Settings) -> Forecast:
+def _on_cluster(status: CampaignStatus, properties: ClusterProperties, seen: _Seen, settings: GridSettings) -> Forecast:
     key = (status.campaign.id, properties.cluster)
-    progress = seen.progress.get(key, Progress(campaign=key[0], cluster=key[1]))
+    progress = seen.progress.get(key, CampaignProgress(campaign=key[0], cluster=key[1]))
     all_jobs = progress.durations + _so_far(seen.jobs[key], seen.now)
     return Forecast(
         campaign=key[0],
@@ -268,13 +270,13 @@ def _on_cluster(status: CampaignStatus, properties: ClusterProperties, seen: _Se
     )
 
 
-def _so_far(jobs: Iterable[Job], now: float) -> Durations:
+def _so_far(jobs: Iterable[GridJob], now: float) -> Durations:
     """The durations so far of the jobs that have not ended. A job that has not begun counts from its submission."""
     begun = (job.submission_time if job.start_time is None else job.start_time for job in jobs)
     return Durations.of(*(max(0.0, now - time) for time in begun))
 
 
-def _ratio(properties: ClusterProperties, progress: Progress, seen: _Seen, settings: Settings) -> float:
+def _ratio(properties: ClusterProperties, progress: CampaignProgress, seen: _Seen, settings: GridSettings) -> float:
     """The new ratio, or the old one if it does not change."""
     old = seen.old.get((progress.campaign, progress.cluster))
     status = seen.statuses.get(progress.cluster)
@@ -288,7 +290,7 @@ def _ratio(properties: ClusterProperties, progress: Progress, seen: _Seen, setti
         free=old.free,
         nsub=old.nsub,
         waiting=seen.waiting[progress.cluster],
-        running=sum(job.state is JobState.RUNNING and job.submission_time >= old.time for job in jobs),
+        running=sum(job.state is GridJobState.RUNNING and job.submission_time >= old.time for job in jobs),
         resources=status.max,
         allowed=allowed(status.max, settings.flood_rate),
     )
@@ -302,8 +304,8 @@ def _of_campaign(status: CampaignStatus, seen: _Seen) -> Forecast:
     done = [seen.progress[key] for key in keys if key in seen.progress]
     durations = sum((each.durations for each in done), Durations())
     sinces = [each.window.since for each in done if each.window.since is not None]
-    window = Window(sum(each.window.finished for each in done), min(sinces, default=None))
-    running = sum(job.state is JobState.RUNNING for key in keys for job in seen.jobs[key])
+    window = ThroughputWindow(sum(each.window.finished for each in done), min(sinces, default=None))
+    running = sum(job.state is GridJobState.RUNNING for key in keys for job in seen.jobs[key])
     end = end_after(
         waiting=max(0, status.pending + status.active - running),
         running=running,

@@ -21,23 +21,23 @@ from batprotocol.campaigns.model import (
     ControllerSettings,
     ControllerState,
     Forecast,
-    Grid,
-    JobState,
-    Order,
-    Record,
+    GridJobState,
+    GridSettings,
+    GridState,
+    GridTask,
+    GridValue,
+    JobOrder,
     Regulator,
-    Settings,
-    Submission,
     Tap,
     TapSettings,
     TapState,
-    Task,
+    TaskSubmission,
 )
 
 __all__ = [
     "REGULATORS",
+    "QueuedRun",
     "Regulation",
-    "Run",
     "TaskSource",
     "after",
     "close",
@@ -147,13 +147,13 @@ def step(state: ControllerState, waiting: int, settings: ControllerSettings) -> 
 # The runner: it selects the tasks to submit to the clusters, and their order. The loop submits them.
 
 
-TaskSource: TypeAlias = Callable[[int, str, int], Sequence[Task]]
+TaskSource: TypeAlias = Callable[[int, str, int], Sequence[GridTask]]
 """Returns the first waiting tasks of a campaign for a cluster: `tasks(campaign, cluster, how_many)`.
 
 They are ordered by priority (the greatest first), then by affinity to the cluster (likewise), then by number."""
 
 
-class Run(Record, frozen=True):
+class QueuedRun(GridValue, frozen=True):
     """Consecutive jobs of one campaign in the queue of a cluster.
 
     Args:
@@ -166,8 +166,8 @@ class Run(Record, frozen=True):
 
 
 def serve(
-    queue: Iterable[Run], turned: Mapping[int, Tap], banned: Set[int], now: float, settings: TapSettings
-) -> Run | None:
+    queue: Iterable[QueuedRun], turned: Mapping[int, Tap], banned: Set[int], now: float, settings: TapSettings
+) -> QueuedRun | None:
     """The campaign whose jobs a cluster gets in this cycle, and their number: at most the rate of its tap.
 
     A tap that was closed a short time ago blocks the cluster, so that the jobs that wait there may start first.
@@ -184,16 +184,16 @@ def serve(
         if tap.state is TapState.CLOSED and in_grace(tap, now, settings):
             return None
         if tap.state is TapState.OPEN and run.campaign not in banned:
-            return Run(run.campaign, min(run.jobs, tap.rate))
+            return QueuedRun(run.campaign, min(run.jobs, tap.rate))
     return None
 
 
 def submission(
     campaign: Campaign, cluster: str, tasks: Iterable[int], *, replica: bool = False, group: int = 1
-) -> Submission:
+) -> TaskSubmission:
     """A submission of tasks, by number, with the campaign's keys for the cluster. Copies are always best effort."""
     properties = next(each for each in campaign.clusters if each.cluster == cluster)
-    return Submission(
+    return TaskSubmission(
         campaign=campaign,
         cluster=cluster,
         tasks=tuple(tasks),
@@ -205,8 +205,8 @@ def submission(
 
 
 def submissions(
-    ordered: Sequence[Order], campaigns: Mapping[int, Campaign], tasks: TaskSource
-) -> tuple[Submission, ...]:
+    ordered: Sequence[JobOrder], campaigns: Mapping[int, Campaign], tasks: TaskSource
+) -> tuple[TaskSubmission, ...]:
     """The submissions for the orders. The clusters draw tasks in turn.
 
     Args:
@@ -226,7 +226,7 @@ def submissions(
     )
 
 
-class Regulation(Record, frozen=True, kw_only=True):
+class Regulation(GridValue, frozen=True, kw_only=True):
     """The limits of a regulator in this cycle.
 
     Args:
@@ -259,7 +259,9 @@ def limit_by_tap(rate: int, *, max_jobs: int | None = None, active: int = 0, que
     return limit if max_jobs is None else min(limit, max_jobs - active - queued)
 
 
-def _by_ratio(grid: Grid, settings: Settings, couples: Sequence[Couple], expected: Sequence[Forecast]) -> Regulation:
+def _by_ratio(
+    grid: GridState, settings: GridSettings, couples: Sequence[Couple], expected: Sequence[Forecast]
+) -> Regulation:
     ratios = {(each.campaign, each.cluster): each.ratio for each in expected}
     limits = {}
     for couple in couples:
@@ -268,9 +270,11 @@ def _by_ratio(grid: Grid, settings: Settings, couples: Sequence[Couple], expecte
     return Regulation(served=tuple(couples), limits=limits)
 
 
-def _by_taps(grid: Grid, settings: Settings, couples: Sequence[Couple], expected: Sequence[Forecast]) -> Regulation:
+def _by_taps(
+    grid: GridState, settings: GridSettings, couples: Sequence[Couple], expected: Sequence[Forecast]
+) -> Regulation:
     active = _active(grid)
-    waiting = {(job.campaign, job.cluster) for job in grid.jobs if job.state is JobState.REMOTE_WAITING}
+    waiting = {(job.campaign, job.cluster) for job in grid.jobs if job.state is GridJobState.REMOTE_WAITING}
     old = {(each.campaign, each.cluster): each for each in grid.taps}
     turned = {}
     for couple in couples:
@@ -281,7 +285,7 @@ def _by_taps(grid: Grid, settings: Settings, couples: Sequence[Couple], expected
     shut = [close(reset(tap, settings.tap), grid.now) for tap in grid.taps if tap.cluster in banned]
     limits: dict[tuple[int, str], Limit] = {}
     for cluster, here in _by_cluster(couples):
-        queue = [Run(couple.campaign.id, _room(couple, active)) for couple in here if _room(couple, active) > 0]
+        queue = [QueuedRun(couple.campaign.id, _room(couple, active)) for couple in here if _room(couple, active) > 0]
         own = {couple.campaign.id: turned[couple.key] for couple in here}
         run = serve(queue, own, frozenset(), grid.now, settings.tap)
         if run is not None:
@@ -291,7 +295,7 @@ def _by_taps(grid: Grid, settings: Settings, couples: Sequence[Couple], expected
 
 
 def _by_controllers(
-    grid: Grid, settings: Settings, couples: Sequence[Couple], expected: Sequence[Forecast]
+    grid: GridState, settings: GridSettings, couples: Sequence[Couple], expected: Sequence[Forecast]
 ) -> Regulation:
     active = _active(grid)
     old = {(each.campaign, each.cluster): each for each in grid.controllers}
@@ -301,7 +305,7 @@ def _by_controllers(
         first = next((couple for couple in here if _room(couple, active) > 0), None)
         if first is None:
             continue
-        waiting = sum(job.cluster == cluster and job.state is JobState.REMOTE_WAITING for job in grid.jobs)
+        waiting = sum(job.cluster == cluster and job.state is GridJobState.REMOTE_WAITING for job in grid.jobs)
         state = old.get(first.key) or ControllerState(campaign=first.campaign.id, cluster=cluster)
         state = step(state, waiting, settings.controller)
         states.append(state)
@@ -310,7 +314,7 @@ def _by_controllers(
     return Regulation(served=served, limits=limits, controllers=tuple(states))
 
 
-def _active(grid: Grid) -> Counter[tuple[int, str]]:
+def _active(grid: GridState) -> Counter[tuple[int, str]]:
     return Counter((job.campaign, job.cluster) for job in grid.jobs)
 
 
@@ -328,7 +332,7 @@ def _by_cluster(couples: Sequence[Couple]) -> Iterator[tuple[str, list[Couple]]]
     return iter(found.items())
 
 
-REGULATORS: dict[Regulator, Callable[[Grid, Settings, Sequence[Couple], Sequence[Forecast]], Regulation]] = {
+REGULATORS: dict[Regulator, Callable[[GridState, GridSettings, Sequence[Couple], Sequence[Forecast]], Regulation]] = {
     "slow-start": _by_ratio,
     "two-way": _by_ratio,
     "exponential": _by_ratio,
@@ -338,7 +342,7 @@ REGULATORS: dict[Regulator, Callable[[Grid, Settings, Sequence[Couple], Sequence
 
 
 def taps_after(
-    turned: Sequence[Tap], orders: Sequence[Order], settings: Settings, old: Sequence[Tap]
+    turned: Sequence[Tap], orders: Sequence[JobOrder], settings: GridSettings, old: Sequence[Tap]
 ) -> tuple[Tap, ...]:
     """The taps that have changed since the last cycle, after the orders were submitted.
 

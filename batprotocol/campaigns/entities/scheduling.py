@@ -22,26 +22,26 @@ from batprotocol.campaigns.model import (
     CampaignState,
     CampaignStatus,
     CampaignType,
-    Cluster,
     ClusterProperties,
     Durations,
-    Grid,
-    Job,
-    JobState,
+    GridCluster,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
+    GridTask,
+    GridValue,
+    JobOrder,
     Launch,
-    Order,
     Policy,
-    Record,
-    Settings,
-    Task,
 )
 
 __all__ = [
     "POLICIES",
     "STRATEGIES",
+    "ClusterShare",
     "Couple",
     "Limit",
-    "Share",
     "couples",
     "draw",
     "finalize",
@@ -61,7 +61,7 @@ __all__ = [
 # The campaign schedulers: they decide how many jobs of a campaign a cluster gets, and with which tasks.
 
 
-class Limit(Record, frozen=True, kw_only=True):
+class Limit(GridValue, frozen=True, kw_only=True):
     """The limit of the regulator for a campaign on a cluster. One of both is None.
 
     Args:
@@ -73,7 +73,7 @@ class Limit(Record, frozen=True, kw_only=True):
     jobs: int | None = None
 
 
-class Share(Record, frozen=True, kw_only=True):
+class ClusterShare(GridValue, frozen=True, kw_only=True):
     """The input of a campaign's scheduler, for one cluster.
 
     Args:
@@ -97,25 +97,25 @@ class Share(Record, frozen=True, kw_only=True):
     group: int = 1
 
 
-def test(share: Share) -> int:
+def test(share: ClusterShare) -> int:
     """One job on each cluster, and another one only if the first one failed.
 
-    >>> test(Share(offer=10, remaining=5, limit=Limit(ratio=1)))
+    >>> test(ClusterShare(offer=10, remaining=5, limit=Limit(ratio=1)))
     1
-    >>> test(Share(offer=10, remaining=5, limit=Limit(ratio=1), active=1))
+    >>> test(ClusterShare(offer=10, remaining=5, limit=Limit(ratio=1), active=1))
     0
     """
     return int(share.remaining > 0 and share.offer >= 1 and not share.active and not share.tested)
 
 
-def workqueue(share: Share) -> int:
+def workqueue(share: ClusterShare) -> int:
     """As many jobs as fill the offered resources, by the ratio; or as many as the regulator allows.
 
     A ratio above 0 gives one job at least, as slow start requires.
 
-    >>> workqueue(Share(offer=10, remaining=100, limit=Limit(ratio=0.5)))
+    >>> workqueue(ClusterShare(offer=10, remaining=100, limit=Limit(ratio=0.5)))
     5
-    >>> workqueue(Share(offer=10, remaining=100, limit=Limit(ratio=0.05)))
+    >>> workqueue(ClusterShare(offer=10, remaining=100, limit=Limit(ratio=0.05)))
     1
     """
     if share.limit.jobs is not None:
@@ -129,18 +129,18 @@ def workqueue(share: Share) -> int:
     return max(0, min(jobs, math.ceil(share.remaining / share.group)))
 
 
-POLICIES: dict[Policy, Callable[[Share], int]] = {"test": test, "workqueue": workqueue}
+POLICIES: dict[Policy, Callable[[ClusterShare], int]] = {"test": test, "workqueue": workqueue}
 
 
-def resources_for(jobs: int, share: Share) -> float:
+def resources_for(jobs: int, share: ClusterShare) -> float:
     """How many of the offered resources the jobs take: for each its weight, or `1 / ratio` if that is more."""
     each = max(share.weight, 1 / share.limit.ratio) if share.limit.ratio else share.weight
     return min(share.offer, jobs * each)
 
 
 def draw(
-    wanted: Mapping[tuple[int, str], int], candidates: Mapping[tuple[int, str], Sequence[Task]]
-) -> dict[tuple[int, str], tuple[Task, ...]]:
+    wanted: Mapping[tuple[int, str], int], candidates: Mapping[tuple[int, str], Sequence[GridTask]]
+) -> dict[tuple[int, str], tuple[GridTask, ...]]:
     """The tasks for each cluster: the clusters draw one by one, in turn, and no task is drawn twice.
 
     Each draws its first task of its first campaign; if that campaign has no more tasks for it, of the next one.
@@ -150,13 +150,13 @@ def draw(
         candidates: the tasks of each couple, in the order in which the cluster draws them. For all to get enough, there
             must be as many as all clusters together want of that campaign.
 
-    >>> tasks = [Task(number, 1, str(number), str(number)) for number in range(5)]
+    >>> tasks = [GridTask(number, 1, str(number), str(number)) for number in range(5)]
     >>> got = draw({(1, "a"): 2, (1, "b"): 9}, {(1, "a"): tasks, (1, "b"): tasks})
     >>> {cluster: [task.id for task in drawn] for (_, cluster), drawn in got.items()}
     {'a': [0, 2], 'b': [1, 3, 4]}
     """
     gone: set[int] = set()
-    drawn: dict[tuple[int, str], list[Task]] = {couple: [] for couple in wanted}
+    drawn: dict[tuple[int, str], list[GridTask]] = {couple: [] for couple in wanted}
     sources = {couple: iter(candidates[couple]) for couple in wanted}
     queues: dict[str, deque[tuple[int, str]]] = {}
     for couple in wanted:
@@ -178,7 +178,7 @@ def draw(
 
 
 def finalize(
-    active: Iterable[Job], offer: float, weight: int, settings: Settings, copied: Mapping[int, int]
+    active: Iterable[GridJob], offer: float, weight: int, settings: GridSettings, copied: Mapping[int, int]
 ) -> list[int]:
     """The tasks of a campaign that are copied to idle resources, when none waits any more.
 
@@ -191,7 +191,7 @@ def finalize(
         settings: how many copies a task may have.
         copied: how many copies of each task other clusters have just got.
     """
-    copies: dict[int, list[Job]] = {}
+    copies: dict[int, list[GridJob]] = {}
     for job in active:
         if job.task is not None:
             copies.setdefault(job.task, []).append(job)
@@ -202,7 +202,7 @@ def finalize(
     return oldest[: max(0, math.floor(offer / weight))]
 
 
-class Couple(Record, frozen=True):
+class Couple(GridValue, frozen=True):
     """A campaign and one of the clusters that it may use now.
 
     Args:
@@ -216,7 +216,7 @@ class Couple(Record, frozen=True):
 
     status: CampaignStatus
     properties: ClusterProperties
-    cluster: Cluster
+    cluster: GridCluster
     place: int = 0
     priority: int = 0
     turn: int = 0
@@ -266,7 +266,7 @@ couples with an affinity of the campaign's user to the cluster come first. `prio
 the campaigns by the priority of their users, then by number, as in CiGri 3."""
 
 
-def couples(grid: Grid, settings: Settings) -> list[Couple]:
+def couples(grid: GridState, settings: GridSettings) -> list[Couple]:
     """The campaigns in treatment, on each of the clusters that they may use, in the order of the strategy."""
     clusters = {each.name: each for each in grid.clusters}
     answering = {status.cluster for status in grid.gridstatus}
@@ -306,14 +306,14 @@ def launches(ordered: Iterable[Couple]) -> tuple[Launch, ...]:
     )
 
 
-def offers(grid: Grid, settings: Settings) -> dict[str, float]:
+def offers(grid: GridState, settings: GridSettings) -> dict[str, float]:
     """The resources that each cluster offers: free ones, minus those of jobs that come, plus those for jobs to wait."""
     coming: dict[str, int] = {}
     waiting: dict[str, int] = {}
     for job in grid.jobs:
-        if job.state in (JobState.TO_LAUNCH, JobState.SUBMITTED):
+        if job.state in (GridJobState.TO_LAUNCH, GridJobState.SUBMITTED):
             coming[job.cluster] = coming.get(job.cluster, 0) + job.weight
-        elif job.state is JobState.REMOTE_WAITING:
+        elif job.state is GridJobState.REMOTE_WAITING:
             waiting[job.cluster] = waiting.get(job.cluster, 0) + job.weight
     found: dict[str, float] = {}
     for status in grid.gridstatus:
@@ -330,7 +330,7 @@ def orders(
     active: Mapping[tuple[int, str], int],
     tested: Set[tuple[int, str]] = frozenset(),
     sizes: Callable[[Couple, int, float], int] = lambda couple, remaining, offer: 1,
-) -> tuple[Order, ...]:
+) -> tuple[JobOrder, ...]:
     """The orders of the campaigns' schedulers, one after the other. Ordered resources are not offered to the next one.
 
     Args:
@@ -346,7 +346,7 @@ def orders(
     for couple in ordered:
         group = sizes(couple, remaining[couple.campaign.id], offered[couple.cluster.name])
         policy: Policy = "test" if is_test(couple.campaign, couple.properties) else "workqueue"
-        share = Share(
+        share = ClusterShare(
             offer=offered[couple.cluster.name],
             remaining=remaining[couple.campaign.id],
             limit=limits[couple.key],
@@ -363,7 +363,9 @@ def orders(
         offered[couple.cluster.name] -= taken
         remaining[couple.campaign.id] -= min(jobs * group, remaining[couple.campaign.id])
         campaign, cluster = couple.key
-        found.append(Order(campaign=campaign, cluster=cluster, jobs=jobs, group=group, policy=policy, resources=taken))
+        found.append(
+            JobOrder(campaign=campaign, cluster=cluster, jobs=jobs, group=group, policy=policy, resources=taken)
+        )
     return tuple(found)
 
 
@@ -371,7 +373,7 @@ def orders(
 
 
 def group_size(
-    properties: ClusterProperties, durations: Durations, *, remaining: int, places: int, settings: Settings
+    properties: ClusterProperties, durations: Durations, *, remaining: int, places: int, settings: GridSettings
 ) -> int:
     """The number of tasks in a job: as many as take `group_seconds`, by the mean duration of those that have ended.
 
@@ -385,7 +387,7 @@ def group_size(
         settings: the settings of the grid.
 
     >>> grouped = ClusterProperties(cluster="a", exec_file="x", temporal_grouping=True)
-    >>> group_size(grouped, Durations.of(0.5, 1.5), remaining=1000, places=10, settings=Settings(group_seconds=30))
+    >>> group_size(grouped, Durations.of(0.5, 1.5), remaining=1000, places=10, settings=GridSettings(group_seconds=30))
     30
     """
     mean = durations.mean
@@ -395,22 +397,22 @@ def group_size(
     return max(1, min(math.floor(by_time), math.ceil(remaining / max(1, places))))
 
 
-def heads(jobs: Iterable[Job]) -> tuple[Job, ...]:
+def heads(jobs: Iterable[GridJob]) -> tuple[GridJob, ...]:
     """These jobs, but of each group only the first one."""
-    found: dict[int, Job] = {}
+    found: dict[int, GridJob] = {}
     for job in jobs:
         found.setdefault(job.id if job.group is None else job.group, job)
     return tuple(found.values())
 
 
-def whole_groups(chosen: Iterable[Job], jobs: Iterable[Job]) -> list[Job]:
+def whole_groups(chosen: Iterable[GridJob], jobs: Iterable[GridJob]) -> list[GridJob]:
     """These jobs, and all jobs of their groups."""
-    groups: Mapping[int, list[Job]] = _by_group(jobs)
+    groups: Mapping[int, list[GridJob]] = _by_group(jobs)
     return [each for job in chosen for each in (groups[job.group] if job.group is not None else (job,))]
 
 
-def _by_group(jobs: Iterable[Job]) -> dict[int, list[Job]]:
-    found: dict[int, list[Job]] = {}
+def _by_group(jobs: Iterable[GridJob]) -> dict[int, list[GridJob]]:
+    found: dict[int, list[GridJob]] = {}
     for job in jobs:
         if job.group is not None:
             found.setdefault(job.group, []).append(job)

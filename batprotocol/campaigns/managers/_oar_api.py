@@ -22,8 +22,8 @@ import msgspec
 from batprotocol._util.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, number_of, small, text_of
 from batprotocol._util.web import Unanswered as NoReply
 from batprotocol._util.web import WebServer, without_secrets
-from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, Request, description_in, file_content
-from batprotocol.campaigns.model import JobState, Record, RemoteEvent
+from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, JobRequest, description_in, file_content
+from batprotocol.campaigns.model import GridJobState, GridValue, RemoteEvent
 from batprotocol.errors import ClusterError, InputError, shown
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -161,7 +161,7 @@ SHOWN: Final = 300
 """How many characters of an answer a message shows."""
 
 
-class Answer(Record, frozen=True):
+class OarAnswer(GridValue, frozen=True):
     """An answer of the server.
 
     Args:
@@ -179,11 +179,11 @@ class Answer(Record, frozen=True):
     whole: bool = True
 
 
-class Unanswered(ClusterError):
+class OarUnanswered(ClusterError):
     """A request that got no complete answer. The server may have carried it out, or may do so later."""
 
 
-class Api:
+class OarApi:
     """The API of a cluster.
 
     Args:
@@ -207,7 +207,7 @@ class Api:
     def __repr__(self) -> str:
         return f"Api({self._description.url!r})"
 
-    def ask(self, method: str, path: str, body: bytes | None = None, *, limit: int | None = None) -> Answer:
+    def ask(self, method: str, path: str, body: bytes | None = None, *, limit: int | None = None) -> OarAnswer:
         """Make a request.
 
         Args:
@@ -226,8 +226,8 @@ class Api:
         try:
             found = self._server.ask(method, target, headers, body, seconds=seconds, most=most, cut=limit is not None)
         except NoReply as error:
-            raise Unanswered(self._reason(error, about), self._cluster) from None
-        return Answer(found.status, found.type, found.body, about, found.whole)
+            raise OarUnanswered(self._reason(error, about), self._cluster) from None
+        return OarAnswer(found.status, found.type, found.body, about, found.whole)
 
     def safe(self, text: str) -> str:
         """The beginning of a text of the server, in one line and without the secret."""
@@ -269,13 +269,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TOKEN = re.compile(r": ([A-Za-z0-9._-]{1,100})\.([0-9]{1,18});")
 
 
-class Unsafe(ValueError):
+class UnsafeRequest(ValueError):
     """A request that must not be sent: its words would mean something else to OAR's API."""
 
 
-def arrays(requests: Sequence[Request]) -> Iterator[list[Request]]:
+def arrays(requests: Sequence[JobRequest]) -> Iterator[list[JobRequest]]:
     """The requests in the order of their numbers, in lists that can be submitted as one array each."""
-    alike: dict[tuple[Any, ...], list[Request]] = {}
+    alike: dict[tuple[Any, ...], list[JobRequest]] = {}
     for each in requests:
         key = (each.campaign, each.directory, _resources(each), each.properties, each.project, each.best_effort)
         alike.setdefault(key, []).append(each)
@@ -284,10 +284,10 @@ def arrays(requests: Sequence[Request]) -> Iterator[list[Request]]:
             yield together[start : start + MOST_JOBS]
 
 
-def submission(requests: Sequence[Request], mark: str, queue: str = "") -> dict[str, str]:
+def submission(requests: Sequence[JobRequest], mark: str, queue: str = "") -> dict[str, str]:
     """The body of `POST jobs` for one job, or for an array of jobs that are alike.
 
-    >>> body = submission([Request(job=7, command="run.sh", campaign=1)], "cigri")
+    >>> body = submission([JobRequest(job=7, command="run.sh", campaign=1)], "cigri")
     >>> body["resources"], body["name"], body["type"], body["directory"]
     ('/resource_id=1,walltime=01:00:00', 'cigri.1', 'besteffort', '$HOME')
 
@@ -336,7 +336,7 @@ def media_path(directory: str, file: str, job: int, lines: int) -> str:
     return f"media{quote(path)}?tail={lines}"
 
 
-def _resources(request: Request) -> str:
+def _resources(request: JobRequest) -> str:
     """The resources with the walltime, as CiGri writes them."""
     seconds = max(1, round(request.walltime))
     walltime = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
@@ -354,16 +354,18 @@ def _directory(text: str) -> str:
 def _plain(text: str, name: str) -> str:
     found = _SPECIAL.search(text)
     if found is not None:
-        raise Unsafe(f"its {name} has the character {found[0]!r}, which OAR's API gives to a shell: leave it out")
+        raise UnsafeRequest(
+            f"its {name} has the character {found[0]!r}, which OAR's API gives to a shell: leave it out"
+        )
     return text
 
 
-def _line(request: Request, mark: str) -> str:
+def _line(request: JobRequest, mark: str) -> str:
     """The number of the job, and its command so that no shell of OAR reads it."""
     line = f"exec sh -c {shlex.quote(_script(request.command, request.environment))} </dev/null\n"
     script = line.encode("utf-8", "surrogatepass")
     if len(script) > MOST_COMMAND_BYTES or b"\0" in script:
-        raise Unsafe(f"expected a command of at most {MOST_COMMAND_BYTES} bytes, and without the character NUL")
+        raise UnsafeRequest(f"expected a command of at most {MOST_COMMAND_BYTES} bytes, and without the character NUL")
     return f"{mark}.{request.job};echo {base64.b64encode(script).decode()}|base64 -d|sh"
 
 
@@ -405,19 +407,19 @@ MOST_COMMAND: Final = 1 << 20
 PROPERTIES: Final = frozenset({"id", "state", "type", "drain", "besteffort"})
 """The properties of a resource that are always read."""
 
-STATES: Final[Mapping[str, JobState]] = {
-    "Hold": JobState.REMOTE_WAITING,
-    "Waiting": JobState.REMOTE_WAITING,
-    "toAckReservation": JobState.REMOTE_WAITING,
-    "toLaunch": JobState.RUNNING,
-    "Launching": JobState.RUNNING,
-    "Running": JobState.RUNNING,
-    "Suspended": JobState.RUNNING,
-    "Resuming": JobState.RUNNING,
-    "Finishing": JobState.RUNNING,
-    "toError": JobState.RUNNING,
-    "Terminated": JobState.TERMINATED,
-    "Error": JobState.TERMINATED,
+STATES: Final[Mapping[str, GridJobState]] = {
+    "Hold": GridJobState.REMOTE_WAITING,
+    "Waiting": GridJobState.REMOTE_WAITING,
+    "toAckReservation": GridJobState.REMOTE_WAITING,
+    "toLaunch": GridJobState.RUNNING,
+    "Launching": GridJobState.RUNNING,
+    "Running": GridJobState.RUNNING,
+    "Suspended": GridJobState.RUNNING,
+    "Resuming": GridJobState.RUNNING,
+    "Finishing": GridJobState.RUNNING,
+    "toError": GridJobState.RUNNING,
+    "Terminated": GridJobState.TERMINATED,
+    "Error": GridJobState.TERMINATED,
 }
 """OAR's states. Another one is unknown: `SUBMITTED`."""
 
@@ -431,7 +433,7 @@ class Misunderstood(ValueError):
     """An answer that is not one of OAR's API."""
 
 
-class OarJob(Record, frozen=True, kw_only=True):
+class OarJob(GridValue, frozen=True, kw_only=True):
     """A job, as OAR reports it.
 
     Args:
@@ -486,12 +488,12 @@ class OarJob(Record, frozen=True, kw_only=True):
         return 500 + sum(map(len, texts)) + events + 8 * len(self.resources)
 
     @property
-    def seen_as(self) -> JobState:
+    def seen_as(self) -> GridJobState:
         """Its state, as campaigns know it."""
-        return STATES.get(self.state, JobState.SUBMITTED)
+        return STATES.get(self.state, GridJobState.SUBMITTED)
 
 
-class Page(Record, frozen=True):
+class OarPage(GridValue, frozen=True):
     """A page of a collection.
 
     Args:
@@ -559,7 +561,7 @@ class _Error(msgspec.Struct):
     message: Raw = ABSENT
 
 
-def job_page(answer: Answer) -> Page:
+def job_page(answer: OarAnswer) -> OarPage:
     """The jobs of a page of `jobs/details`.
 
     Raises:
@@ -569,7 +571,7 @@ def job_page(answer: Answer) -> Page:
     return _page(answer, page, [_job(answer, each) for each in _decoded(answer, page.items, list[_Job], MOST_ITEMS)])
 
 
-def resource_page(answer: Answer, names: Iterable[str] = ()) -> Page:
+def resource_page(answer: OarAnswer, names: Iterable[str] = ()) -> OarPage:
     """The resources of a page of `resources/full`: the values of their properties as texts.
 
     Args:
@@ -606,7 +608,7 @@ def _resource(names: tuple[str, ...]) -> type[msgspec.Struct]:
     return msgspec.defstruct("_Properties", fields, bases=(Item,), rename=new, gc=False)
 
 
-def submitted_id(answer: Answer) -> int:
+def submitted_id(answer: OarAnswer) -> int:
     """The number of a job, or of the first job of an array, that was submitted.
 
     Raises:
@@ -618,7 +620,7 @@ def submitted_id(answer: Answer) -> int:
     return found
 
 
-def stress_of(answer: Answer) -> float | None:
+def stress_of(answer: OarAnswer) -> float | None:
     """The stress factor of the cluster, or None if it reports none."""
     if answer.status != 200:
         return None
@@ -629,7 +631,7 @@ def stress_of(answer: Answer) -> float | None:
     return found if 0 <= found < float("inf") else None
 
 
-def error_of(answer: Answer) -> str:
+def error_of(answer: OarAnswer) -> str:
     """The message of an answer that reports an error."""
     try:
         found = msgspec.json.decode(answer.body, type=_Error)
@@ -644,7 +646,7 @@ def _without_tags(body: bytes | bytearray) -> str:
     return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
 
 
-def _decoded(answer: Answer, text: bytes | bytearray | Raw, kind: type[Kind], most: int = 0) -> Kind:
+def _decoded(answer: OarAnswer, text: bytes | bytearray | Raw, kind: type[Kind], most: int = 0) -> Kind:
     try:
         return decoded(text, kind, most)
     except TooMany:
@@ -655,7 +657,7 @@ def _decoded(answer: Answer, text: bytes | bytearray | Raw, kind: type[Kind], mo
         raise Misunderstood(f"{answer.about} is not answered with the JSON of OAR's API: {error}") from None
 
 
-def _list(answer: Answer, raw: Raw, kind: type[Kind]) -> list[Kind]:
+def _list(answer: OarAnswer, raw: Raw, kind: type[Kind]) -> list[Kind]:
     """The objects of a list, which may be absent."""
     if not len(memoryview(raw)):
         return []
@@ -663,14 +665,14 @@ def _list(answer: Answer, raw: Raw, kind: type[Kind]) -> list[Kind]:
     return found or []
 
 
-def _page(answer: Answer, page: _Collection, items: Sequence[Any]) -> Page:
+def _page(answer: OarAnswer, page: _Collection, items: Sequence[Any]) -> OarPage:
     offset = _whole(page.offset) or 0
     links = _list(answer, page.links, _Link) if items else []
     more = any(text_of(each.rel, MOST_VALUE) == "next" for each in links)
-    return Page(tuple(items), offset + len(items) if more else None, _time(page.api_timestamp))
+    return OarPage(tuple(items), offset + len(items) if more else None, _time(page.api_timestamp))
 
 
-def _job(answer: Answer, found: _Job) -> OarJob:
+def _job(answer: OarAnswer, found: _Job) -> OarJob:
     number, state = _whole(found.id), small(found.state, str, MOST_VALUE)
     if number is None or not isinstance(state, str):
         raise Misunderstood(f"{answer.about} has a job without 'id' or 'state'")

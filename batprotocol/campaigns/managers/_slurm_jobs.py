@@ -33,10 +33,10 @@ from batprotocol.campaigns.managers.interface import (
     NODES,
     REFUSED,
     TIME_OVER,
-    Request,
+    JobRequest,
     ended,
 )
-from batprotocol.campaigns.model import JobState, Record, RemoteEvent, RemoteJob
+from batprotocol.campaigns.model import GridJobState, GridValue, RemoteEvent, RemoteJob
 from batprotocol.sites.slurm.client import Runner, SlurmError, SlurmJob
 
 _OPEN: Final = """
@@ -90,7 +90,7 @@ _REMOVE: Final = 'cd "$1" && while read -r batch; do mv "$batch" "new/$batch" &&
 _NAME: Final = re.compile(r"b[0-9]{1,19}")
 
 
-class About(Record, frozen=True, kw_only=True):
+class BatchTerms(GridValue, frozen=True, kw_only=True):
     """How a batch is submitted.
 
     Args:
@@ -112,13 +112,13 @@ class NewBatch(NamedTuple):
     """A batch to write: its name, how it is submitted, and for each element the line of `jobs` and the plan."""
 
     name: str
-    about: About
+    about: BatchTerms
     elements: list[tuple[str, str]]
     refused: Mapping[int, str]
     """The jobs that are not submitted, and why."""
 
 
-class Lines(NamedTuple):
+class BatchLines(NamedTuple):
     """The lines of a batch.
 
     Attributes:
@@ -127,12 +127,12 @@ class Lines(NamedTuple):
         said: the lines of all logs, as words.
     """
 
-    about: About
+    about: BatchTerms
     jobs: dict[int, dict[int, float]]
     said: list[list[str]]
 
 
-class Folder:
+class BatchFolder:
     """The folder of the jobs of one store of campaigns. All methods raise `SlurmError`.
 
     Args:
@@ -166,7 +166,7 @@ class Folder:
         files |= {f"plan.{index}": plan for index, (_, plan) in enumerate(batch.elements)}
         self._sh(_WRITE, self.path, batch.name, given=_archive(files))
 
-    def read(self) -> dict[str, Lines]:
+    def read(self) -> dict[str, BatchLines]:
         """All batches."""
         found: dict[str, dict[str, list[str]]] = {}
         for line in self._sh(_READ, self.path).split("\n"):
@@ -227,14 +227,14 @@ def _archive(files: Mapping[str, str]) -> bytes:
     return made.getvalue()
 
 
-def _lines(files: Mapping[str, list[str]]) -> Lines | None:
+def _lines(files: Mapping[str, list[str]]) -> BatchLines | None:
     """The lines of a batch, or None if the batch is incomplete, as it is being removed."""
     try:
-        about = msgspec.json.decode(files["about.json"][0], type=About)
+        about = msgspec.json.decode(files["about.json"][0], type=BatchTerms)
         jobs = dict(map(_element, files["jobs"]))
     except (KeyError, IndexError, ValueError, msgspec.DecodeError):
         return None
-    return Lines(about, jobs, [*_words(files)])
+    return BatchLines(about, jobs, [*_words(files)])
 
 
 def _element(line: str) -> tuple[int, dict[int, float]]:
@@ -306,7 +306,7 @@ class BatchState:
         marked: the jobs that were to be killed.
     """
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: BatchLines) -> None:
         self.about = lines.about
         self.jobs = lines.jobs
         self.id = ""
@@ -433,7 +433,7 @@ def _job(
             errors=errors,
         )
 
-    def going(state: JobState) -> RemoteJob:
+    def going(state: GridJobState) -> RemoteJob:
         return RemoteJob(job=number, state=state, remote_id=id, start_time=known.began, node=node)
 
     if known.how in SIGNALLED and row is not None and row.state in _BY_STATE:
@@ -445,11 +445,11 @@ def _job(
     if known.killed:
         return over(None, KILLED)
     if row is None and not batch.id:
-        return going(JobState.REMOTE_WAITING)  # it is submitted again
+        return going(GridJobState.REMOTE_WAITING)  # it is submitted again
     if row is not None and not row.has_ended:
         if not row.waits:
-            return going(JobState.RUNNING)
-        return going(JobState.SUBMITTED if row.id in new else JobState.REMOTE_WAITING)
+            return going(GridJobState.RUNNING)
+        return going(GridJobState.SUBMITTED if row.id in new else GridJobState.REMOTE_WAITING)
     if row is not None and row.state not in ("COMPLETED", "FAILED"):
         if to_kill:
             return over(None, KILLED)
@@ -459,7 +459,7 @@ def _job(
             return over(None, TIME_OVER)
         return over(None, _BY_STATE.get(row.state, LOST))
     if not missing(index):
-        return going(JobState.RUNNING)
+        return going(GridJobState.RUNNING)
     # A job that is COMPLETED without records is another one: Slurm uses ids again that it has lost when it was killed.
     failed = row is not None and row.state == "FAILED"
     unseen = failed and not any(each in batch.known for each in batch.jobs[index])
@@ -644,7 +644,7 @@ def script_of(batch: str, output: str, resources: int, *, whole_nodes: bool, pro
     return f"{_SCRIPT % values}{before}lead 0\n"
 
 
-def plan_of(requests: Iterable[Request]) -> str:
+def plan_of(requests: Iterable[JobRequest]) -> str:
     """The plan of a job, which the script reads: the directory, and a line for each task.
 
     A shell reads all texts in it as they are, except for `~` and `$HOME` in the directory.
@@ -653,7 +653,7 @@ def plan_of(requests: Iterable[Request]) -> str:
     return "".join([f"directory={_directory(found[0].directory)}\n", *map(_line, found)])
 
 
-def _line(request: Request) -> str:
+def _line(request: JobRequest) -> str:
     variables = [f"{shlex.quote(f'{name}=')}{_value(value)}" for name, value in request.environment.items()]
     seconds = max(1, math.ceil(request.walltime))  # some systems take whole seconds only
     return f"task {' '.join([str(request.job), str(seconds), shlex.quote(request.command), *variables])}\n"

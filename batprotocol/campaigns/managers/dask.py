@@ -18,11 +18,11 @@ from batprotocol.campaigns.managers.interface import (
     LOST,
     NO_DIRECTORY,
     TIME_OVER,
-    Request,
+    JobRequest,
     ended,
     text_of_output,
 )
-from batprotocol.campaigns.model import JobState, Observation, RemoteJob
+from batprotocol.campaigns.model import GridJobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError
 
 __all__ = ["DaskCluster"]
@@ -75,8 +75,8 @@ class DaskCluster:
             message=RESTARTED if before not in (None, found["life"]) else "",
         )
 
-    def submit(self, requests: Sequence[Request]) -> None:
-        groups: dict[tuple[str, int], dict[int, Request]] = {}
+    def submit(self, requests: Sequence[JobRequest]) -> None:
+        groups: dict[tuple[str, int], dict[int, JobRequest]] = {}
         for each in requests:
             key = ("alone", each.job) if each.group is None else ("group", each.group)
             groups.setdefault(key, {})[each.job] = each
@@ -84,7 +84,7 @@ class DaskCluster:
         if tasks:
             self._ask(lambda client: self._send(client, tasks))
 
-    def _send(self, client: Any, tasks: Mapping[str, Sequence[Request]]) -> None:
+    def _send(self, client: Any, tasks: Mapping[str, Sequence[JobRequest]]) -> None:
         from batprotocol.campaigns.managers._dask_worker import run_commands
 
         groups = {task: [self._name(job.job) for job in jobs] for task, jobs in tasks.items()}
@@ -180,7 +180,7 @@ def _remote_job(number: int, job: dict[str, Any]) -> RemoteJob:
     """A job of the register, as a `RemoteJob`."""
     started, stopped, node = job.get("started"), job.get("ended"), job.get("node")
     if stopped is None:
-        state = JobState.RUNNING if "worker" in job else JobState.REMOTE_WAITING
+        state = GridJobState.RUNNING if "worker" in job else GridJobState.REMOTE_WAITING
         return RemoteJob(job=number, state=state, remote_id=job["name"], start_time=started, node=node)
     cause, exit_code = CAUSES.get(job["cause"]), job["exit_code"]
     return ended(

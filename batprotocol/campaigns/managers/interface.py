@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 import msgspec
 
 from batprotocol._util.files import reason_of
-from batprotocol.campaigns.model import JobState, Observation, Record, RemoteEvent, RemoteJob
+from batprotocol.campaigns.model import GridJobState, GridValue, Observation, RemoteEvent, RemoteJob
 from batprotocol.errors import InputError, hint, shown
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "NO_DIRECTORY",
     "REFUSED",
     "TIME_OVER",
-    "Request",
+    "JobRequest",
     "ResourceManager",
     "ended",
     "text_of_output",
@@ -53,7 +53,7 @@ NODES: Final = "{nodes}"
 """The values in a request's environment that the resource manager replaces, as only it knows them."""
 
 
-class Request(Record, frozen=True, kw_only=True):
+class JobRequest(GridValue, frozen=True, kw_only=True):
     """A job to start.
 
     Args:
@@ -107,7 +107,7 @@ class ResourceManager(Protocol):
     def look(self) -> Observation:
         """Observe the cluster: its resources, and all jobs that were submitted and not forgotten."""
 
-    def submit(self, requests: Sequence[Request], /) -> None:
+    def submit(self, requests: Sequence[JobRequest], /) -> None:
         """Put these jobs into the queue. A job whose number is known already is skipped."""
 
     def kill(self, jobs: Iterable[int], /) -> None:
@@ -142,7 +142,7 @@ def ended(
     """A job that has ended with this exit code, or because of this event."""
     return RemoteJob(
         job=job,
-        state=JobState.TERMINATED,
+        state=GridJobState.TERMINATED,
         remote_id=remote_id,
         exit_code=exit_code,
         events=() if because is None else (because,),

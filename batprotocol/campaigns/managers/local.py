@@ -29,14 +29,14 @@ from batprotocol.campaigns.managers.interface import (
     NO_DIRECTORY,
     REFUSED,
     TIME_OVER,
-    Request,
+    JobRequest,
     content_of,
     end_of_output,
     ended,
     open_file,
     write_file,
 )
-from batprotocol.campaigns.model import JobState, Observation, RemoteEvent, RemoteJob
+from batprotocol.campaigns.model import GridJobState, Observation, RemoteEvent, RemoteJob
 from batprotocol.errors import ClusterError
 
 __all__ = ["LocalProcesses"]
@@ -48,7 +48,7 @@ __all__ = ["LocalProcesses"]
 LEADER: Final = str(Path(__file__).with_name("_local_leader.py"))
 
 
-class Starter:
+class LeaderStarter:
     """A process that starts leaders while this process lives. The leaders survive it."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ UNFINISHED: Final = ".unfinished"
 """The suffix of a folder that is being made or removed."""
 
 
-class Group:
+class JobGroup:
     """Jobs that run one after the other.
 
     Args:
@@ -119,7 +119,7 @@ class Group:
         submitted: the time of their submission.
     """
 
-    def __init__(self, folder: Path, output: Path, requests: Sequence[Request], submitted: float) -> None:
+    def __init__(self, folder: Path, output: Path, requests: Sequence[JobRequest], submitted: float) -> None:
         self.folder = folder
         self.requests = {each.job: each for each in requests}
         self.submitted = submitted
@@ -157,7 +157,7 @@ class Group:
             (self.folder / "started").exists() or not self.folder.is_dir() or self._why.keys() >= self.requests.keys()
         )
 
-    def start(self, starter: Starter) -> bool:
+    def start(self, starter: LeaderStarter) -> bool:
         """Start the jobs, unless another process has; return whether they may run: not if their folder is gone."""
         first = next(iter(self.requests.values()))
         directory = os.path.expanduser(first.directory.replace("$HOME", "~", 1))
@@ -232,7 +232,7 @@ class Group:
                 yield self.ended[number]
                 continue
             started = self._begun[number][0] if number in self._begun else None
-            state = JobState.RUNNING if running else JobState.REMOTE_WAITING
+            state = GridJobState.RUNNING if running else GridJobState.REMOTE_WAITING
             yield RemoteJob(job=number, state=state, remote_id=str(number), start_time=started, node=NODE)
 
     def finish(self) -> None:
@@ -341,16 +341,16 @@ class Group:
         return not self._is_locked()
 
 
-def read_groups(folder: Path, output: Path) -> Iterator[Group]:
+def read_groups(folder: Path, output: Path) -> Iterator[JobGroup]:
     """The groups of a folder. Folders that were being made or removed are removed."""
     for path in folder.iterdir():
         if path.suffix == UNFINISHED:
             shutil.rmtree(path, ignore_errors=True)
             continue
         with suppress(OSError, msgspec.DecodeError):
-            kind = tuple[list[Request], float]
+            kind = tuple[list[JobRequest], float]
             requests, submitted = msgspec.json.decode(content_of(path / "jobs.json"), type=kind)
-            yield Group(path, output, requests, submitted)
+            yield JobGroup(path, output, requests, submitted)
 
 
 def _is_leader(process: int | None) -> bool:
@@ -426,10 +426,10 @@ class LocalProcesses:
         except OSError:
             os.close(self._open)
             raise ClusterError(f"{self._folder} is in use by another process", name) from None
-        self._starter = Starter()
-        self._of: dict[int, Group] = {}  # the group of each job that is known
-        self._waiting: dict[Group, None] = {}
-        self._running: dict[Group, None] = {}
+        self._starter = LeaderStarter()
+        self._of: dict[int, JobGroup] = {}  # the group of each job that is known
+        self._waiting: dict[JobGroup, None] = {}
+        self._running: dict[JobGroup, None] = {}
         self._find_again()
 
     # A resource manager
@@ -448,8 +448,8 @@ class LocalProcesses:
             cluster=self.name, time=time.time(), max=self.slots, free=max(self._free(), 0), jobs=tuple(jobs)
         )
 
-    def submit(self, requests: Sequence[Request]) -> None:
-        groups: dict[tuple[str, int], list[Request]] = {}
+    def submit(self, requests: Sequence[JobRequest]) -> None:
+        groups: dict[tuple[str, int], list[JobRequest]] = {}
         for request in requests:
             if request.job not in self._of:
                 key = ("alone", request.job) if request.group is None else ("group", request.group)
@@ -459,7 +459,7 @@ class LocalProcesses:
                 self._accept(list({each.job: each for each in together}.values()))
 
     def kill(self, jobs: Iterable[int]) -> None:
-        doomed: dict[Group, list[int]] = {}
+        doomed: dict[JobGroup, list[int]] = {}
         for number in jobs:
             group = self._of.get(number)
             if group is not None and number not in group.ended:
@@ -525,9 +525,9 @@ class LocalProcesses:
     def _free(self) -> int:
         return self.slots - sum(group.weight for group in self._running)
 
-    def _accept(self, requests: list[Request]) -> None:
+    def _accept(self, requests: list[JobRequest]) -> None:
         """Record jobs that run one after the other."""
-        group = Group(self._folder / "jobs" / str(requests[0].job), self._output, requests, time.time())
+        group = JobGroup(self._folder / "jobs" / str(requests[0].job), self._output, requests, time.time())
         group.write()
         self._of.update(dict.fromkeys(group.requests, group))
         if group.weight > self.slots:
@@ -537,7 +537,7 @@ class LocalProcesses:
         else:
             self._waiting[group] = None
 
-    def _end(self, group: Group) -> None:
+    def _end(self, group: JobGroup) -> None:
         """A group does not run: it has ended, or somebody killed its leader before its first step."""
         if group.is_settled:
             group.finish()

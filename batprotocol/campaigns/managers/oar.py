@@ -18,13 +18,13 @@ import msgspec
 
 from batprotocol._util.files import reason_of
 from batprotocol.campaigns.managers._oar_api import (
-    Answer,
-    Api,
     Misunderstood,
+    OarAnswer,
+    OarApi,
     OarDescription,
     OarJob,
-    Page,
-    Unsafe,
+    OarPage,
+    UnsafeRequest,
     arrays,
     body_of,
     error_of,
@@ -38,8 +38,16 @@ from batprotocol.campaigns.managers._oar_api import (
     submission,
     submitted_id,
 )
-from batprotocol.campaigns.managers.interface import KEPT_BYTES, KILLED, LOST, REFUSED, Request, ended, text_of_output
-from batprotocol.campaigns.model import JobState, Observation, RemoteEvent, RemoteJob
+from batprotocol.campaigns.managers.interface import (
+    KEPT_BYTES,
+    KILLED,
+    LOST,
+    REFUSED,
+    JobRequest,
+    ended,
+    text_of_output,
+)
+from batprotocol.campaigns.model import GridJobState, Observation, RemoteEvent, RemoteJob
 from batprotocol.errors import ClusterError, InputError
 
 __all__ = ["OarCluster", "OarDescription", "read_description"]
@@ -183,7 +191,7 @@ class OarCluster:
         self._mark = mark
         try:
             self._description = read_description(path)
-            self._api = Api(self._description, name)
+            self._api = OarApi(self._description, name)
         except InputError as error:
             raise ClusterError(str(error), name) from None
         self._known = Known(Path(f"{path}.{mark}.jobs"), name)
@@ -207,7 +215,7 @@ class OarCluster:
         for page in self._pages("jobs/details", job_page):
             clock = page.time or clock
             for job in page.items:
-                if job.seen_as is JobState.RUNNING:
+                if job.seen_as is GridJobState.RUNNING:
                     busy.update(each for each in job.resources if each in self._units)
                 self._keep(job, found)
         if self._adopts:
@@ -230,7 +238,7 @@ class OarCluster:
             stress_factor=self._stress,
         )
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[JobRequest]) -> None:
         new = {each.job: each for each in requests if each.job not in self._known and each.job not in self._ended}
         safe = [each for each in new.values() if self._is_safe(each)]
         if len(safe) < len(new):
@@ -272,16 +280,16 @@ class OarCluster:
 
     # Submissions
 
-    def _is_safe(self, request: Request) -> bool:
+    def _is_safe(self, request: JobRequest) -> bool:
         """Whether a request may be sent. If not, it is recorded as refused."""
         try:
             submission([request], self._mark, self._description.queue)
-        except Unsafe as error:
+        except UnsafeRequest as error:
             self._known.refused[request.job] = str(error)
             return False
         return True
 
-    def _send(self, together: Sequence[Request]) -> None:
+    def _send(self, together: Sequence[JobRequest]) -> None:
         """Submit jobs as one job or array, on hold; write their numbers down; resume them."""
         body = body_of(submission(together, self._mark, self._description.queue))
         self._known.sent.update((each.job, time.time()) for each in together)
@@ -301,7 +309,7 @@ class OarCluster:
                     self._keep(job, found)
         self._settle(found)
 
-    def _not_accepted(self, answer: Answer, together: Sequence[Request]) -> None:
+    def _not_accepted(self, answer: OarAnswer, together: Sequence[JobRequest]) -> None:
         """A submission had another answer than a number. After an error of the server, its jobs may exist."""
         if answer.status >= 500:
             raise ClusterError(self._error(answer), self.name)
@@ -407,7 +415,7 @@ class OarCluster:
             job = listed.get(id)
             if job is None:
                 self._look_for(number, now)
-            elif job.seen_as is not JobState.TERMINATED:
+            elif job.seen_as is not GridJobState.TERMINATED:
                 self._missing.pop(number, None)
                 self._live[number] = job
             elif job.became is not None and job.exit_code is None:
@@ -429,8 +437,8 @@ class OarCluster:
         job = self._live.get(number)
         id = self._known.ids.get(number)
         if job is None:
-            return RemoteJob(job=number, state=JobState.SUBMITTED, remote_id=None if id is None else str(id))
-        state = JobState.RUNNING if job.seen_as is JobState.TERMINATED else job.seen_as
+            return RemoteJob(job=number, state=GridJobState.SUBMITTED, remote_id=None if id is None else str(id))
+        state = GridJobState.RUNNING if job.seen_as is GridJobState.TERMINATED else job.seen_as
         return RemoteJob(job=number, state=state, remote_id=str(job.id), start_time=job.start, node=job.node)
 
     def _look_for(self, number: int, now: float) -> None:
@@ -449,7 +457,7 @@ class OarCluster:
         well = job.is_well
         return RemoteJob(
             job=number,
-            state=JobState.TERMINATED,
+            state=GridJobState.TERMINATED,
             remote_id=str(job.id),
             exit_code=job.exit_code,
             events=() if well else job.events,
@@ -492,7 +500,7 @@ class OarCluster:
         self._stress = stress_of(self._api.ask("GET", "stress_factor"))
         self._read_at = now
 
-    def _pages(self, path: str, read: Callable[[Answer], Page]) -> Iterator[Page]:
+    def _pages(self, path: str, read: Callable[[OarAnswer], OarPage]) -> Iterator[OarPage]:
         """All pages of a collection."""
         at, seconds, left = path, TIMES * self._description.timeout, COLLECTION_BYTES
         until = time.monotonic() + seconds
@@ -511,14 +519,14 @@ class OarCluster:
             at = f"{path}{'&' if '?' in path else '?'}offset={page.next}"
         raise ClusterError(f"{self._description.host} lists {path} on more than {PAGES} pages", self.name)
 
-    def _understood(self, read: Callable[[Answer], Any], answer: Answer) -> Any:
+    def _understood(self, read: Callable[[OarAnswer], Any], answer: OarAnswer) -> Any:
         try:
             return read(answer)
         except Misunderstood as error:
             reason = self._api.safe(str(error))
             raise ClusterError(f"{self._description.host}: {reason}; check 'url' in {self._path}", self.name) from None
 
-    def _error(self, answer: Answer) -> str:
+    def _error(self, answer: OarAnswer) -> str:
         """An answer that reports an error, as a sentence."""
         host, message = self._description.host, self._api.safe(error_of(answer))
         if answer.status in (401, 403):

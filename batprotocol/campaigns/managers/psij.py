@@ -28,7 +28,7 @@ from batprotocol.campaigns.managers.interface import (
     NODES,
     REFUSED,
     TIME_OVER,
-    Request,
+    JobRequest,
     append_line,
     content_of,
     description_in,
@@ -36,7 +36,7 @@ from batprotocol.campaigns.managers.interface import (
     ended,
     write_file,
 )
-from batprotocol.campaigns.model import JobState, Observation, RemoteJob
+from batprotocol.campaigns.model import GridJobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError, InputError, printable, shown
 
 __all__ = ["PsijCluster", "PsijDescription", "read_description"]
@@ -192,7 +192,7 @@ class JobFolder:
         request: the job.
     """
 
-    def __init__(self, path: Path, request: Request) -> None:
+    def __init__(self, path: Path, request: JobRequest) -> None:
         self.path = path
         self.request = request
         self.native = _line(path / "native")
@@ -308,7 +308,7 @@ def folders(place: Path) -> Iterator[JobFolder]:
             shutil.rmtree(path, ignore_errors=True)
             continue
         with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
-            yield JobFolder(path, msgspec.json.decode(content_of(path / "request.json"), type=Request))
+            yield JobFolder(path, msgspec.json.decode(content_of(path / "request.json"), type=JobRequest))
 
 
 def _home(directory: str) -> tuple[str, str]:
@@ -373,7 +373,7 @@ class PsijCluster:
         slots = self._description.slots
         return Observation(cluster=self.name, time=time.time(), max=slots, free=max(0, slots - used), jobs=jobs)
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[JobRequest]) -> None:
         new = [each for each in requests if each.job not in self._jobs and each.job not in self._refused]
         with self._files():
             for each in {each.job: each for each in new}.values():
@@ -475,10 +475,10 @@ class PsijCluster:
 
 def _going_on(job: JobFolder) -> RemoteJob:
     began = job.began
-    state = JobState.REMOTE_WAITING if job.native else JobState.SUBMITTED
+    state = GridJobState.REMOTE_WAITING if job.native else GridJobState.SUBMITTED
     return RemoteJob(
         job=job.request.job,
-        state=state if began is None else JobState.RUNNING,
+        state=state if began is None else GridJobState.RUNNING,
         remote_id=job.native or None,
         start_time=began,
         node=job.node,

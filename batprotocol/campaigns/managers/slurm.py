@@ -18,17 +18,17 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from batprotocol.campaigns.managers._slurm_jobs import (
-    About,
+    BatchFolder,
     BatchState,
-    Folder,
+    BatchTerms,
     NewBatch,
     judged,
     plan_of,
     rows_of,
     script_of,
 )
-from batprotocol.campaigns.managers.interface import Request, description_in, file_content, text_of_output
-from batprotocol.campaigns.model import JobState, Observation, Record, RemoteJob
+from batprotocol.campaigns.managers.interface import JobRequest, description_in, file_content, text_of_output
+from batprotocol.campaigns.model import GridJobState, GridValue, Observation, RemoteJob
 from batprotocol.errors import ClusterError, InputError, shown
 from batprotocol.sites.slurm.client import (
     Batch,
@@ -54,7 +54,7 @@ __all__ = [
 # The file that describes a cluster of Slurm, in TOML. It has no secrets, only the places where they are.
 
 
-class SlurmDescription(Record, frozen=True, kw_only=True):
+class SlurmDescription(GridValue, frozen=True, kw_only=True):
     """A cluster of Slurm, as a campaign uses it.
 
     Args:
@@ -217,7 +217,7 @@ class SlurmCluster:
         self._slurm, self._folder, self._limits = self._answer(self._open)
         self._whole_nodes = description.whole_nodes or self._limits.whole_nodes
 
-    def _open(self) -> tuple[SlurmClient, Folder, Limits]:
+    def _open(self) -> tuple[SlurmClient, BatchFolder, Limits]:
         said = self._description
         try:
             secrets = [said.token_variable] if said.token_variable else []
@@ -232,14 +232,14 @@ class SlurmCluster:
         limits = slurm.limits(said.partition)
         if not limits.exists:
             raise SlurmError(f"there is no partition {said.partition!r}: `sinfo` lists the partitions")
-        return slurm, Folder(runner, said.folder, self._mark, said.timeout), limits
+        return slurm, BatchFolder(runner, said.folder, self._mark, said.timeout), limits
 
     # A resource manager
 
     def look(self) -> Observation:
         return self._answer(self._look)
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[JobRequest]) -> None:
         self._answer(lambda: self._submit(requests))
 
     def kill(self, jobs: Iterable[int]) -> None:
@@ -283,14 +283,14 @@ class SlurmCluster:
             message=self._trouble,
         )
 
-    def _submit(self, requests: Sequence[Request]) -> None:
+    def _submit(self, requests: Sequence[JobRequest]) -> None:
         known = self._numbers()
-        groups: dict[tuple[str, int], dict[int, Request]] = {}
+        groups: dict[tuple[str, int], dict[int, JobRequest]] = {}
         for each in requests:
             if each.job not in known:
                 key = ("alone", each.job) if each.group is None else ("group", each.group)
                 groups.setdefault(key, {})[each.job] = each
-        alike: dict[_Shape, list[list[Request]]] = {}
+        alike: dict[_Shape, list[list[JobRequest]]] = {}
         for group in groups.values():
             together = list(group.values())
             first, why = together[0], self._refusal(together)
@@ -321,9 +321,9 @@ class SlurmCluster:
 
     # Batches
 
-    def _submit_batch(self, elements: list[list[Request]], shape: _Shape) -> None:
+    def _submit_batch(self, elements: list[list[JobRequest]], shape: _Shape) -> None:
         numbers = [each.job for together in elements for each in together]
-        about = About(
+        about = BatchTerms(
             size=len(elements),
             minutes=shape.minutes,
             weight=shape.weight,
@@ -342,7 +342,7 @@ class SlurmCluster:
         if not refused:
             self._send(batch.name, about, numbers)
 
-    def _send(self, name: str, about: About, numbers: Sequence[int]) -> None:
+    def _send(self, name: str, about: BatchTerms, numbers: Sequence[int]) -> None:
         """Submit a batch that is written. If Slurm refuses it, its jobs have ended."""
         said = self._description
         prologue = f"{self._folder.batch(name)}/prologue" if self._prologue.strip() else ""
@@ -449,7 +449,7 @@ class SlurmCluster:
     def _job_name(self, batch: str) -> str:
         return f"{self._mark}.{batch}"
 
-    def _minutes(self, together: Sequence[Request]) -> int:
+    def _minutes(self, together: Sequence[JobRequest]) -> int:
         """The time limit of an element. A group takes less than the sum of its walltimes, which are far too long."""
         walltimes = [each.walltime for each in together]
         seconds = min(sum(walltimes), 2 * max(walltimes) + 600)
@@ -457,7 +457,7 @@ class SlurmCluster:
         longest = self._limits.longest
         return minutes if longest is None else max(1, min(minutes, longest))
 
-    def _refusal(self, together: Sequence[Request]) -> str:
+    def _refusal(self, together: Sequence[JobRequest]) -> str:
         """Why the jobs of an element can never run, or ""."""
         weight = together[0].weight
         if self._most and weight > self._most:
@@ -511,7 +511,7 @@ class SlurmCluster:
     def _with_outputs(self, jobs: Iterable[RemoteJob]) -> list[RemoteJob]:
         """The jobs, with the output of those that have not ended well."""
         found = list(jobs)
-        bad = [job.job for job in found if job.state is JobState.TERMINATED and job.exit_code != 0]
+        bad = [job.job for job in found if job.state is GridJobState.TERMINATED and job.exit_code != 0]
         for number, printed in self._folder.tails(each for each in bad if each not in self._outputs).items():
             texts = {kind: text_of_output(tail, whole=whole) for kind, (tail, whole) in printed.items()}
             self._outputs[number] = texts.get("stdout", ""), texts.get("stderr", "")

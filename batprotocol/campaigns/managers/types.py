@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Final, NamedTuple
 
-from batprotocol.campaigns.managers.dask import DaskCluster
 from batprotocol.campaigns.managers.interface import ResourceManager, tables_in
-from batprotocol.campaigns.managers.local import LocalProcesses
-from batprotocol.campaigns.managers.psij import PsijCluster
-from batprotocol.campaigns.managers.psij import read_description as read_psij
-from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
 from batprotocol.errors import ClusterError, InputError, hint, shown
 
 __all__ = [
@@ -82,18 +78,8 @@ TYPES: Final[Mapping[str, ClusterType]] = {
 """The types that `batproto grid clusters --add` can add, by their names."""
 
 
-def _read_oar(path: str) -> object:
-    from batprotocol.campaigns.managers._oar_api import read_description as read
-
-    return read(path)
-
-
-_READERS: Final[Mapping[str, Callable[[str], object]]] = {
-    "slurm": read_description,
-    "oar": _read_oar,
-    "psij": read_psij,
-}
-"""The types that a file describes, and who reads it."""
+_DESCRIBED: Final = ("slurm", "oar", "psij")
+"""The types that a file describes. The module of each has a function `read_description`."""
 
 
 def type_in(path: str) -> str:
@@ -105,26 +91,32 @@ def type_in(path: str) -> str:
     file = os.fspath(path)
     tables = tables_in(file)
     kind = tables.get("type")
-    if not isinstance(kind, str) or kind not in _READERS:
-        known = ", ".join(f'"{name}"' for name in _READERS)
+    if not isinstance(kind, str) or kind not in _DESCRIBED:
+        known = ", ".join(f'"{name}"' for name in _DESCRIBED)
         got = shown(kind) if "type" in tables else "nothing"
-        raise InputError(f"expected {known}, got {got}{hint(str(kind), _READERS)}", "type", file=file)
-    _READERS[kind](file)
+        raise InputError(f"expected {known}, got {got}{hint(str(kind), _DESCRIBED)}", "type", file=file)
+    import_module(f"batprotocol.campaigns.managers.{kind}").read_description(file)
     return kind
 
 
-# Opens the resource manager of a cluster, by its entry in the store.
+# Each is imported when a cluster of its type is opened: OAR needs TLS, and Dask a large package.
 
 
 def _local(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.local import LocalProcesses
+
     return LocalProcesses(name, address, resources)
 
 
 def _dask(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.dask import DaskCluster
+
     return DaskCluster(name, address, mark)
 
 
 def _slurm(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
+
     try:
         description = read_description(address)
     except InputError as error:
@@ -133,12 +125,14 @@ def _slurm(name: str, address: str, resources: int | None, mark: str) -> Resourc
 
 
 def _oar(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
-    from batprotocol.campaigns.managers.oar import OarCluster  # it takes a while: TLS
+    from batprotocol.campaigns.managers.oar import OarCluster
 
     return OarCluster(name, address, mark)
 
 
 def _psij(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.psij import PsijCluster
+
     return PsijCluster(name, address, mark)
 
 

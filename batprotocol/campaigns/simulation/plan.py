@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from batprotocol import FrozenHosts, Host, Hosts
-from batprotocol.campaigns.jdl import Submitted, read_jdl
-from batprotocol.campaigns.model import CampaignType, Record, Settings, UserPriority
+from batprotocol.campaigns.jdl import CampaignSubmission, read_jdl
+from batprotocol.campaigns.model import CampaignType, GridSettings, GridValue, UserPriority
 from batprotocol.errors import HostsError, HostSetError, InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload
@@ -137,7 +137,7 @@ ONLY_CLUSTER: Final = "cluster"
 """The name of the cluster if all hosts are in one."""
 
 
-class CampaignPlan(Record, frozen=True, kw_only=True):
+class CampaignPlan(GridValue, frozen=True, kw_only=True):
     """A campaign of the plan.
 
     Args:
@@ -155,12 +155,12 @@ class CampaignPlan(Record, frozen=True, kw_only=True):
     duration: float = 60.0
     type: CampaignType = CampaignType.DEFAULT
 
-    def read(self, clusters: Iterable[str]) -> Submitted:
+    def read(self, clusters: Iterable[str]) -> CampaignSubmission:
         """The campaign, for these clusters. It raises `InputError` if the JDL is wrong."""
         return read_jdl(json.dumps(self.jdl), user=self.user, clusters=list(clusters), type=self.type)
 
 
-class GridPlan(Record, frozen=True, kw_only=True):
+class GridPlan(GridValue, frozen=True, kw_only=True):
     """A simulated grid.
 
     Args:
@@ -183,7 +183,7 @@ class GridPlan(Record, frozen=True, kw_only=True):
     power: Mapping[str, float] = msgspec.field(default_factory=dict)
     queue: QueuePolicy = "fcfs"
     cycle: float = 15.0
-    settings: Settings = Settings()
+    settings: GridSettings = GridSettings()
     priorities: tuple[UserPriority, ...] = ()
     stop: bool = False
 
@@ -337,7 +337,7 @@ def clusters_in(jdl: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def plan_campaign(
-    jdl: Mapping[str, Any], sizes: Mapping[str, int], *, seconds: float, load: float = 0.0, settings: Settings
+    jdl: Mapping[str, Any], sizes: Mapping[str, int], *, seconds: float, load: float = 0.0, settings: GridSettings
 ) -> tuple[GridPlan, list[Workload]]:
     """The plan, and the workloads of the clusters' own jobs.
 

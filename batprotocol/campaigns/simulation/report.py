@@ -12,18 +12,18 @@ from typing import Any
 from batprotocol._util.extras import installing
 from batprotocol._util.files import naming
 from batprotocol.campaigns.loop import Cycle
-from batprotocol.campaigns.model import CampaignStatus, Record, Settings, TapState
+from batprotocol.campaigns.model import CampaignStatus, GridSettings, GridValue, TapState
 from batprotocol.campaigns.simulation.plan import CampaignPlan, GridPlan, local_workload
-from batprotocol.campaigns.simulation.scheduler import GridScheduler, Usage, UsagePoint
+from batprotocol.campaigns.simulation.scheduler import ClusterUsage, GridScheduler, UsagePoint
 from batprotocol.errors import PackageMissing
 from batprotocol.simulator import Platform, Workload, simulate
 
 __all__ = [
     "FORMATS",
-    "Case",
     "ClusterReport",
     "GridReport",
     "Regulation",
+    "RegulatorCase",
     "draw",
     "regulation_of",
     "report_of",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class ClusterReport(Record, frozen=True, kw_only=True):
+class ClusterReport(GridValue, frozen=True, kw_only=True):
     """The use of the resources of a cluster while there were tasks to start.
 
     Args:
@@ -63,7 +63,7 @@ class ClusterReport(Record, frozen=True, kw_only=True):
         return self.hosts * self.seconds - self.local
 
 
-class Regulation(Record, frozen=True):
+class Regulation(GridValue, frozen=True):
     """The rate of jobs from a campaign to a cluster at one moment.
 
     Args:
@@ -79,7 +79,7 @@ class Regulation(Record, frozen=True):
     value: float
 
 
-class GridReport(Record, frozen=True, kw_only=True):
+class GridReport(GridValue, frozen=True, kw_only=True):
     """The results of a simulation.
 
     Args:
@@ -147,7 +147,7 @@ def report_of(scheduler: GridScheduler) -> GridReport:
     )
 
 
-def _cluster_report(scheduler: GridScheduler, name: str, usage: Usage) -> ClusterReport:
+def _cluster_report(scheduler: GridScheduler, name: str, usage: ClusterUsage) -> ClusterReport:
     end = usage.measure(usage.points[-1].time)
     first, last = scheduler.begun.get(name, end), scheduler.drained.get(name, end)
     return ClusterReport(
@@ -187,7 +187,7 @@ def regulation_of(cycle: Cycle, rates: dict[tuple[int, str], float]) -> list[Reg
 # A study: a campaign of many equal tasks on several loaded clusters, for each regulator.
 
 
-class Case(Record, frozen=True, kw_only=True):
+class RegulatorCase(GridValue, frozen=True, kw_only=True):
     """One simulation of a study.
 
     Args:
@@ -203,7 +203,7 @@ class Case(Record, frozen=True, kw_only=True):
         seed: the seed of the clusters' own jobs.
     """
 
-    settings: Settings = Settings()
+    settings: GridSettings = GridSettings()
     length: float = 1.0
     jobs: int = 10_000
     clusters: int = 4
@@ -248,7 +248,7 @@ class Case(Record, frozen=True, kw_only=True):
         ]
 
 
-def run_case(case: Case, watch: Callable[[Cycle], None] | None = None) -> tuple[GridReport, GridScheduler]:
+def run_case(case: RegulatorCase, watch: Callable[[Cycle], None] | None = None) -> tuple[GridReport, GridScheduler]:
     """Simulate a case; return its results, and the scheduler with its series."""
     scheduler = GridScheduler(case.plan(), watch)
     simulate(Platform.homogeneous(case.clusters * case.hosts), case.workloads(), scheduler)

@@ -29,20 +29,20 @@ from batprotocol import (
     TimeUnit,
 )
 from batprotocol.campaigns.loop import Cycle, Loop
-from batprotocol.campaigns.managers.interface import KILLED, REFUSED, TIME_OVER, Request, ended
-from batprotocol.campaigns.model import JobState, KillReason, Observation, RemoteEvent, RemoteJob
+from batprotocol.campaigns.managers.interface import KILLED, REFUSED, TIME_OVER, JobRequest, ended
+from batprotocol.campaigns.model import GridJobState, KillReason, Observation, RemoteEvent, RemoteJob
 from batprotocol.campaigns.simulation.plan import GridPlan, LocalJob, LocalQueue, QueuePolicy, read_plan, seconds_in
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.edc import Scheduler
 
 __all__ = [
     "CALL",
     "WORKLOAD",
-    "Desk",
+    "ClusterDesk",
+    "ClusterUsage",
     "GridScheduler",
-    "Measure",
+    "ResourceMeasure",
     "SimulatedCluster",
-    "Usage",
     "UsagePoint",
 ]
 
@@ -70,7 +70,7 @@ class UsagePoint(msgspec.Struct, frozen=True):
     waiting: int = 0
 
 
-class Measure(msgspec.Struct, frozen=True):
+class ResourceMeasure(msgspec.Struct, frozen=True):
     """Areas until a moment, in resource seconds.
 
     Args:
@@ -84,7 +84,7 @@ class Measure(msgspec.Struct, frozen=True):
     campaigns: float
 
 
-class Usage:
+class ClusterUsage:
     """The use of the resources of a cluster, from time 0 on.
 
     Attributes:
@@ -111,11 +111,11 @@ class Usage:
         if len(self.points) > MOST_POINTS:
             self.points[1:-1] = self.points[1:-1:2]
 
-    def measure(self, time: float) -> Measure:
+    def measure(self, time: float) -> ResourceMeasure:
         """The resources used until this time, which must not be before the last one."""
         last = self.points[-1]
         passed = time - last.time
-        return Measure(time, self._local + passed * last.local, self._campaigns + passed * last.campaigns)
+        return ResourceMeasure(time, self._local + passed * last.local, self._campaigns + passed * last.campaigns)
 
     def kill(self, seconds: float, *, copy: bool = False) -> None:
         """Record that a job was killed after some resource seconds."""
@@ -132,14 +132,14 @@ class Usage:
 TAKEN: Final = RemoteEvent("BESTEFFORT_KILL", "A job of the cluster's own needed its resources.")
 
 
-class Desk(Protocol):
+class ClusterDesk(Protocol):
     """The part that answers Batsim."""
 
     @property
     def now(self) -> float:
         """The simulated time, in seconds."""
 
-    def register(self, request: Request, cluster: SimulatedCluster, /) -> None:
+    def register(self, request: JobRequest, cluster: SimulatedCluster, /) -> None:
         """Register a job of a campaign."""
 
     def execute(self, name: str, hosts: FrozenHosts) -> None:
@@ -158,7 +158,7 @@ class Desk(Protocol):
 class _Running:
     """A job of a campaign that has hosts."""
 
-    def __init__(self, request: Request, hosts: FrozenHosts, since: float) -> None:
+    def __init__(self, request: JobRequest, hosts: FrozenHosts, since: float) -> None:
         self.request = request
         self.hosts = hosts
         self.since = since
@@ -181,21 +181,21 @@ class SimulatedCluster:
         self,
         name: str,
         hosts: FrozenHosts,
-        desk: Desk,
+        desk: ClusterDesk,
         policy: QueuePolicy = "fcfs",
         power: float = 1.0,
         copies: Callable[[int], bool] = lambda job: False,
     ) -> None:
         self.name = name
         self.power = power
-        self.usage = Usage(len(hosts))
+        self.usage = ClusterUsage(len(hosts))
         self.local = LocalQueue(len(hosts), policy)
         self._desk = desk
         self._copies = copies
         self._free = Hosts(hosts)
         self._own: dict[str, FrozenHosts] = {}
         self._starting: OrderedDict[str, int] = OrderedDict()  # own jobs that wait for hosts of campaigns
-        self._waiting: OrderedDict[int, Request] = OrderedDict()
+        self._waiting: OrderedDict[int, JobRequest] = OrderedDict()
         self._running: dict[int, _Running] = {}  # in the order of their start
         self._ended: dict[int, RemoteJob] = {}
 
@@ -223,11 +223,11 @@ class SimulatedCluster:
 
     def look(self) -> Observation:
         waiting = (
-            RemoteJob(job=job, state=JobState.REMOTE_WAITING, remote_id=self._desk.name_of(job))
+            RemoteJob(job=job, state=GridJobState.REMOTE_WAITING, remote_id=self._desk.name_of(job))
             for job in self._waiting
         )
         running = (
-            RemoteJob(job=job, state=JobState.RUNNING, remote_id=self._desk.name_of(job), start_time=each.since)
+            RemoteJob(job=job, state=GridJobState.RUNNING, remote_id=self._desk.name_of(job), start_time=each.since)
             for job, each in self._running.items()
         )
         size = self.local.hosts
@@ -235,7 +235,7 @@ class SimulatedCluster:
         jobs = (*waiting, *running, *self._ended.values())
         return Observation(cluster=self.name, time=self._desk.now, max=size, free=free, jobs=jobs)
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[JobRequest]) -> None:
         for request in requests:
             if request.job in self._waiting or request.job in self._running or request.job in self._ended:
                 continue
@@ -374,11 +374,11 @@ class GridScheduler(Scheduler):
         self.plan = plan
         self.clusters: dict[str, SimulatedCluster] = {}
         self.ended_at: float | None = None
-        self.begun: dict[str, Measure] = {}
-        self.drained: dict[str, Measure] = {}
+        self.begun: dict[str, ResourceMeasure] = {}
+        self.drained: dict[str, ResourceMeasure] = {}
         self.warm_up_cycles = self.cycles = 0
         self._watch = watch
-        self.store = Store("sqlite://")
+        self.store = GridStore("sqlite://")
         self._own: dict[str, SimulatedCluster] = {}  # the cluster of each job of the workloads
         self._registered: dict[str, tuple[SimulatedCluster, int]] = {}  # likewise of each job of campaigns; its number
         self._durations: dict[int, float] = {}  # of the tasks of a campaign
@@ -398,7 +398,7 @@ class GridScheduler(Scheduler):
         assert self.plan is not None, "on_init has read it"
         for name, hosts in self.plan.share(event.computation_hosts).items():
             power = self.plan.power.get(name, 1.0)
-            self.store.register(Where(name=name, power=power, batch="simulated"))
+            self.store.register(ClusterEntry(name=name, power=power, batch="simulated"))
             self.clusters[name] = SimulatedCluster(name, hosts, self, self.plan.queue, power, self._copies.__contains__)
         for preference in self.plan.priorities:
             self.store.prefer(preference)
@@ -445,7 +445,7 @@ class GridScheduler(Scheduler):
         """The name of a job of a campaign."""
         return f"{WORKLOAD}!{job}"
 
-    def register(self, request: Request, cluster: SimulatedCluster) -> None:
+    def register(self, request: JobRequest, cluster: SimulatedCluster) -> None:
         """Register a job of a campaign."""
         seconds = seconds_in(request.parameters) or self._durations[request.campaign]
         seconds /= cluster.power
@@ -514,7 +514,7 @@ class GridScheduler(Scheduler):
         elif not self.drained:
             self.drained = self._measures()
 
-    def _measures(self) -> dict[str, Measure]:
+    def _measures(self) -> dict[str, ResourceMeasure]:
         return {name: cluster.usage.measure(self.now) for name, cluster in self.clusters.items()}
 
     def _finish(self, done: Cycle) -> None:

@@ -4,6 +4,9 @@
 values. `_cycle` reads and writes for a cycle, `_requests` serves the requests of users, and `_store` combines them.
 """
 
-from batprotocol.campaigns.store._store import OpenCycle, Store, Where
+from batprotocol._util.deprecation import old_names
+from batprotocol.campaigns.store._store import ClusterEntry, GridStore, OpenCycle
 
-__all__ = ["OpenCycle", "Store", "Where"]
+__all__ = ["ClusterEntry", "GridStore", "OpenCycle"]
+
+__getattr__ = old_names(__name__, {"Store": "GridStore", "Where": "ClusterEntry"})

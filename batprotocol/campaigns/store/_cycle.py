@@ -17,32 +17,32 @@ from batprotocol.campaigns.entities.failures import blacklist_event
 from batprotocol.campaigns.model import (
     Blacklist,
     Campaign,
+    CampaignProgress,
     CampaignStatus,
-    Cluster,
     ClusterProperties,
     ControllerState,
     Decisions,
     Durations,
-    Event,
     EventChange,
     EventState,
     Forecast,
-    Grid,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridState,
     GridStatus,
-    Job,
+    GridTask,
+    GridUpdate,
     JobChange,
-    JobState,
+    JobOrder,
     Observation,
-    Order,
-    Progress,
-    Submission,
     Tap,
-    Task,
     TaskChange,
     TaskState,
-    Update,
+    TaskSubmission,
+    ThroughputWindow,
     UserPriority,
-    Window,
     Wipe,
 )
 from batprotocol.campaigns.store import _tables as tables
@@ -94,32 +94,32 @@ class CycleBooks:
 
     # The input of the updator
 
-    def jobs(self) -> tuple[Job, ...]:
+    def jobs(self) -> tuple[GridJob, ...]:
         """The jobs that have not ended, by number."""
-        return values_of(Job, self._connection.execute(_ACTIVE_JOBS))
+        return values_of(GridJob, self._connection.execute(_ACTIVE_JOBS))
 
-    def open_events(self) -> tuple[Event, ...]:
+    def open_events(self) -> tuple[GridEvent, ...]:
         """The open events that the updator needs: those of clusters, and blacklists with their parents."""
         found = {row.id: event_of(row) for row in self._connection.execute(_WATCHED)}
         parents = [event.parent for event in found.values() if event.parent is not None and event.parent not in found]
         found.update({row.id: event_of(row) for row in in_pieces(self._connection, _STILL_OPEN, parents)})
         return tuple(found[number] for number in sorted(found))
 
-    def tasks(self, campaign: int, cluster: str, count: int) -> tuple[Task, ...]:
+    def tasks(self, campaign: int, cluster: str, count: int) -> tuple[GridTask, ...]:
         """The first tasks in the bag of a campaign, for this cluster: by priority, affinity and number.
 
         Few tasks have an affinity. A query of its own reads them, so that the others are read in the order of an index.
         """
         of = {"campaign": campaign, "cluster": cluster}
-        averse = [(row.affinity, value_of(Task, row)) for row in self._connection.execute(_AVERSE, of)]
+        averse = [(row.affinity, value_of(GridTask, row)) for row in self._connection.execute(_AVERSE, of)]
         without = self._connection.execute(_INDIFFERENT if averse else _IN_ORDER, {**of, "count": count})
-        found = [*averse, *((0, task) for task in values_of(Task, without))]
+        found = [*averse, *((0, task) for task in values_of(GridTask, without))]
         found.sort(key=lambda each: (-each[1].priority, -each[0], each[1].id))
         return tuple(task for _, task in found[:count])
 
     # Records
 
-    def record(self, found: Update, observations: Iterable[Observation] = ()) -> None:
+    def record(self, found: GridUpdate, observations: Iterable[Observation] = ()) -> None:
         """Record the findings of the updator."""
         statuses = [row_of(status, cycle=self._cycle) for status in found.gridstatus]
         insert_rows(self._connection, tables.gridstatus, statuses)
@@ -134,7 +134,7 @@ class CycleBooks:
         self.wipe(found.wipes)
         upsert(self._connection, tables.outputs, [row_of(each) for each in found.outputs])
 
-    def carry_out(self, decisions: Decisions, now: float) -> tuple[Job, ...]:
+    def carry_out(self, decisions: Decisions, now: float) -> tuple[GridJob, ...]:
         """Record the decisions; return the new jobs, which are not submitted yet."""
         self._keep_forecasts(decisions)
         connection = self._connection
@@ -169,7 +169,7 @@ class CycleBooks:
             self._connection.execute(
                 update(tables.jobs).where(tables.jobs.c.id == bindparam("job")).values(values), rows
             )
-        self._count_terminated([change.job for change in changes if change.state is JobState.TERMINATED])
+        self._count_terminated([change.job for change in changes if change.state is GridJobState.TERMINATED])
 
     def _count_terminated(self, numbers: Sequence[int]) -> None:
         """Add jobs that ended well to the sums."""
@@ -217,7 +217,7 @@ class CycleBooks:
             if oldest is not None:
                 self._connection.execute(delete(tables.outputs).where(tables.outputs.c.job < oldest))
 
-    def _launch(self, submissions: Sequence[Submission], now: float) -> tuple[Job, ...]:
+    def _launch(self, submissions: Sequence[TaskSubmission], now: float) -> tuple[GridJob, ...]:
         """Make a job of each task that is submitted."""
         wanted = [(each, task) for each in submissions for task in (each.tasks if each.tag is None else (None,))]
         if not wanted:
@@ -225,7 +225,7 @@ class CycleBooks:
         first = next_numbers(self._connection, "job", len(wanted))
         groups = _groups(submissions, first)
         jobs = tuple(
-            Job(
+            GridJob(
                 id=number,
                 campaign=each.campaign.id,
                 task=task,
@@ -260,13 +260,13 @@ class CycleBooks:
                 self._connection.execute(delete(table).where(table.c.campaign == number))
 
 
-def _order_row(order: Order) -> dict[str, Any]:
+def _order_row(order: JobOrder) -> dict[str, Any]:
     row = row_of(order)
     del row["group"]
     return row
 
 
-def _groups(submissions: Sequence[Submission], first: int) -> dict[int, int]:
+def _groups(submissions: Sequence[TaskSubmission], first: int) -> dict[int, int]:
     """The groups by job, for jobs that are numbered from `first`."""
     found: dict[int, int] = {}
     for each in submissions:
@@ -312,7 +312,7 @@ def change_tasks(connection: Connection, changes: Sequence[TaskChange]) -> None:
     _count(connection, counted)
 
 
-def insert_events(connection: Connection, events: Sequence[Event]) -> None:
+def insert_events(connection: Connection, events: Sequence[GridEvent]) -> None:
     """Record events, with the blacklists that they cause."""
     if not events:
         return
@@ -449,7 +449,7 @@ def _where(connection: Connection, query: Select[Any]) -> dict[int, tuple[str, .
     return found
 
 
-def read_grid(connection: Connection, reader: CampaignReader, now: float, window: float) -> Grid:
+def read_grid(connection: Connection, reader: CampaignReader, now: float, window: float) -> GridState:
     """The grid that a cycle decides upon.
 
     Args:
@@ -458,13 +458,13 @@ def read_grid(connection: Connection, reader: CampaignReader, now: float, window
         now: seconds of the grid's clock.
         window: the time over which the throughput is measured, in seconds.
     """
-    clusters = values_of(Cluster, connection.execute(_CLUSTERS))
-    return Grid(
+    clusters = values_of(GridCluster, connection.execute(_CLUSTERS))
+    return GridState(
         now=now,
         clusters=clusters,
         gridstatus=_snapshots(connection, clusters),
         campaigns=reader.statuses(connection),
-        jobs=values_of(Job, connection.execute(_ACTIVE_ROWS)),
+        jobs=values_of(GridJob, connection.execute(_ACTIVE_ROWS)),
         progress=_progress(connection, now, window),
         blacklist=tuple(Blacklist(row.cluster, row.campaign) for row in connection.execute(_BLACKLISTED)),
         priorities=values_of(UserPriority, connection.execute(_PRIORITIES)),
@@ -477,24 +477,24 @@ def read_grid(connection: Connection, reader: CampaignReader, now: float, window
     )
 
 
-def _snapshots(connection: Connection, clusters: Iterable[Cluster]) -> tuple[GridStatus, ...]:
+def _snapshots(connection: Connection, clusters: Iterable[GridCluster]) -> tuple[GridStatus, ...]:
     """The newest snapshot of each cluster."""
     found = (connection.execute(_SNAPSHOT, {"of": cluster.name}).one_or_none() for cluster in clusters)
     return tuple(value_of(GridStatus, row) for row in found if row is not None)
 
 
-def _progress(connection: Connection, now: float, window: float) -> tuple[Progress, ...]:
+def _progress(connection: Connection, now: float, window: float) -> tuple[CampaignProgress, ...]:
     first = int((now - window) // PERIOD_SECONDS)
     windows = {
-        (row.campaign, row.cluster): Window(int(row.finished), row.since)
+        (row.campaign, row.cluster): ThroughputWindow(int(row.finished), row.since)
         for row in connection.execute(_WINDOWS, {"first": first})
     }
     return tuple(
-        Progress(
+        CampaignProgress(
             campaign=row.campaign,
             cluster=row.cluster,
             durations=Durations(row.jobs, row.total, row.squares),
-            window=windows.get((row.campaign, row.cluster), Window()),
+            window=windows.get((row.campaign, row.cluster), ThroughputWindow()),
         )
         for row in connection.execute(_PROGRESS)
     )

@@ -12,15 +12,15 @@ from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
     CampaignStatus,
-    Cluster,
     Durations,
-    Event,
     Forecast,
-    Grid,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridState,
     GridStatus,
-    Job,
+    GridTask,
     JobOutput,
-    Task,
     UserPriority,
 )
 from batprotocol.campaigns.store import _requests
@@ -40,7 +40,7 @@ from batprotocol.campaigns.store._tables import (
 from batprotocol.errors import StoreError
 
 
-class Where(Cluster, frozen=True, kw_only=True):
+class ClusterEntry(GridCluster, frozen=True, kw_only=True):
     """A cluster and its address.
 
     Args:
@@ -59,12 +59,12 @@ class OpenCycle(CycleBooks):
         super().__init__(connection, cycle)
         self._reader = reader
 
-    def grid(self, now: float, window: float) -> Grid:
-        """The grid to decide upon; see `Grid`."""
+    def grid(self, now: float, window: float) -> GridState:
+        """The grid to decide upon; see `GridState`."""
         return read_grid(self._connection, self._reader, now, window)
 
 
-class Store:
+class GridStore:
     """A database of campaigns, tasks, jobs, clusters and events.
 
     Args:
@@ -75,8 +75,8 @@ class Store:
     Raises:
         StoreError: the database cannot be used. All methods raise it.
 
-    >>> store = Store("sqlite://")
-    >>> store.register(Where(name="alpha", batch="local")).id
+    >>> store = GridStore("sqlite://")
+    >>> store.register(ClusterEntry(name="alpha", batch="local")).id
     1
     """
 
@@ -111,15 +111,17 @@ class Store:
             recent = connection.execute(_RECENT).scalars().all()
         return frozenset(used), frozenset(recent)
 
-    def requests(self, numbers: Sequence[int]) -> dict[int, tuple[Job, Campaign, Task | None]]:
+    def requests(self, numbers: Sequence[int]) -> dict[int, tuple[GridJob, Campaign, GridTask | None]]:
         """These jobs with their campaigns and tasks, except jobs to kill. A prologue or epilogue has no task."""
-        found: dict[int, tuple[Job, Task | None]] = {}
+        found: dict[int, tuple[GridJob, GridTask | None]] = {}
         if not numbers:
             return {}
         with self._database.reading() as connection:
             for row in in_pieces(connection, _REQUESTS, numbers):
-                task = None if row.task is None else Task(row.task, row.campaign, row.task_name, row.task_parameters)
-                found[row.id] = value_of(Job, row), task
+                task = (
+                    None if row.task is None else GridTask(row.task, row.campaign, row.task_name, row.task_parameters)
+                )
+                found[row.id] = value_of(GridJob, row), task
             campaigns = {job.campaign for job, _ in found.values()}
             known = {each.campaign.id: each.campaign for each in CampaignReader().statuses(connection, campaigns)}
         return {number: (job, known[job.campaign], task) for number, (job, task) in found.items()}
@@ -168,7 +170,7 @@ class Store:
 
     # Clusters and preferences
 
-    def register(self, cluster: Where) -> Where:
+    def register(self, cluster: ClusterEntry) -> ClusterEntry:
         """Store a new or changed cluster; return it with its number."""
         with self._database.writing() as connection:
             columns = tables.clusters.c
@@ -178,7 +180,7 @@ class Store:
             row = row_of(cluster, id=number)
             del row["details"]  # the other columns have it
             upsert(connection, tables.clusters, [row])
-            return value_of(Where, row)
+            return value_of(ClusterEntry, row)
 
     def enable(self, cluster: str, enabled: bool) -> None:
         """Enable or disable a cluster."""
@@ -192,10 +194,10 @@ class Store:
         with self._database.writing() as connection:
             upsert(connection, tables.users_priority, [row_of(preference)])
 
-    def clusters(self) -> tuple[Where, ...]:
+    def clusters(self) -> tuple[ClusterEntry, ...]:
         """All clusters, by number."""
         with self._database.reading() as connection:
-            return values_of(Where, connection.execute(select(tables.clusters).order_by(tables.clusters.c.id)))
+            return values_of(ClusterEntry, connection.execute(select(tables.clusters).order_by(tables.clusters.c.id)))
 
     # Reads
 
@@ -223,14 +225,14 @@ class Store:
             found: str | None = connection.execute(query).scalar()
             return found
 
-    def tasks(self, campaign: int, *, after: int = 0, count: int | None = None) -> tuple[Task, ...]:
+    def tasks(self, campaign: int, *, after: int = 0, count: int | None = None) -> tuple[GridTask, ...]:
         """The tasks of a campaign, by number, `count` at most, beginning after one of them."""
         columns = tables.parameters.c
         query = select(tables.parameters).where(columns.campaign == campaign, columns.id > after).order_by(columns.id)
         with self._database.reading() as connection:
-            return values_of(Task, connection.execute(query.limit(count)))
+            return values_of(GridTask, connection.execute(query.limit(count)))
 
-    def jobs(self, campaign: int | None = None, *, active: bool = False) -> tuple[Job, ...]:
+    def jobs(self, campaign: int | None = None, *, active: bool = False) -> tuple[GridJob, ...]:
         """Jobs, by number, of a campaign or of all; with `active`, only those that have not ended."""
         query = select(tables.jobs).order_by(tables.jobs.c.id)
         if campaign is not None:
@@ -238,32 +240,32 @@ class Store:
         if active:
             query = query.where(tables.jobs.c.active)
         with self._database.reading() as connection:
-            return values_of(Job, connection.execute(query))
+            return values_of(GridJob, connection.execute(query))
 
-    def job(self, number: int) -> Job | None:
+    def job(self, number: int) -> GridJob | None:
         """The job of this number, or None."""
         with self._database.reading() as connection:
             row = connection.execute(select(tables.jobs).where(tables.jobs.c.id == number)).one_or_none()
-            return None if row is None else value_of(Job, row)
+            return None if row is None else value_of(GridJob, row)
 
-    def outputs(self, campaign: int | None = None, *, job: int | None = None) -> Iterator[tuple[Job, JobOutput]]:
+    def outputs(self, campaign: int | None = None, *, job: int | None = None) -> Iterator[tuple[GridJob, JobOutput]]:
         """The output of jobs that did not end well, by number, of a campaign or of this job, read lazily."""
         columns = tables.jobs.c
         query = select(tables.jobs, tables.outputs.c.stdout, tables.outputs.c.stderr).join(tables.outputs)
         query = query.where(columns.id == job if job is not None else columns.campaign == campaign)
         with self._database.reading() as connection:
             for row in connection.execute(query.order_by(columns.id)):
-                yield value_of(Job, row), JobOutput(job=row.id, stdout=row.stdout, stderr=row.stderr)
+                yield value_of(GridJob, row), JobOutput(job=row.id, stdout=row.stdout, stderr=row.stderr)
 
-    def task(self, number: int) -> Task | None:
+    def task(self, number: int) -> GridTask | None:
         """The task of this number, or None."""
         with self._database.reading() as connection:
             row = connection.execute(select(tables.parameters).where(tables.parameters.c.id == number)).one_or_none()
-            return None if row is None else value_of(Task, row)
+            return None if row is None else value_of(GridTask, row)
 
     def events(
         self, campaign: int | None = None, *, event: int | None = None, closed: bool = False
-    ) -> tuple[Event, ...]:
+    ) -> tuple[GridEvent, ...]:
         """Events, by number: of a campaign, this one, or those of no campaign; with `closed`, also closed ones."""
         columns = tables.events.c
         query = select(tables.events).order_by(columns.id)

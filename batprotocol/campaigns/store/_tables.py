@@ -32,7 +32,7 @@ from sqlalchemy import (
     update,
 )
 
-from batprotocol.campaigns.model import Campaign, ClusterProperties, Event, Job, Record
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridEvent, GridJob, GridValue
 from batprotocol.errors import StoreError
 
 METADATA: Final = MetaData()
@@ -361,7 +361,7 @@ def _value(connection: Connection, key: str) -> str | None:
 # Converts rows of the tables to values, and values to rows.
 
 
-Kind = TypeVar("Kind", bound=Record)
+Kind = TypeVar("Kind", bound=GridValue)
 
 
 def value_of(kind: type[Kind], row: Row[Any] | Mapping[str, Any]) -> Kind:
@@ -378,20 +378,20 @@ def values_of(kind: type[Kind], rows: Result[Any]) -> tuple[Kind, ...]:
     return tuple(msgspec.convert(members, list[kind]))  # type: ignore[valid-type]  # it is one
 
 
-def row_of(value: Record, **more: Any) -> dict[str, Any]:
+def row_of(value: GridValue, **more: Any) -> dict[str, Any]:
     """The columns of a value."""
     return {**msgspec.to_builtins(value), **more}
 
 
-def job_row(job: Job) -> dict[str, Any]:
+def job_row(job: GridJob) -> dict[str, Any]:
     """The columns of a job."""
     return row_of(job, active=not job.state.ended)
 
 
-def event_of(row: Row[Any]) -> Event:
+def event_of(row: Row[Any]) -> GridEvent:
     """The event of a row."""
     members = dict(row._mapping)
-    return value_of(Event, {**members, "class_": members["class"]})
+    return value_of(GridEvent, {**members, "class_": members["class"]})
 
 
 _properties_decoder: Final = msgspec.json.Decoder(ClusterProperties)

@@ -12,7 +12,7 @@ from patience import jobs_of
 from batprotocol.campaigns.managers import _oar_api, oar
 from batprotocol.campaigns.managers._oar_api import submission
 from batprotocol.campaigns.managers.oar import OarCluster
-from batprotocol.campaigns.model import JobState
+from batprotocol.campaigns.model import GridJobState
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -102,7 +102,7 @@ def test_a_job_that_is_gone_is_lost_when_that_stays_so(
         gone = server.jobs.pop(1)
         server.faults.clear()
     for _ in range(4):
-        assert jobs_of(cluster)[1].state is not JobState.TERMINATED
+        assert jobs_of(cluster)[1].state is not GridJobState.TERMINATED
     monkeypatch.setattr(oar, "LOST_SECONDS", 0.0)
     assert why(ends(cluster)[1]) == ["EXTERMINATE"]
     assert gone.exit_code == 512
