@@ -15,7 +15,14 @@ from batprotocol.campaigns.loop import Cycle
 from batprotocol.campaigns.model import CampaignState, GridSettings, Regulator
 from batprotocol.campaigns.simulation import CampaignPlan, GridPlan, GridScheduler, read_plan
 from batprotocol.campaigns.simulation.plan import LocalJob, LocalQueue, local_workload
-from batprotocol.campaigns.simulation.report import Regulation, RegulatorCase, draw, regulation_of, report_of, run_case
+from batprotocol.campaigns.simulation.report import (
+    RegulationPoint,
+    RegulatorCase,
+    draw,
+    regulation_of,
+    report_of,
+    run_case,
+)
 from batprotocol.campaigns.simulation.scheduler import WORKLOAD
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
@@ -272,7 +279,7 @@ def test_a_report_tells_the_campaigns_own_time() -> None:
 @pytest.mark.slow
 def test_a_plot_shows_the_campaigns_time_and_all_hosts() -> None:
     case = RegulatorCase(length=1.0, jobs=40, clusters=2, hosts=8, warm_up=900.0)
-    regulation: list[Regulation] = []
+    regulation: list[RegulationPoint] = []
     rates: dict[tuple[int, str], float] = {}
     report, scheduler = run_case(case, lambda cycle: regulation.extend(regulation_of(cycle, rates)))
     usage = {name: cluster.usage.points for name, cluster in scheduler.clusters.items()}

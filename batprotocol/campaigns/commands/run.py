@@ -195,7 +195,7 @@ def simulate(
     """Simulate, and print the results; the exit status is 1 if a campaign has not ended."""
     try:
         from batprotocol.campaigns.simulation import GridScheduler
-        from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
+        from batprotocol.campaigns.simulation.report import RegulationPoint, regulation_of, report_of
     except ImportError as error:
         raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
     from batprotocol.simulator import simulate as run
@@ -212,7 +212,7 @@ def simulate(
     if workloads:
         own = [read_workload(each, name=f"w{number}") for number, each in enumerate(workloads)]
     rates: dict[tuple[int, str], float] = {}
-    regulation: list[Regulation] = []
+    regulation: list[RegulationPoint] = []
     with printed.progress(counted="cycles") as bar:
 
         def watch(cycle: Any) -> None:

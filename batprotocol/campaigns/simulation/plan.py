@@ -21,18 +21,13 @@ from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload
 
 __all__ = [
-    "DEPTH",
     "CampaignPlan",
     "GridPlan",
-    "LocalJob",
-    "LocalQueue",
-    "QueuePolicy",
     "clusters_in",
     "local_workload",
     "plan_campaign",
     "read_campaign",
     "read_plan",
-    "seconds_in",
 ]
 
 

@@ -19,12 +19,10 @@ from batprotocol.errors import PackageMissing
 from batprotocol.simulator import Platform, Workload, simulate
 
 __all__ = [
-    "FORMATS",
     "ClusterReport",
     "GridReport",
-    "Regulation",
+    "RegulationPoint",
     "RegulatorCase",
-    "draw",
     "regulation_of",
     "report_of",
     "run_case",
@@ -63,7 +61,7 @@ class ClusterReport(GridValue, frozen=True, kw_only=True):
         return self.hosts * self.seconds - self.local
 
 
-class Regulation(GridValue, frozen=True):
+class RegulationPoint(GridValue, frozen=True):
     """The rate of jobs from a campaign to a cluster at one moment.
 
     Args:
@@ -163,7 +161,7 @@ def _cluster_report(scheduler: GridScheduler, name: str, usage: ClusterUsage) ->
     )
 
 
-def regulation_of(cycle: Cycle, rates: dict[tuple[int, str], float]) -> list[Regulation]:
+def regulation_of(cycle: Cycle, rates: dict[tuple[int, str], float]) -> list[RegulationPoint]:
     """The rates of the regulators in a cycle.
 
     Args:
@@ -181,7 +179,7 @@ def regulation_of(cycle: Cycle, rates: dict[tuple[int, str], float]) -> list[Reg
         if each.cluster is not None and each.ratio is not None
     }
     found = {**rates, **ratios}
-    return [Regulation(cycle.now, campaign, cluster, value) for (campaign, cluster), value in found.items()]
+    return [RegulationPoint(cycle.now, campaign, cluster, value) for (campaign, cluster), value in found.items()]
 
 
 # A study: a campaign of many equal tasks on several loaded clusters, for each regulator.
@@ -268,7 +266,7 @@ def write_plots(
     folder: str | os.PathLike[str],
     report: GridReport,
     usage: Mapping[str, Sequence[UsagePoint]],
-    regulation: Sequence[Regulation],
+    regulation: Sequence[RegulationPoint],
 ) -> list[Path]:
     """Plot the results of a simulation, as `grid.png` and `grid.svg`; return the files.
 
@@ -295,7 +293,7 @@ def write_plots(
     return paths
 
 
-def draw(report: GridReport, usage: Mapping[str, Sequence[UsagePoint]], regulation: Sequence[Regulation]) -> Any:
+def draw(report: GridReport, usage: Mapping[str, Sequence[UsagePoint]], regulation: Sequence[RegulationPoint]) -> Any:
     """The figure that `write_plots` writes: resources, waiting jobs and regulation over time, and areas.
 
     Raises:
@@ -365,8 +363,8 @@ def _draw_waiting(axis: Any, usage: Mapping[str, Sequence[UsagePoint]], shown: _
     _dress(axis, "jobs of campaigns that wait", shown, legend=len(usage) <= _MOST_NAMED)
 
 
-def _draw_regulation(axis: Any, regulation: Sequence[Regulation], shown: _Time) -> None:
-    lines: dict[str, list[Regulation]] = defaultdict(list)
+def _draw_regulation(axis: Any, regulation: Sequence[RegulationPoint], shown: _Time) -> None:
+    lines: dict[str, list[RegulationPoint]] = defaultdict(list)
     for each in regulation:
         lines[f"{each.campaign} on {each.cluster}"].append(each)
     for name, points in lines.items():
