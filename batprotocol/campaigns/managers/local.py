@@ -391,7 +391,7 @@ with suppress(ImportError):  # where it is missing, there are no clusters on thi
 
 
 NEEDED: Final = ("fcntl.flock", "os.fork", "os.pidfd_open", "os.posix_spawn")
-"""What leaders of jobs need, besides what each system with `os.fork` has."""
+"""The functions that leaders of jobs need, besides what each system with `os.fork` has."""
 
 
 class LocalProcesses:

@@ -178,7 +178,7 @@ MOST_IN_ARRAY: Final = 1000
 
 
 class _Shape(NamedTuple):
-    """What the elements of an array have in common.
+    """The properties that the elements of an array have in common.
 
     Attributes:
         weight: how many resources each element has.
