@@ -573,7 +573,7 @@ def read_resources(text: str) -> JobResources:
         InputError: it is not a hierarchy of names and numbers.
 
     >>> read_resources("resource_id=2")
-    Resources(levels=(Level(name='resource_id', count=2),))
+    JobResources(levels=(Level(name='resource_id', count=2),))
     """
     levels = []
     for part in text.strip().removeprefix("/").split("/"):
