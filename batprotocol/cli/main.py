@@ -98,7 +98,7 @@ _PLACES = {
     "conformance": "batprotocol.testing.commands.conformance:conformance",
     "run": "batprotocol.edc.commands.run:run",
     "library": "batprotocol.edc.commands.run:library",
-    "bridge": "batprotocol.legacy.commands.bridge:bridge",
+    "bridge": "batprotocol.legacy.commands:bridge",
     "dump": "batprotocol.wire.commands.command:dump",
     "at": "batprotocol.recordings.commands.command:at",
     "tap": "batprotocol.recordings.commands.command:tap",

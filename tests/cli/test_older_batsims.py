@@ -12,7 +12,7 @@ from old_runs import TextRun, text_run
 from support import ROOT
 
 from batprotocol.errors import PeerGone
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import Line
 from batprotocol.simulator import read_workload
 
 WITHOUT_ENGINE = True

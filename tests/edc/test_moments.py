@@ -23,7 +23,7 @@ from support import ROOT
 from batprotocol import Message, RuleViolation
 from batprotocol.edc import Scheduler, rehearse, run, serve
 from batprotocol.edc.moments import Moment, moment_of, note_event
-from batprotocol.legacy.playing import Judged
+from batprotocol.legacy.bridge import Judged
 from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.simulator import Platform, StaticJob, Workload, simulate
 from batprotocol.testing.conformance import NonConformance, check

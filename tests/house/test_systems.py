@@ -17,7 +17,7 @@ from batprotocol._util.systems import kill_with_children, lacking, refusal
 from batprotocol.campaigns.managers.local import LocalProcesses
 from batprotocol.campaigns.store.engine import Database
 from batprotocol.errors import ClusterError, InputError, ProtocolError, StoreError, SystemLacks
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import Line
 from batprotocol.sites.slurm.client import SlurmRest
 
 WITHOUT_ENGINE = True

@@ -20,8 +20,7 @@ from fcfs import FCFS
 from killer import Killer
 
 from batprotocol import model
-from batprotocol.legacy.bridge import AgedBatsim, AgedScheduler, NewBatsim, drive
-from batprotocol.legacy.playing import Judged
+from batprotocol.legacy.bridge import AgedBatsim, AgedScheduler, Judged, NewBatsim, drive
 from batprotocol.legacy.translate import Report
 from batprotocol.legacy.translate.ages import AgeTranslation
 from batprotocol.model import Message, OneShot, Periodic, TimeUnit

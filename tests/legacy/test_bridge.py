@@ -30,6 +30,7 @@ from batprotocol.legacy import text_events as t
 from batprotocol.legacy.bridge import (
     Batsim,
     Component,
+    Judged,
     NewBatsim,
     OldBatsim,
     OldScheduler,
@@ -37,8 +38,7 @@ from batprotocol.legacy.bridge import (
     TextScheduler,
     drive,
 )
-from batprotocol.legacy.playing import Judged
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import Line
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,

@@ -17,7 +17,7 @@ from old_strategies import json_events, json_messages
 from batprotocol import BuilderError, DecodeError, EncodeError
 from batprotocol.legacy import Job, JobProfile, MessageBuilder, Resource, decode, encode
 from batprotocol.legacy import json_events as e
-from batprotocol.legacy.json.versions import EVENTS, VERSIONS, EventRow, version_of
+from batprotocol.legacy.json.events import EVENTS, VERSIONS, EventRow, version_of
 from batprotocol.model import (
     DelayProfile,
     HomogeneousParallelTaskGenerationStrategy,

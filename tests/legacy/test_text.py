@@ -18,8 +18,7 @@ from old_strategies import text_events, text_messages
 from batprotocol import DecodeError, EncodeError
 from batprotocol.legacy import decode, encode
 from batprotocol.legacy import text_events as t
-from batprotocol.legacy.text.framing import Stream, decode_frame, encode_frame
-from batprotocol.legacy.text.stamps import STAMPS, Stamp
+from batprotocol.legacy.text.wire import STAMPS, Stamp, Stream, decode_frame, encode_frame
 
 WITHOUT_ENGINE = True
 MUTATIONS = int(os.environ.get("TEXT_MUTATIONS", "2000"))

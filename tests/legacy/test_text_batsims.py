@@ -26,11 +26,10 @@ from fcfs import FCFS
 from batprotocol import DecodeError, PeerGone
 from batprotocol.edc import Scheduler
 from batprotocol.legacy import JobStore, decode, encode
-from batprotocol.legacy.bridge import TextBatsim, TextScheduler, drive
+from batprotocol.legacy.bridge import Judged, TextBatsim, TextScheduler, drive
 from batprotocol.legacy.conversation import Conversation, check
-from batprotocol.legacy.playing import Judged
 from batprotocol.legacy.store import store_of_workload
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import Line
 from batprotocol.model import SimulationEndsEvent
 from batprotocol.simulator import Result, read_platform, read_workload, simulate
 

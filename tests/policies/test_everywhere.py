@@ -16,8 +16,7 @@ from test_sites import HOSTS, RULES, jobs_of, with_modes, without_partitions
 from batprotocol.edc import run
 from batprotocol.edc.commands.scheduler import as_file
 from batprotocol.edc.embedded import options
-from batprotocol.legacy.bridge import OldBatsim, OldScheduler, drive
-from batprotocol.legacy.playing import Judged
+from batprotocol.legacy.bridge import Judged, OldBatsim, OldScheduler, drive
 from batprotocol.legacy.translate import Options
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import Policy, SiteRules, named

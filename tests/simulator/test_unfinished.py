@@ -17,7 +17,8 @@ from support import ROOT
 from batprotocol import SimulationErrorEvent
 from batprotocol._util.sockets import requester
 from batprotocol.edc import Scheduler
-from batprotocol.legacy import bridge, unix
+from batprotocol.legacy import bridge
+from batprotocol.legacy.text import runtime as unix
 from batprotocol.model import DelayProfile, OneShot
 from batprotocol.simulator import Platform, Result, StaticJob, Workload, connect, simulate
 from batprotocol.wire import frames

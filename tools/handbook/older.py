@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
-from batprotocol.legacy.json.versions import EVENTS, EventRow, written
-from batprotocol.legacy.text.stamps import STAMPS, VERSIONS, Stamp
+from batprotocol.legacy.json.events import EVENTS, EventRow, written
+from batprotocol.legacy.text.wire import STAMPS, VERSIONS, Stamp
 from batprotocol.schemas.commands.legacy import fields, sides
 from batprotocol.schemas.commands.told import title
 from handbook.events.history import FIRST, json_rows, stamps, when

@@ -16,8 +16,7 @@ from batprotocol.recordings.names import Place
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
-    from batprotocol.legacy.conversation import Conversation
-    from batprotocol.legacy.conversation.advising import OldAdviser
+    from batprotocol.legacy.conversation import Conversation, OldAdviser
 
 __all__ = ["OLD_JSON", "OLD_TEXT"]
 
@@ -48,7 +47,8 @@ def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
 
 
 def _json(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
-    from batprotocol.legacy.json import careful, codec
+    from batprotocol.legacy.json import wire as careful
+    from batprotocol.legacy.json import wire as codec
 
     if strict:
         careful.parsed(data)  # the syntax that Batsim reads, without the documentation's commas
@@ -60,8 +60,9 @@ def _json(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
 def _text(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
     import msgspec
 
-    from batprotocol.legacy.text import codec, framing
-    from batprotocol.legacy.text.stamps import STAMPS
+    from batprotocol.legacy.text import wire as codec
+    from batprotocol.legacy.text import wire as framing
+    from batprotocol.legacy.text.wire import STAMPS
 
     message = framing.decode_frame(data, strict=strict) if kind == "frame" else codec.decode(data, strict=strict)
     stamps = {stamp.value: stamp.letter for stamp in STAMPS}
@@ -126,7 +127,7 @@ def _judge(rules: str) -> Conversation:
 
 
 def _adviser(seconds: float) -> OldAdviser:
-    from batprotocol.legacy.conversation.advising import OldAdviser
+    from batprotocol.legacy.conversation import OldAdviser
 
     return OldAdviser(seconds)
 

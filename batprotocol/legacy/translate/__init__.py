@@ -5,9 +5,8 @@ current decision component. Together, they connect any two versions. Their `repo
 lose.
 """
 
-from batprotocol.legacy.translate.batsim.translation import ToOldBatsim
-from batprotocol.legacy.translate.report import Loss, Report
-from batprotocol.legacy.translate.scheduler.memory import Options
-from batprotocol.legacy.translate.scheduler.translation import ToOldScheduler
+from batprotocol.legacy.translate.old_batsim import ToOldBatsim
+from batprotocol.legacy.translate.old_scheduler import Options, ToOldScheduler
+from batprotocol.legacy.translate.values import Loss, Report
 
 __all__ = ["Loss", "Options", "Report", "ToOldBatsim", "ToOldScheduler"]

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from batprotocol.cli.terminal.text import Piece
-from batprotocol.legacy.json.versions import EventRow, Version, rows_of, version_of, written
-from batprotocol.legacy.text.stamps import STAMPS, Stamp
+from batprotocol.legacy.json.events import EventRow, Version, rows_of, version_of, written
+from batprotocol.legacy.text.wire import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction
 from batprotocol.schemas.commands.told import Told, meanings, title

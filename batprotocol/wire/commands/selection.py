@@ -55,7 +55,7 @@ def _old_name(name: str) -> str | None:
     """The event type of the older protocols of this name, such as `JOB_SUBMITTED`, or None."""
     if not name.isupper():
         return None
-    from batprotocol.legacy.json import versions
+    from batprotocol.legacy.json import events as versions
 
     return name if any(row.type == name for row in versions.EVENTS) else None
 

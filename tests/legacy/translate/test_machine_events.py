@@ -11,9 +11,9 @@ from test_translate import FCFS, Through, schedule
 
 from batprotocol import model
 from batprotocol.legacy.json import events as e
-from batprotocol.legacy.json.codec import decode, encode
-from batprotocol.legacy.text import as_json
-from batprotocol.legacy.text import codec as text_codec
+from batprotocol.legacy.json.wire import decode, encode
+from batprotocol.legacy.text import runtime as as_json
+from batprotocol.legacy.text import wire as text_codec
 from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import named

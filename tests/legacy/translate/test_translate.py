@@ -23,11 +23,11 @@ from batprotocol import MessageBuilder, model
 from batprotocol.edc import Scheduler
 from batprotocol.legacy import JobStore, decode, encode
 from batprotocol.legacy import json_events as e
+from batprotocol.legacy.bridge import Judged
 from batprotocol.legacy.conversation import Conversation
 from batprotocol.legacy.json.values import Job, JobProfile
-from batprotocol.legacy.playing import Judged
-from batprotocol.legacy.text import as_json
-from batprotocol.legacy.text import codec as text_codec
+from batprotocol.legacy.text import runtime as as_json
+from batprotocol.legacy.text import wire as text_codec
 from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,

@@ -10,16 +10,14 @@ from itertools import groupby
 from typing import Any, Final
 
 from batprotocol import model
-from batprotocol.legacy.json.events import Notify
-from batprotocol.legacy.json.versions import EVENTS as OLD_EVENTS
-from batprotocol.legacy.json.versions import VERSIONS, EventRow, Version, version_of, written
-from batprotocol.legacy.text import as_json
-from batprotocol.legacy.text.stamps import BY_VALUE, Stamp
+from batprotocol.legacy.json.events import EVENTS as OLD_EVENTS
+from batprotocol.legacy.json.events import VERSIONS, EventRow, Notify, Version, version_of, written
+from batprotocol.legacy.text import runtime as as_json
+from batprotocol.legacy.text.wire import BY_VALUE, Stamp
 from batprotocol.legacy.translate import ToOldScheduler
-from batprotocol.legacy.translate.batsim.told import TOLD as SAID_TO_TODAY
-from batprotocol.legacy.translate.batsim.wishes import WISHES
-from batprotocol.legacy.translate.scheduler.decisions import DECISIONS
-from batprotocol.legacy.translate.scheduler.told import TOLD
+from batprotocol.legacy.translate.old_batsim import TOLD as SAID_TO_TODAY
+from batprotocol.legacy.translate.old_batsim import WISHES
+from batprotocol.legacy.translate.old_scheduler import DECISIONS, TOLD
 from batprotocol.schemas.commands.told import meanings
 from handbook.events import ages
 from handbook.events.examples import of_event

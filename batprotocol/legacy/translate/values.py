@@ -1,11 +1,13 @@
-"""Conversion of values between the protocols: jobs, profiles, progress, hosts. No state, and no single messages."""
+"""The losses of a translation: it reports everything that it drops. This module must not know any single event."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import ceil, isfinite
 from typing import Any, Final
+
+import msgspec
 
 from batprotocol import model
 from batprotocol.errors import HostSetError
@@ -14,6 +16,9 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.workloads.host_events import HostChange, HostEvent
 
 __all__ = [
+    "JobStates",
+    "Loss",
+    "Report",
     "extra_of",
     "full_profile",
     "host_of",
@@ -28,6 +33,108 @@ __all__ = [
     "resource_of",
     "sleep_states",
 ]
+
+
+_MOST: Final = 1000
+"""How many losses the report keeps one by one."""
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """Information that the other protocol cannot express.
+
+    Args:
+        message: the number of the turn, counted from 0.
+        event: the event, by its name in its own protocol.
+        field: the field, or "" for the whole event.
+        instead: what the translation does instead.
+
+    >>> print(Loss(3, "SET_JOB_METADATA", "", "it is left out"))
+    message 3, SET_JOB_METADATA: it is left out
+    """
+
+    message: int
+    event: str
+    field: str
+    instead: str
+
+    def __str__(self) -> str:
+        field = f".{self.field}" if self.field else ""
+        return f"message {self.message}, {self.event}{field}: {self.instead}"
+
+
+class Report:
+    """All losses so far, and how often each happened. Of a repeated loss, the report keeps the first one."""
+
+    def __init__(self) -> None:
+        self.message = 0
+        self._found: dict[tuple[str, str, str], tuple[Loss, int]] = {}
+        self.new: list[Loss] = []
+
+    def add(self, event: str, field: str, instead: str) -> None:
+        """Add a loss."""
+        key = (event, field, instead)
+        known = self._found.get(key)
+        if known is not None:
+            self._found[key] = (known[0], known[1] + 1)
+        elif len(self._found) < _MOST:
+            loss = Loss(self.message, event, field, instead)
+            self._found[key] = (loss, 1)
+            self.new.append(loss)
+
+    def __iter__(self) -> Iterator[Loss]:
+        return (loss for loss, _ in self._found.values())
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def lines(self) -> Iterator[str]:
+        """A line for each loss, with the number of times."""
+        for loss, count in self._found.values():
+            yield str(loss) if count == 1 else f"{loss} ({count:,} times)"
+
+
+# The states of the jobs of a simulation that is translated.
+
+
+class JobStates:
+    """The state of each job: "submitted", "running", "faked" or "ended".
+
+    Attributes:
+        open: the jobs that have not ended, in the order in which they became known.
+
+    >>> states = JobStates()
+    >>> states["w0!1"] = "submitted"
+    >>> states["w0!1"] = "ended"
+    >>> states.get("w0!1"), list(states.open)
+    ('ended', [])
+    """
+
+    def __init__(self) -> None:
+        self.open: dict[str, None] = {}
+        self._states: dict[str, str] = {}
+
+    def __setitem__(self, job_id: str, state: str) -> None:
+        self._states[job_id] = state
+        if state == "ended":
+            self.open.pop(job_id, None)
+        else:
+            self.open.setdefault(job_id)
+
+    def get(self, job_id: str, default: str | None = None) -> str | None:
+        """The state of a job; the default for one that is unknown."""
+        return self._states.get(job_id, default)
+
+    def add(self, job_id: str) -> None:
+        """Take a job that is submitted, unless it is known."""
+        if job_id not in self._states:
+            self[job_id] = "submitted"
+
+    def those(self, state: str) -> tuple[str, ...]:
+        """The jobs in one of the states of jobs that have not ended."""
+        return tuple(job_id for job_id in self.open if self._states[job_id] == state)
+
+
+# Conversion of values between the protocols: jobs, profiles, progress, hosts. No state, and no single messages.
 
 
 def milliseconds(time: float) -> int:
