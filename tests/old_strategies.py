@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from batprotocol.legacy.json import events as e
-from batprotocol.legacy.json.events import EVENTS, EventRow, Version
+from batprotocol.legacy.json.events import EVENTS, EventVersions, Version
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
 from batprotocol.legacy.text import events as t
 from batprotocol.legacy.text.wire import STAMPS, Stamp
@@ -78,7 +78,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def json_events(draw: st.DrawFn, row: EventRow, version: Version) -> e.Event:
+def json_events(draw: st.DrawFn, row: EventVersions, version: Version) -> e.Event:
     """An event of a version."""
     timestamp, beside = draw(numbers), draw(extras)
     if row.fields is None:

@@ -21,7 +21,7 @@ from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json import wire as codec
 from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.text.runtime import TextBatsim, TextScheduler
-from batprotocol.legacy.translate import Options, Report, ToOldBatsim, ToOldScheduler
+from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler, TranslationReport
 from batprotocol.legacy.translate.ages import AgeTranslation
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -153,7 +153,7 @@ def _farewell(batsim: Batsim, course: _Course) -> None:
 logger = logging.getLogger("batprotocol.legacy")
 
 
-class Player(Protocol):
+class ConversingScheduler(Protocol):
     """A decision component that shares a conversation with its caller, as `edc.Scheduler` does."""
 
     def hello(self, text: str, /) -> Message:
@@ -163,7 +163,7 @@ class Player(Protocol):
         """The function that replies to a message of the conversation, and adds the reply to the conversation."""
 
 
-class Judged:
+class CheckedScheduler:
     """A scheduler with its conversation: a decision component for `bridge.drive`.
 
     Args:
@@ -174,7 +174,7 @@ class Judged:
     A violation of the scheduler raises `RuleViolation`. A violation of Batsim is accepted, and logged once.
     """
 
-    def __init__(self, player: Player, rules: str = DEFAULT_RULE_SET, init: str | None = None) -> None:
+    def __init__(self, player: ConversingScheduler, rules: str = DEFAULT_RULE_SET, init: str | None = None) -> None:
         self.conversation = Conversation(rules)
         self._player = player
         self._init = init
@@ -271,7 +271,7 @@ class NewBatsim(_Bound):
         on_wait: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(endpoint, timeout=timeout, on_wait=on_wait)
-        self.report = Report()
+        self.report = TranslationReport()
         self._name = format
         self._format = FORMATS[format]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from batprotocol.edc import Scheduler
     from batprotocol.legacy.bridge import AgedScheduler, Batsim, OldScheduler, TextScheduler
     from batprotocol.legacy.store import JobStore
-    from batprotocol.legacy.translate import Report
+    from batprotocol.legacy.translate import TranslationReport
     from batprotocol.wire.reflection import Schema
 
 
@@ -204,7 +204,7 @@ def protocol_of(protocol: str | None, schema: str | None) -> str | Schema | None
     return read_schema(schema)
 
 
-def tell(reports: Iterable[Report]) -> None:
+def tell(reports: Iterable[TranslationReport]) -> None:
     """Print what could not be translated."""
     for report in reports:
         for line in report.lines():
@@ -226,7 +226,7 @@ def drive_old(
 ) -> None:
     """Run a current scheduler for one simulation of an older Batsim, or of one of another age."""
     from batprotocol.edc.recording import Recorder, facts
-    from batprotocol.legacy.bridge import Judged, drive
+    from batprotocol.legacy.bridge import CheckedScheduler, drive
 
     def look_around() -> None:
         interrupts.check()
@@ -240,7 +240,7 @@ def drive_old(
         if on_bound is not None:
             on_bound(getattr(one, "endpoint", None) or _path(endpoint))
         try:
-            drive(one, Judged(scheduler, init=init))
+            drive(one, CheckedScheduler(scheduler, init=init))
         finally:
             tell([one.report])
 

@@ -14,7 +14,7 @@ from batprotocol.conversation.advice import DEFAULT_SECONDS, Advice, Adviser
 from batprotocol.errors import DecodeError
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.rules import JsonJudge
-from batprotocol.legacy.rules import CATALOGUE, DEFAULT, RULE_SETS, State, Violation, rule_set_for
+from batprotocol.legacy.rules import CATALOGUE, DEFAULT, RULE_SETS, RuleState, Violation, rule_set_for
 from batprotocol.legacy.text import events as t
 from batprotocol.legacy.text.rules import TextJudge
 from batprotocol.legacy.wire import decode, detect
@@ -72,16 +72,16 @@ class Conversation:
         if rules:
             CATALOGUE.severities(rules)
         self._rules = rules
-        self._state: State | None = None
+        self._state: RuleState | None = None
         self._judge: JsonJudge | TextJudge | None = None
         self._speaker = Direction.BATSIM_TO_EDC
 
     @property
-    def state(self) -> State:
+    def state(self) -> RuleState:
         """The state of the conversation."""
         if self._state is None:
             rules = self._rules or DEFAULT
-            self._state = State(rules, CATALOGUE.severities(rules))
+            self._state = RuleState(rules, CATALOGUE.severities(rules))
             self._judge = (TextJudge if rules.startswith("text") else JsonJudge)(rules, self._state)
         return self._state
 

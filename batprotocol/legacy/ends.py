@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from batprotocol.edc.recording import Recorder
 from batprotocol.legacy.json import events as e
-from batprotocol.legacy.translate import Report, ToOldScheduler
+from batprotocol.legacy.translate import ToOldScheduler, TranslationReport
 from batprotocol.model import Message
 
 __all__ = ["Batsim", "Closing", "Component", "OldComponent"]
@@ -48,7 +48,7 @@ class Closing(ABC):
 class Batsim(Closing):
     """The end of a Batsim: it sends messages, and the bridge replies."""
 
-    report: Report
+    report: TranslationReport
     recorder: Recorder | None = None
     """Records the messages of this end, unless it is None."""
 

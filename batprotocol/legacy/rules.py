@@ -17,10 +17,10 @@ __all__ = [
     "CATALOGUE",
     "DEFAULT",
     "RULE_SETS",
-    "JobRecord",
-    "Machines",
-    "State",
-    "Unfit",
+    "OldJob",
+    "PowerStates",
+    "RuleBroken",
+    "RuleState",
     "Violation",
     "rule_set_for",
 ]
@@ -249,7 +249,7 @@ def rule_set_for(version: str | tuple[int, ...]) -> str:
 # Power states of hosts in a conversation: those of the platform, the current one of each host, and pending changes.
 
 
-class Machines:
+class PowerStates:
     """The hosts of a platform, as far as messages describe them.
 
     Attributes:
@@ -304,7 +304,7 @@ class Machines:
 Known = Literal["submitted", "running", "ended"]
 
 
-class Unfit(Exception):
+class RuleBroken(Exception):
     """An event breaks a rule, and the judge cannot check the rest of the event.
 
     Args:
@@ -318,7 +318,7 @@ class Unfit(Exception):
         self.rule, self.path, self.text = rule, path, text
 
 
-class JobRecord(msgspec.Struct):
+class OldJob(msgspec.Struct):
     """A job.
 
     Attributes:
@@ -336,7 +336,7 @@ class JobRecord(msgspec.Struct):
     told: bool = False
 
 
-class State:
+class RuleState:
     """The state of a conversation; `major` is the first number of Batsim's version, 0 for text."""
 
     def __init__(self, rule_set: str, severities: Mapping[str, Severity]) -> None:
@@ -349,7 +349,7 @@ class State:
         self.clock = 0.0
         # The simulation
         self.host_count: int | None = None
-        self.machines = Machines()
+        self.machines = PowerStates()
         self.has_watts = False
         self.began = False
         self.shares = True
@@ -367,7 +367,7 @@ class State:
         """The profiles by workload and name; a profile is empty if only its name is known."""
         self.registered: set[tuple[str, str]] = set()
         """The profiles that the scheduler has registered."""
-        self.jobs: dict[str, JobRecord] = {}
+        self.jobs: dict[str, OldJob] = {}
         self.unannounced: set[str] = set()
         self.busy: dict[int, str] = {}
         self.killing: set[str] = set()

@@ -173,7 +173,7 @@ def test_text_tells_it_too(
     tmp_path: Path, listens: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(unix, "PATIENCE", 0.1)
-    line = unix.Line(f"{tmp_path}/bat_socket", listens=listens, timeout=0.5, who="the other one")
+    line = unix.UnixLine(f"{tmp_path}/bat_socket", listens=listens, timeout=0.5, who="the other one")
     with pytest.raises(requester.PeerSilent):
         line.receive()
     line.close()

@@ -13,12 +13,12 @@ from typing import Any, Final, NoReturn
 
 from batprotocol.errors import DecodeError, shown
 from batprotocol.legacy.json.values import integer, is_int, printable, printed
-from batprotocol.legacy.rules import JobRecord, State, Unfit
+from batprotocol.legacy.rules import OldJob, RuleBroken, RuleState
 
 _SURROGATES: Final = re.compile(rb"\\(?:[uU][dD][89aAbB][0-9a-fA-F]{2}(?P<rest>\\u[dD][c-fC-F])?|.)", re.DOTALL)
 
 
-class Members(dict[str, Any]):
+class JsonMembers(dict[str, Any]):
     """An object. If two members have one name, Batsim reads the first one, but its number of members includes both."""
 
     __slots__ = ("pairs",)
@@ -34,7 +34,7 @@ class Members(dict[str, Any]):
 
 
 def members_of(data: bytes) -> Any:
-    """The value of a text, with a `Members` for each object.
+    """The value of a text, with a `JsonMembers` for each object.
 
     Raises:
         DecodeError: this is not JSON.
@@ -47,7 +47,7 @@ def members_of(data: bytes) -> Any:
     try:
         return json.loads(
             text.decode("utf-8", "surrogateescape"),
-            object_pairs_hook=Members,
+            object_pairs_hook=JsonMembers,
             parse_constant=_constant,
             parse_float=_float,
         )
@@ -120,33 +120,33 @@ SPREADING: Final = ("parallel_homogeneous_total", "msg_par_hg_tot")
 COMPOSED: Final = "composed"
 
 
-class _Fault(Exception):
+class _ProfileFault(Exception):
     """Batsim aborts on this."""
 
 
 def _number(fields: Fields, key: str, least: float | None = None, above: float | None = None) -> None:
     if key not in fields:
-        raise _Fault(f"it has no {key}")
+        raise _ProfileFault(f"it has no {key}")
     value = fields[key]
     if type(value) not in (int, float):
-        raise _Fault(f"its {key} is not a number: {shown(value)}")
+        raise _ProfileFault(f"its {key} is not a number: {shown(value)}")
     number = printed(value)
     if (least is not None and number < least) or (above is not None and number <= above):
         bound = f">= {least}" if above is None else f"> {above}, with six digits behind the point"
-        raise _Fault(f"its {key} is not {bound}: {shown(value)}")
+        raise _ProfileFault(f"its {key} is not {bound}: {shown(value)}")
 
 
 def _text(fields: Fields, key: str) -> None:
     if not isinstance(fields.get(key), str):
-        raise _Fault(f"its {key} is not a string" if key in fields else f"it has no {key}")
+        raise _ProfileFault(f"its {key} is not a string" if key in fields else f"it has no {key}")
 
 
 def _array(fields: Fields, key: str, size: int | None = None) -> int:
     value = fields.get(key)
     if not isinstance(value, list):
-        raise _Fault(f"its {key} is not an array" if key in fields else f"it has no {key}")
+        raise _ProfileFault(f"its {key} is not an array" if key in fields else f"it has no {key}")
     if not value if size is None else len(value) != size:
-        raise _Fault(f"its {key} has {len(value)} members" + ("" if size is None else f", and not {size}"))
+        raise _ProfileFault(f"its {key} has {len(value)} members" + ("" if size is None else f", and not {size}"))
     return len(value)
 
 
@@ -157,13 +157,13 @@ def _delay(fields: Fields) -> None:
 def _parallel(fields: Fields) -> None:
     for key in ("cpu", "com"):
         if key not in fields:
-            raise _Fault(f"it has no {key}")
+            raise _ProfileFault(f"it has no {key}")
     count = _array(fields, "cpu")
     _array(fields, "com", count * count)
     for key in ("cpu", "com"):
         for value in fields[key]:
             if type(value) not in (int, float) or value < 0:
-                raise _Fault(f"its {key} holds {shown(value)}, and not numbers >= 0 only")
+                raise _ProfileFault(f"its {key} holds {shown(value)}, and not numbers >= 0 only")
 
 
 def _homogeneous(fields: Fields) -> None:
@@ -174,17 +174,17 @@ def _homogeneous(fields: Fields) -> None:
 def _composed(fields: Fields) -> None:
     repeat = fields.get("repeat", fields.get("nb", 1))
     if not is_int(repeat) or repeat <= 0:
-        raise _Fault(f"it is repeated {shown(repeat)} times")
+        raise _ProfileFault(f"it is repeated {shown(repeat)} times")
     _array(fields, "seq")
     for name in fields["seq"]:
         if not isinstance(name, str):
-            raise _Fault(f"its seq holds {shown(name)}, which is not a name")
+            raise _ProfileFault(f"its seq holds {shown(name)}, which is not a name")
 
 
 def _storage(fields: Fields) -> None:
     given = [key for key in ("bytes_to_read", "bytes_to_write") if key in fields]
     if not given:
-        raise _Fault("it has neither bytes_to_read nor bytes_to_write")
+        raise _ProfileFault("it has neither bytes_to_read nor bytes_to_write")
     for key in given:
         _number(fields, key)
     for key in ("storage", "host"):
@@ -201,7 +201,7 @@ def _staging(fields: Fields) -> None:
 
 def _send(fields: Fields) -> None:
     if not isinstance(fields.get("msg"), Mapping):
-        raise _Fault("its msg is not an object" if "msg" in fields else "it has no msg")
+        raise _ProfileFault("its msg is not an object" if "msg" in fields else "it has no msg")
     if "sleeptime" in fields:
         _number(fields, "sleeptime", above=0)
 
@@ -215,7 +215,7 @@ def _recv(fields: Fields) -> None:
 
 
 def _from_file(fields: Fields) -> None:
-    raise _Fault("traces are replayed from workload files only")
+    raise _ProfileFault("traces are replayed from workload files only")
 
 
 def _anything(fields: Fields) -> None:
@@ -264,7 +264,7 @@ def fault_of(fields: Fields, major: int) -> str | None:
         return "Batsim cannot print a number that large"
     try:
         demand(fields)
-    except _Fault as fault:
+    except _ProfileFault as fault:
         return str(fault)
     return None
 
@@ -341,53 +341,53 @@ def fault_of_job(job: Mapping[str, Any], job_id: str, major: int) -> tuple[str, 
 # Helpers for the judges of single events: they read texts, jobs and hosts. This module must not know any event.
 
 
-def member(data: Members, key: str, path: str) -> Any:
+def member(data: JsonMembers, key: str, path: str) -> Any:
     """The member of this name."""
     if key not in data:
-        raise Unfit("event.form", f"{path}.{key}", "it is missing")
+        raise RuleBroken("event.form", f"{path}.{key}", "it is missing")
     return data[key]
 
 
-def text(data: Members, key: str, path: str) -> str:
+def text(data: JsonMembers, key: str, path: str) -> str:
     """The text of a member."""
     value = member(data, key, path)
     if not isinstance(value, str):
-        raise Unfit("event.form", f"{path}.{key}", f"expected a string, found {shown(value)}")
+        raise RuleBroken("event.form", f"{path}.{key}", f"expected a string, found {shown(value)}")
     return text_of(value)
 
 
-def number(data: Members, key: str, path: str) -> float:
+def number(data: JsonMembers, key: str, path: str) -> float:
     """The number of a member."""
     value = member(data, key, path)
     if type(value) not in (int, float):
-        raise Unfit("event.form", f"{path}.{key}", f"expected a number, found {shown(value)}")
+        raise RuleBroken("event.form", f"{path}.{key}", f"expected a number, found {shown(value)}")
     return value  # type: ignore[no-any-return]
 
 
-def name(state: State, given: str, path: str) -> str:
+def name(state: RuleState, given: str, path: str) -> str:
     """The name of a job, as Batsim writes it."""
     try:
         return name_of(given, state.major)
     except Unnamed as error:
-        raise Unfit("job.id", path, str(error)) from None
+        raise RuleBroken("job.id", path, str(error)) from None
 
 
-def job_named(state: State, given: str, path: str) -> tuple[str, JobRecord]:
+def job_named(state: RuleState, given: str, path: str) -> tuple[str, OldJob]:
     """The name of a job that Batsim knows, and its state."""
     job_id = given if given in state.jobs else name(state, given, path)
     job = state.jobs.get(job_id)
     if job is None:
-        raise Unfit("job.unknown", path, f"no job {shown(given)} was submitted so far")
+        raise RuleBroken("job.unknown", path, f"no job {shown(given)} was submitted so far")
     return job_id, job
 
 
-def hosts(state: State, given: str, path: str) -> frozenset[int]:
+def hosts(state: RuleState, given: str, path: str) -> frozenset[int]:
     """The hosts of a set. All of them exist."""
     try:
         found = hosts_of(given, state.major)
     except Unreadable as error:
-        raise Unfit("alloc.form", path, f"{shown(given)} is not a set of hosts: {error}") from None
+        raise RuleBroken("alloc.form", path, f"{shown(given)} is not a set of hosts: {error}") from None
     if min(found) < 0 or (state.host_count is not None and max(found) >= state.host_count):
         odd = min(found) if min(found) < 0 else max(found)
-        raise Unfit("alloc.hosts", path, f"there is no host {odd}, only {state.host_count} hosts")
+        raise RuleBroken("alloc.hosts", path, f"there is no host {odd}, only {state.host_count} hosts")
     return found

@@ -24,7 +24,7 @@ __all__ = [
     "CallMeLater",
     "ChangeJobState",
     "Event",
-    "EventRow",
+    "EventVersions",
     "ExecuteJob",
     "FieldRow",
     "FromJobMsg",
@@ -506,7 +506,7 @@ class FieldRow(NamedTuple):
         return self.key or self.name
 
 
-class EventRow(NamedTuple):
+class EventVersions(NamedTuple):
     """An event.
 
     Attributes:
@@ -544,14 +544,14 @@ _JOB: Final = (_must("job_id"),)
 _PROFILE: Final = (_must("workload_name"), _must("profile_name"), _must("profile"))
 _STATE: Final = (_must("resources"), _must("state"))
 
-EVENTS: Final[tuple[EventRow, ...]] = (
+EVENTS: Final[tuple[EventVersions, ...]] = (
     # Both sides
-    EventRow("QUERY", Query, BOTH, (_must("requests"),), (2,)),
-    EventRow("ANSWER", Answer, BOTH, None, (2,)),
-    EventRow("NOTIFY", Notify, S2B, None, (1,), (3,)),  # Batsim notifies since 3.0
-    EventRow("NOTIFY", Notify, BOTH, None, (3,)),
+    EventVersions("QUERY", Query, BOTH, (_must("requests"),), (2,)),
+    EventVersions("ANSWER", Answer, BOTH, None, (2,)),
+    EventVersions("NOTIFY", Notify, S2B, None, (1,), (3,)),  # Batsim notifies since 3.0
+    EventVersions("NOTIFY", Notify, BOTH, None, (3,)),
     # Batsim
-    EventRow(
+    EventVersions(
         "SIMULATION_BEGINS",
         SimulationBegins,
         B2S,
@@ -572,9 +572,9 @@ EVENTS: Final[tuple[EventRow, ...]] = (
             FieldRow("profiles", (3,)),
         ),
     ),
-    EventRow("SIMULATION_ENDS", SimulationEnds, B2S, ()),
-    EventRow("JOB_SUBMITTED", JobSubmitted, B2S, (*_JOB, FieldRow("job"), FieldRow("profile"))),
-    EventRow(
+    EventVersions("SIMULATION_ENDS", SimulationEnds, B2S, ()),
+    EventVersions("JOB_SUBMITTED", JobSubmitted, B2S, (*_JOB, FieldRow("job"), FieldRow("profile"))),
+    EventVersions(
         "JOB_COMPLETED",
         JobCompleted,
         B2S,
@@ -587,15 +587,15 @@ EVENTS: Final[tuple[EventRow, ...]] = (
             FieldRow("alloc", (2,)),
         ),
     ),
-    EventRow("JOB_KILLED", JobKilled, B2S, (_must("job_ids"), FieldRow("job_progress", (1, 2)))),
-    EventRow("RESOURCE_STATE_CHANGED", ResourceStateChanged, B2S, _STATE),
-    EventRow("QUERY_REPLY", QueryReply, B2S, None, (1,), (2,), "ANSWER"),
-    EventRow("REQUESTED_CALL", RequestedCall, B2S, ()),
-    EventRow("FROM_JOB_MSG", FromJobMsg, B2S, (*_JOB, _must("msg")), (1, 1)),
+    EventVersions("JOB_KILLED", JobKilled, B2S, (_must("job_ids"), FieldRow("job_progress", (1, 2)))),
+    EventVersions("RESOURCE_STATE_CHANGED", ResourceStateChanged, B2S, _STATE),
+    EventVersions("QUERY_REPLY", QueryReply, B2S, None, (1,), (2,), "ANSWER"),
+    EventVersions("REQUESTED_CALL", RequestedCall, B2S, ()),
+    EventVersions("FROM_JOB_MSG", FromJobMsg, B2S, (*_JOB, _must("msg")), (1, 1)),
     # The scheduler
-    EventRow("QUERY_REQUEST", QueryRequest, S2B, None, (1,), (2,), "QUERY"),
-    EventRow("REJECT_JOB", RejectJob, S2B, _JOB),
-    EventRow(
+    EventVersions("QUERY_REQUEST", QueryRequest, S2B, None, (1,), (2,), "QUERY"),
+    EventVersions("REJECT_JOB", RejectJob, S2B, _JOB),
+    EventVersions(
         "EXECUTE_JOB",
         ExecuteJob,
         S2B,
@@ -607,16 +607,18 @@ EVENTS: Final[tuple[EventRow, ...]] = (
             FieldRow("additional_io_job", (3,)),
         ),
     ),
-    EventRow("CALL_ME_LATER", CallMeLater, S2B, (_must("time", "timestamp"),)),
-    EventRow("KILL_JOB", KillJob, S2B, (_must("job_ids"),)),
-    EventRow("SUBMIT_JOB", SubmitJob, S2B, (*_JOB, FieldRow("job"), FieldRow("profile")), (1,), (3,), "REGISTER_JOB"),
-    EventRow("SUBMIT_PROFILE", SubmitProfile, S2B, _PROFILE, (1, 4), (3,), "REGISTER_PROFILE"),
-    EventRow("REGISTER_JOB", RegisterJob, S2B, (*_JOB, FieldRow("job")), (3,)),
-    EventRow("REGISTER_PROFILE", RegisterProfile, S2B, _PROFILE, (3,)),
-    EventRow("SET_RESOURCE_STATE", SetResourceState, S2B, _STATE),
-    EventRow("CHANGE_JOB_STATE", ChangeJobState, S2B, (*_JOB, _must("job_state"), FieldRow("kill_reason"))),
-    EventRow("SET_JOB_METADATA", SetJobMetadata, S2B, (*_JOB, _must("metadata")), (2,)),
-    EventRow("TO_JOB_MSG", ToJobMsg, S2B, (*_JOB, _must("msg")), (1, 1)),
+    EventVersions("CALL_ME_LATER", CallMeLater, S2B, (_must("time", "timestamp"),)),
+    EventVersions("KILL_JOB", KillJob, S2B, (_must("job_ids"),)),
+    EventVersions(
+        "SUBMIT_JOB", SubmitJob, S2B, (*_JOB, FieldRow("job"), FieldRow("profile")), (1,), (3,), "REGISTER_JOB"
+    ),
+    EventVersions("SUBMIT_PROFILE", SubmitProfile, S2B, _PROFILE, (1, 4), (3,), "REGISTER_PROFILE"),
+    EventVersions("REGISTER_JOB", RegisterJob, S2B, (*_JOB, FieldRow("job")), (3,)),
+    EventVersions("REGISTER_PROFILE", RegisterProfile, S2B, _PROFILE, (3,)),
+    EventVersions("SET_RESOURCE_STATE", SetResourceState, S2B, _STATE),
+    EventVersions("CHANGE_JOB_STATE", ChangeJobState, S2B, (*_JOB, _must("job_state"), FieldRow("kill_reason"))),
+    EventVersions("SET_JOB_METADATA", SetJobMetadata, S2B, (*_JOB, _must("metadata")), (2,)),
+    EventVersions("TO_JOB_MSG", ToJobMsg, S2B, (*_JOB, _must("msg")), (1, 1)),
 )
 """All events, in the order of the documentation. The fields are in the order in which Batsim writes them."""
 
@@ -654,6 +656,6 @@ def written(version: Version) -> str:
 
 
 @cache
-def rows_of(version: Version) -> Mapping[str, EventRow]:
+def rows_of(version: Version) -> Mapping[str, EventVersions]:
     """The events of a version, by their names on the wire."""
     return {row.type: row for row in EVENTS if row.exists(version)}

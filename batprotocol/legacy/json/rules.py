@@ -11,7 +11,7 @@ from batprotocol.legacy.json import wire as codec
 from batprotocol.legacy.json._reading import (
     COMPOSED,
     SPREADING,
-    Members,
+    JsonMembers,
     Unreadable,
     fault_of,
     fault_of_job,
@@ -26,12 +26,12 @@ from batprotocol.legacy.json._reading import (
 )
 from batprotocol.legacy.json.events import rows_of, version_of
 from batprotocol.legacy.json.values import integer, is_int, printable
-from batprotocol.legacy.rules import JobRecord, State, Unfit
+from batprotocol.legacy.rules import OldJob, RuleBroken, RuleState
 from batprotocol.model import Direction, parse_hosts
 
 __all__ = [
-    "HEARD",
-    "SAID",
+    "DECISIONS",
+    "EVENTS",
     "SIZES",
     "JsonJudge",
     "execute",
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-def execute(state: State, data: Members, path: str, time: float) -> None:
+def execute(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     """Judge EXECUTE_JOB."""
     job_id, job = job_named(state, text(data, "job_id", path), f"{path}.job_id")
     where = hosts(state, text(data, "alloc", path), f"{path}.alloc")
@@ -74,7 +74,7 @@ def execute(state: State, data: Members, path: str, time: float) -> None:
         state.start(job_id, where)
 
 
-def _size(state: State, job_id: str, job: JobRecord, count: int, executors: int | None, path: str) -> None:
+def _size(state: RuleState, job_id: str, job: OldJob, count: int, executors: int | None, path: str) -> None:
     """Check that there are as many hosts as the job requests, or executors if there is a mapping."""
     if job.res is None or _spreads(state, job_id):
         return
@@ -85,7 +85,7 @@ def _size(state: State, job_id: str, job: JobRecord, count: int, executors: int 
         state.report("alloc.size", f"{path}.alloc", f"the job asks for {job.res} hosts, and has {count}")
 
 
-def _spreads(state: State, job_id: str) -> bool:
+def _spreads(state: RuleState, job_id: str) -> bool:
     """Whether a job runs on any number of hosts."""
     profile = state.profile_of(job_id)
     if profile.get("type") == COMPOSED:
@@ -97,57 +97,57 @@ def _spreads(state: State, job_id: str) -> bool:
 
 def _mapping(mapping: Any, path: str, count: int) -> int:
     """How many executors are mapped."""
-    if not isinstance(mapping, Members) or not mapping:
-        raise Unfit("event.form", path, f"expected an object that is not empty, found {shown(mapping)}")
+    if not isinstance(mapping, JsonMembers) or not mapping:
+        raise RuleBroken("event.form", path, f"expected an object that is not empty, found {shown(mapping)}")
     places: dict[int, int] = {}
     for executor, place in mapping.pairs:
         number = place if is_int(place) else integer(place) if isinstance(place, str) else None
         key = integer(executor)
         if key is None or number is None:
-            raise Unfit("alloc.mapping", path, f"{shown(executor)} and {shown(place)} are not both numbers")
+            raise RuleBroken("alloc.mapping", path, f"{shown(executor)} and {shown(place)} are not both numbers")
         places[key] = number
     for expected, (known, where) in enumerate(sorted(places.items())):
         if known != expected:
-            raise Unfit("alloc.mapping", path, f"there is no executor {expected}, but {known}")
+            raise RuleBroken("alloc.mapping", path, f"there is no executor {expected}, but {known}")
         if not 0 <= where < count:
-            raise Unfit("alloc.mapping", path, f"the allocation has no place {where}, only {count} hosts")
+            raise RuleBroken("alloc.mapping", path, f"the allocation has no place {where}, only {count} hosts")
     return len(places)
 
 
 def _storages(places: Any, path: str) -> None:
     if not isinstance(places, Mapping) or not places or not all(is_int(each) for each in places.values()):
-        raise Unfit("event.form", path, f"expected numbers of hosts, found {shown(places)}")
+        raise RuleBroken("event.form", path, f"expected numbers of hosts, found {shown(places)}")
 
 
-def _merged(state: State, added: Any, path: str, job_id: str, job: JobRecord) -> None:
+def _merged(state: RuleState, added: Any, path: str, job_id: str, job: OldJob) -> None:
     """Check the transfers that are merged into the job."""
-    if not isinstance(added, Members):
-        raise Unfit("event.form", path, f"expected an object, found {shown(added)}")
+    if not isinstance(added, JsonMembers):
+        raise RuleBroken("event.form", path, f"expected an object, found {shown(added)}")
     name, workload = text(added, "profile_name", path), job_id.partition("!")[0]
     key = (workload, name)
     if "profile" in added:
         place = f"{path}.profile"
         if key in state.profiles:
-            raise Unfit("register.twice", place, f"there is a profile {shown(name)} already")
-        if not isinstance(added["profile"], Members):
-            raise Unfit("event.form", place, f"expected an object, found {shown(added['profile'])}")
+            raise RuleBroken("register.twice", place, f"there is a profile {shown(name)} already")
+        if not isinstance(added["profile"], JsonMembers):
+            raise RuleBroken("event.form", place, f"expected an object, found {shown(added['profile'])}")
         fault = fault_of(added["profile"], state.major)
         if fault is not None:
-            raise Unfit("register.profile", place, fault)
+            raise RuleBroken("register.profile", place, fault)
     elif key not in state.profiles and state.knows_profiles:
-        raise Unfit("register.profile", f"{path}.profile_name", f"there is no profile {shown(name)}")
+        raise RuleBroken("register.profile", f"{path}.profile_name", f"there is no profile {shown(name)}")
     profile = added.get("profile") or state.profiles.get(key) or {}
     if profile.get("type") == COMPOSED:
         own = state.profile_of(job_id)
         if own and (own.get("type") != COMPOSED or len(own.get("seq", ())) != len(profile.get("seq", ()))):
-            raise Unfit("register.profile", path, "a composed profile is merged into one of as many parts only")
+            raise RuleBroken("register.profile", path, "a composed profile is merged into one of as many parts only")
     alloc = text(added, "alloc", path)
     try:
         where = hosts_of(alloc, state.major)
     except Unreadable as error:
-        raise Unfit("alloc.form", f"{path}.alloc", f"{shown(alloc)} is not a set of hosts: {error}") from None
+        raise RuleBroken("alloc.form", f"{path}.alloc", f"{shown(alloc)} is not a set of hosts: {error}") from None
     if state.host_count is not None and len(where) > state.host_count:  # Batsim checks only their number
-        raise Unfit("alloc.hosts", f"{path}.alloc", f"there are only {state.host_count} hosts")
+        raise RuleBroken("alloc.hosts", f"{path}.alloc", f"there are only {state.host_count} hosts")
     if "profile" in added:
         state.profiles[key] = added["profile"]
 
@@ -159,7 +159,7 @@ _SPOILING: Final = frozenset(",\"'()")
 """Characters in the name of a job on which Batsim 4 fails when it writes the job down."""
 
 
-def _refuse_when_disabled(state: State, path: str, what: str) -> None:
+def _refuse_when_disabled(state: RuleState, path: str, what: str) -> None:
     if state.registration is False:
         state.report("register.disabled", path, f"{what} can be registered only if an option of Batsim enables it")
     elif state.registration_closed and state.major >= 3:
@@ -170,7 +170,7 @@ def _refuse_when_disabled(state: State, path: str, what: str) -> None:
         )
 
 
-def register_job(state: State, data: Members, path: str, time: float) -> None:
+def register_job(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     """Judge SUBMIT_JOB and REGISTER_JOB."""
     before = len(state.found)
     _refuse_when_disabled(state, path, "jobs")
@@ -192,66 +192,66 @@ def register_job(state: State, data: Members, path: str, time: float) -> None:
     if state.survives(before):
         state.workloads.add(workload)
         known = job if isinstance(job, Mapping) else {}
-        state.jobs[job_id] = JobRecord(res=known.get("res"), profile=known.get("profile"))
+        state.jobs[job_id] = OldJob(res=known.get("res"), profile=known.get("profile"))
         if not state.acknowledges:
             state.unannounced.add(job_id)
 
 
-def _inline(state: State, data: Members, workload: str, path: str) -> None:
+def _inline(state: RuleState, data: JsonMembers, workload: str, path: str) -> None:
     """Judge a profile that comes with its job: Batsim 1 and 2 use it, later versions ignore it."""
     profile, job = data["profile"], data.get("job")
-    if not isinstance(profile, Members):
-        raise Unfit("register.profile", f"{path}.profile", f"expected an object, found {shown(profile)}")
-    if not isinstance(job, Members) or not isinstance(job.get("profile"), str):
+    if not isinstance(profile, JsonMembers):
+        raise RuleBroken("register.profile", f"{path}.profile", f"expected an object, found {shown(profile)}")
+    if not isinstance(job, JsonMembers) or not isinstance(job.get("profile"), str):
         return
     key = (workload, job["profile"])
     if key not in state.profiles:
         fault = fault_of(profile, state.major)
         if fault is not None:
-            raise Unfit("register.profile", f"{path}.profile", fault)
+            raise RuleBroken("register.profile", f"{path}.profile", fault)
         _keep(state, key, profile)
 
 
-def _look_at(state: State, job: Any, job_id: str, workload: str, path: str) -> None:
-    if not isinstance(job, Members):
-        raise Unfit("register.job", f"{path}.job", f"expected an object, found {shown(job)}")
+def _look_at(state: RuleState, job: Any, job_id: str, workload: str, path: str) -> None:
+    if not isinstance(job, JsonMembers):
+        raise RuleBroken("register.job", f"{path}.job", f"expected an object, found {shown(job)}")
     if workload not in state.workloads:
-        raise Unfit("register.workload", f"{path}.job_id", f"there is no workload {shown(workload)}")
+        raise RuleBroken("register.workload", f"{path}.job_id", f"there is no workload {shown(workload)}")
     fault = fault_of_job(job, job_id, state.major)
     if fault is not None:
-        raise Unfit("register.job", f"{path}.job.{fault[0]}".rstrip("."), fault[1])
+        raise RuleBroken("register.job", f"{path}.job.{fault[0]}".rstrip("."), fault[1])
     key = (workload, job["profile"])
     known = {each for each, _ in state.profiles}
     if key not in state.profiles and (state.major >= 3 or workload in known):
         reason = f"the profile {shown(job['profile'])} does not exist at this time"
-        raise Unfit("register.job", f"{path}.job.profile", reason)
+        raise RuleBroken("register.job", f"{path}.job.profile", reason)
     vector = (state.profiles.get(key) or {}).get("cpu")
     if isinstance(vector, list) and len(vector) != job["res"]:
         reason = f"it asks for {job['res']} hosts, and its profile is one for {len(vector)}"
-        raise Unfit("register.job", f"{path}.job.res", reason)
+        raise RuleBroken("register.job", f"{path}.job.res", reason)
 
 
-def _keep(state: State, key: tuple[str, str], profile: Members) -> None:
+def _keep(state: RuleState, key: tuple[str, str], profile: JsonMembers) -> None:
     state.workloads.add(key[0])
     state.profiles[key] = profile
     state.registered.add(key)
 
 
-def register_profile(state: State, data: Members, path: str, time: float) -> None:
+def register_profile(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     """Judge SUBMIT_PROFILE and REGISTER_PROFILE."""
     before = len(state.found)
     _refuse_when_disabled(state, path, "profiles")
     key = (text(data, "workload_name", path), text(data, "profile_name", path))
     profile = member(data, "profile", path)
-    if not isinstance(profile, Members):
-        raise Unfit("event.form", f"{path}.profile", f"expected an object, found {shown(profile)}")
+    if not isinstance(profile, JsonMembers):
+        raise RuleBroken("event.form", f"{path}.profile", f"expected an object, found {shown(profile)}")
     if key in state.profiles:
         if state.major >= 3:
-            raise Unfit("register.twice", f"{path}.profile_name", f"there is a profile {shown(key[1])} already")
+            raise RuleBroken("register.twice", f"{path}.profile_name", f"there is a profile {shown(key[1])} already")
         return  # it does not change
     fault = fault_of(profile, state.major)
     if fault is not None:
-        raise Unfit("register.profile", f"{path}.profile", fault)
+        raise RuleBroken("register.profile", f"{path}.profile", fault)
     if state.survives(before):
         _keep(state, key, profile)
 
@@ -290,7 +290,7 @@ _NOTIFICATIONS: Final = {
 # Jobs
 
 
-def _reject(state: State, data: Members, path: str, time: float) -> None:
+def _reject(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     job_id, job = job_named(state, text(data, "job_id", path), f"{path}.job_id")
     if job.state != "submitted":
         state.report("job.not-submitted", f"{path}.job_id", f"the job {shown(job_id)} is {job.state} already")
@@ -298,10 +298,10 @@ def _reject(state: State, data: Members, path: str, time: float) -> None:
         state.reject(job_id)
 
 
-def _kill(state: State, data: Members, path: str, time: float) -> None:
+def _kill(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     ids, place = member(data, "job_ids", path), f"{path}.job_ids"
     if not isinstance(ids, list) or not ids or not all(isinstance(each, str) for each in ids):
-        raise Unfit("event.form", place, f"expected one name of a job or more, found {shown(ids)}")
+        raise RuleBroken("event.form", place, f"expected one name of a job or more, found {shown(ids)}")
     for index, given in enumerate(ids):
         job_id, job = job_named(state, given.partition("\0")[0], f"{place}[{index}]")
         if job.told:
@@ -314,14 +314,14 @@ def _kill(state: State, data: Members, path: str, time: float) -> None:
             state.killing.add(job_id)
 
 
-def _change(state: State, data: Members, path: str, time: float) -> None:
+def _change(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     given, wanted = text(data, "job_id", path), text(data, "job_state", path)
     allowed = _CHANGES[1 if state.major < 3 else 4]
     place = f"{path}.job_state"
     if wanted not in allowed:
-        raise Unfit("job.state", place, f"expected one of {', '.join(allowed)}, found {shown(wanted)}")
+        raise RuleBroken("job.state", place, f"expected one of {', '.join(allowed)}, found {shown(wanted)}")
     if "kill_reason" in data and state.major < 3 and text(data, "kill_reason", path) and wanted != "COMPLETED_KILLED":
-        raise Unfit("event.form", f"{path}.kill_reason", "only a job that is killed has a kill reason")
+        raise RuleBroken("event.form", f"{path}.kill_reason", "only a job that is killed has a kill reason")
     job_id, job = job_named(state, given, f"{path}.job_id")
     if job.state == "submitted" and wanted == "RUNNING":
         job.state = "running"
@@ -333,20 +333,20 @@ def _change(state: State, data: Members, path: str, time: float) -> None:
         state.report("job.state", place, f"the job {shown(job_id)} is {job.state}, and cannot become {wanted}")
 
 
-def _metadata(state: State, data: Members, path: str, time: float) -> None:
+def _metadata(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     given, said = text(data, "job_id", path), text(data, "metadata", path)
     if '"' in said:
-        raise Unfit("event.form", f"{path}.metadata", "there must be no double quote in it")
+        raise RuleBroken("event.form", f"{path}.metadata", "there must be no double quote in it")
     _remembered(state, given, f"{path}.job_id")
 
 
-def _message(state: State, data: Members, path: str, time: float) -> None:
+def _message(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     given = text(data, "job_id", path)
     text(data, "msg", path)
     _remembered(state, given, f"{path}.job_id")
 
 
-def _remembered(state: State, given: str, path: str) -> None:
+def _remembered(state: RuleState, given: str, path: str) -> None:
     """A job that Batsim still knows."""
     job_id, job = job_named(state, given, path)
     if job.told:
@@ -356,30 +356,30 @@ def _remembered(state: State, given: str, path: str) -> None:
 # Hosts
 
 
-def _set_state(state: State, data: Members, path: str, time: float) -> None:
+def _set_state(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     resources, wanted = text(data, "resources", path), text(data, "state", path)
     where = hosts(state, resources, f"{path}.resources")
     if state.began and not state.has_watts:
         state.report("hosts.no-energy", path, "no host of the platform gives its energy use")
     pstate, place = integer(wanted), f"{path}.state"
     if pstate is None:
-        raise Unfit("hosts.state", place, f"expected the number of a power state, found {shown(wanted)}")
+        raise RuleBroken("hosts.state", place, f"expected the number of a power state, found {shown(wanted)}")
     if not wanted.isdecimal():
         state.report("hosts.odd-state", place, f"{shown(wanted)} is read as {pstate}")
     machines = state.machines
     for host in sorted(where):
         fault = machines.fault_of(host, pstate)
         if fault is not None:
-            raise Unfit("hosts.state", place, fault)
+            raise RuleBroken("hosts.state", place, fault)
         if machines.sleeps_in(host, pstate) and state.is_busy(host) and time <= state.clock:
-            raise Unfit("hosts.busy", f"{path}.resources", f"{shown(state.busy[host])} runs on the host {host}")
+            raise RuleBroken("hosts.busy", f"{path}.resources", f"{shown(state.busy[host])} runs on the host {host}")
         machines.switch(host, pstate)
 
 
 # The other events
 
 
-def _call(state: State, data: Members, path: str, time: float) -> None:
+def _call(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     when = number(data, "timestamp", path)
     if when <= max(state.clock, time):
         state.report("call.past", f"{path}.timestamp", f"{when} is not later than {max(state.clock, time)}")
@@ -387,47 +387,47 @@ def _call(state: State, data: Members, path: str, time: float) -> None:
         state.report("message.time", f"{path}.timestamp", f"{when} is too large to be printed, once it is reached")
 
 
-def _requests(state: State, requests: Any, path: str) -> None:
+def _requests(state: RuleState, requests: Any, path: str) -> None:
     """Judge a question to Batsim."""
-    if not isinstance(requests, Members) or not requests:
-        raise Unfit("event.form", path, f"expected an object that is not empty, found {shown(requests)}")
+    if not isinstance(requests, JsonMembers) or not requests:
+        raise RuleBroken("event.form", path, f"expected an object that is not empty, found {shown(requests)}")
     for key, arguments in requests.pairs:
         place = f"{path}.{key}"
         if key != "consumed_energy":
-            raise Unfit("query.unknown", place, f"Batsim can be asked consumed_energy, and not {shown(key)}")
-        if not isinstance(arguments, Members) or arguments:
-            raise Unfit("event.form", place, f"expected an empty object, found {shown(arguments)}")
+            raise RuleBroken("query.unknown", place, f"Batsim can be asked consumed_energy, and not {shown(key)}")
+        if not isinstance(arguments, JsonMembers) or arguments:
+            raise RuleBroken("event.form", place, f"expected an empty object, found {shown(arguments)}")
     if state.began and not state.has_watts:
         state.report("query.no-energy", path, "no host of the platform gives its energy use")
 
 
-def _query_request(state: State, data: Members, path: str, time: float) -> None:
+def _query_request(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     _requests(state, data, path)
 
 
-def _query(state: State, data: Members, path: str, time: float) -> None:
+def _query(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     _requests(state, member(data, "requests", path), f"{path}.requests")
 
 
-def _answer(state: State, data: Members, path: str, time: float) -> None:
+def _answer(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     if not data:
-        raise Unfit("event.form", path, "expected one answer or more")
+        raise RuleBroken("event.form", path, "expected one answer or more")
     for key, answer in data.pairs:
         place = f"{path}.{key}"
         if key != "estimate_waiting_time":
-            raise Unfit("query.unknown", place, f"Batsim never asks {shown(key)}")
-        if not isinstance(answer, Members):
-            raise Unfit("event.form", place, f"expected an object, found {shown(answer)}")
+            raise RuleBroken("query.unknown", place, f"Batsim never asks {shown(key)}")
+        if not isinstance(answer, JsonMembers):
+            raise RuleBroken("event.form", place, f"expected an object, found {shown(answer)}")
         text(answer, "job_id", place)
         number(answer, "estimated_waiting_time", place)
 
 
-def _notify(state: State, data: Members, path: str, time: float) -> None:
+def _notify(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     kind = text(data, "type", path)
     known = _NOTIFICATIONS[1 if state.major < 3 else 4]
     if kind not in known:
         expected = " or ".join(known)
-        raise Unfit("notify.unknown", f"{path}.type", f"expected {expected}, found {shown(kind)}")
+        raise RuleBroken("notify.unknown", f"{path}.type", f"expected {expected}, found {shown(kind)}")
     state.registration_ended = kind == known[0]
     if state.registration_ended and state.unannounced:
         names = ", ".join(sorted(state.unannounced)[:3])
@@ -436,7 +436,7 @@ def _notify(state: State, data: Members, path: str, time: float) -> None:
         )
 
 
-SAID: Final[Mapping[str, Callable[[State, Members, str, float], None]]] = {
+DECISIONS: Final[Mapping[str, Callable[[RuleState, JsonMembers, str, float], None]]] = {
     "EXECUTE_JOB": execute,
     "REJECT_JOB": _reject,
     "KILL_JOB": _kill,
@@ -464,7 +464,7 @@ _ENERGY: Final = frozenset({"watt_per_state", "wattage_per_state", "watt_off", "
 """The properties of a host that only a simulation of energy uses. The messages do not show whether there is one."""
 
 
-def _begins(state: State, event: e.SimulationBegins) -> None:
+def _begins(state: RuleState, event: e.SimulationBegins) -> None:
     state.began = True
     config = event.config or {}
     if state.major == 0:
@@ -509,11 +509,11 @@ def _member(found: Any, *path: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _submitted(state: State, event: e.JobSubmitted) -> None:
+def _submitted(state: RuleState, event: e.JobSubmitted) -> None:
     job = event.job
     record = state.jobs.get(event.job_id)
     if record is None:
-        record = state.jobs[event.job_id] = JobRecord()
+        record = state.jobs[event.job_id] = OldJob()
         state.workloads.add(event.job_id.partition("!")[0])
     state.unannounced.discard(event.job_id)
     if job is not None:
@@ -524,18 +524,18 @@ def _submitted(state: State, event: e.JobSubmitted) -> None:
             state.profiles[key] = state.profiles.get(key) or fields
 
 
-def _completed(state: State, event: e.JobCompleted) -> None:
+def _completed(state: RuleState, event: e.JobCompleted) -> None:
     if event.job_id not in state.jobs:
         state.report("batsim.odd", "events", f"there is no job {event.job_id!r} that could have ended")
     state.end(event.job_id)
 
 
-def _killed(state: State, event: e.JobKilled) -> None:
+def _killed(state: RuleState, event: e.JobKilled) -> None:
     for job_id in event.job_ids:
         state.end(job_id, told=False)
 
 
-def _changed(state: State, event: e.ResourceStateChanged) -> None:
+def _changed(state: RuleState, event: e.ResourceStateChanged) -> None:
     try:
         hosts = parse_hosts(event.resources)
     except HostSetError:
@@ -545,7 +545,7 @@ def _changed(state: State, event: e.ResourceStateChanged) -> None:
         state.machines.reached(host, pstate)
 
 
-HEARD: Final[Mapping[type[e.Event], Callable[[State, Any], None]]] = {
+EVENTS: Final[Mapping[type[e.Event], Callable[[RuleState, Any], None]]] = {
     e.SimulationBegins: _begins,
     e.JobSubmitted: _submitted,
     e.JobCompleted: _completed,
@@ -566,7 +566,7 @@ class JsonJudge:
         state: the state of the conversation.
     """
 
-    def __init__(self, rule_set: str, state: State) -> None:
+    def __init__(self, rule_set: str, state: RuleState) -> None:
         self._version: Final = version_of(rule_set.removeprefix("batsim-"))
         self._rows: Final = rows_of(self._version)
         self._state: Final = state
@@ -579,7 +579,7 @@ class JsonJudge:
         state.now = state.clock = message.now
         state.killing.clear()
         for event in message.events:
-            take = HEARD.get(type(event))
+            take = EVENTS.get(type(event))
             if take is not None:
                 take(state, event)
 
@@ -595,7 +595,7 @@ class JsonJudge:
                 state.clock, state.registration_closed = entry["timestamp"], state.registration_ended
             try:
                 self._judge_event(entry["type"], entry["data"], f"events[{index}]", entry["timestamp"])
-            except Unfit as fault:
+            except RuleBroken as fault:
                 state.report(fault.rule, fault.path, fault.text)
 
     def finish(self) -> None:
@@ -614,16 +614,16 @@ class JsonJudge:
             last = time
 
     def _judge_event(self, kind: str, data: Any, path: str, time: float) -> None:
-        judge, row = SAID.get(kind), self._rows.get(kind)
+        judge, row = DECISIONS.get(kind), self._rows.get(kind)
         if judge is None or row is None or Direction.EDC_TO_BATSIM not in row.directions:
-            raise Unfit("event.unknown", f"{path}.type", f"there is no event {shown(kind)}")
+            raise RuleBroken("event.unknown", f"{path}.type", f"there is no event {shown(kind)}")
         path = f"{path}.data"
-        if not isinstance(data, Members):
-            raise Unfit("event.form", path, f"expected an object, found {shown(data)}")
+        if not isinstance(data, JsonMembers):
+            raise RuleBroken("event.form", path, f"expected an object, found {shown(data)}")
         sizes = SIZES.get(kind)
         if sizes is not None and data.count not in sizes:
             expected = " or ".join(map(str, sizes))
-            raise Unfit("event.form", path, f"expected {expected} members, found {data.count}")
+            raise RuleBroken("event.form", path, f"expected {expected} members, found {data.count}")
         judge(self._state, data, path, time)
 
 

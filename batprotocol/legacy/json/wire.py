@@ -22,7 +22,7 @@ from batprotocol.legacy.json.events import (
     EVENTS,
     Answer,
     Event,
-    EventRow,
+    EventVersions,
     Message,
     Notify,
     OtherEvent,
@@ -59,7 +59,7 @@ _DEEPEST: Final = 500
 
 _ONE: Final[Mapping[str, type[Value]]] = {"job": Job, "hpst_host": Resource, "lcst_host": Resource}
 _LISTS: Final = frozenset(["resources_data", "compute_resources", "storage_resources"])
-_BY_TYPE: Final[Mapping[str, EventRow]] = {row.type: row for row in EVENTS}
+_BY_TYPE: Final[Mapping[str, EventVersions]] = {row.type: row for row in EVENTS}
 
 
 # Reading
@@ -157,7 +157,7 @@ def _event(entry: Any, path: str, version: Version, strict: bool, whole: Any) ->
 
 
 def _known(
-    row: EventRow,
+    row: EventVersions,
     timestamp: float,
     data: Any,
     beside: dict[str, Any],
@@ -261,7 +261,7 @@ def _number(found: Any, path: str, whole: Any) -> float:
 # Writing
 
 
-def entry_of(row: EventRow, event: Any, names: list[str], others: list[str], version: Version) -> dict[str, Any]:
+def entry_of(row: EventVersions, event: Any, names: list[str], others: list[str], version: Version) -> dict[str, Any]:
     """An event as nested dicts, with its unknown fields."""
     refuse_other_fields(row, event, others, version)
     keys = {field.name: field.on_wire for field in row.fields or ()}
@@ -275,7 +275,7 @@ def entry_of(row: EventRow, event: Any, names: list[str], others: list[str], ver
     return {"timestamp": event.timestamp, "type": row.type, "data": data, **event.beside}
 
 
-def refuse_other_fields(row: EventRow, event: Any, others: list[str], version: Version) -> None:
+def refuse_other_fields(row: EventVersions, event: Any, others: list[str], version: Version) -> None:
     """Raise `EncodeError` for a field that this version does not have."""
     for other in others:
         if getattr(event, other) is not None:
@@ -322,7 +322,7 @@ def refuse_what_is_not_finite(value: Any, path: str = "") -> None:
 # Words
 
 
-def no_such_event(row: EventRow, version: Version) -> str:
+def no_such_event(row: EventVersions, version: Version) -> str:
     """The reason why this version does not have an event."""
     if version < row.since:
         return f"{row.type} exists from {written(row.since)} on, not in {written(version)}"
@@ -330,7 +330,7 @@ def no_such_event(row: EventRow, version: Version) -> str:
     return f"{row.type} does not exist any more in {written(version)}{hint}"
 
 
-def no_such_field(row: EventRow, name: str, version: Version) -> str:
+def no_such_field(row: EventVersions, name: str, version: Version) -> str:
     """The reason why this version does not have a field."""
     field = next(field for field in row.fields or () if field.name == name)
     if version < field.since:
@@ -398,7 +398,7 @@ def _codec(given: str | Version) -> _Codec:
     return _Codec(version, decoder, makers, writers, msgspec.json.Encoder(enc_hook=_enc_hook).encode)
 
 
-def _of_event(row: EventRow, version: Version) -> tuple[type, _Maker, _Writer]:
+def _of_event(row: EventVersions, version: Version) -> tuple[type, _Maker, _Writer]:
     """The struct of an event, and the functions that convert from it and to it."""
     value = row.value
     if value is Notify:
@@ -418,7 +418,7 @@ def _of_event(row: EventRow, version: Version) -> tuple[type, _Maker, _Writer]:
     return _entry(row, data), _maker(value, names), _writer(row, data, names, version)
 
 
-def _entry(row: EventRow, data: Any) -> type:
+def _entry(row: EventVersions, data: Any) -> type:
     members = [("timestamp", float), ("data", data)]
     return msgspec.defstruct(
         row.value.__name__, members, tag=row.type, tag_field="type", forbid_unknown_fields=True, gc=False
@@ -449,7 +449,7 @@ class _Written(msgspec.Struct, gc=False):
     data: Any
 
 
-def _writer(row: EventRow, data: Any, names: list[str], version: Version) -> _Writer:
+def _writer(row: EventVersions, data: Any, names: list[str], version: Version) -> _Writer:
     kind = row.type
     others = [field.name for field in row.fields or () if field.name not in names]
     has_job = "job" in names
@@ -472,11 +472,11 @@ def _writer(row: EventRow, data: Any, names: list[str], version: Version) -> _Wr
 # Events whose data are a mapping
 
 
-def _open(row: EventRow, maker: _Maker, writer: _Writer) -> tuple[type, _Maker, _Writer]:
+def _open(row: EventVersions, maker: _Maker, writer: _Writer) -> tuple[type, _Maker, _Writer]:
     return _entry(row, dict[str, Any]), maker, writer
 
 
-def _writer_of_open(row: EventRow) -> _Writer:
+def _writer_of_open(row: EventVersions) -> _Writer:
     name = _OPEN[row.value]
 
     def write(event: Any) -> Any:

@@ -13,14 +13,14 @@ import msgspec
 
 from batprotocol.errors import DecodeError, shown
 from batprotocol.legacy.json.values import printable
-from batprotocol.legacy.rules import State
+from batprotocol.legacy.rules import RuleState
 from batprotocol.legacy.text import events as t
 from batprotocol.legacy.text.wire import BY_VALUE, decode, decode_frame
 from batprotocol.model import Direction
 
 __all__ = [
-    "Machines",
     "TextJudge",
+    "TextMachines",
     "TextState",
     "hosts_in",
 ]
@@ -37,14 +37,14 @@ def hosts_in(ranges: tuple[range, ...]) -> tuple[int, ...]:
     return tuple(host for each in ranges for host in each[:_MOST])
 
 
-class _Request(msgspec.Struct):
+class _StateRequest(msgspec.Struct):
     hosts: frozenset[int]
     pstate: int
     time: float
     is_old: bool = False
 
 
-class Machines:
+class TextMachines:
     """The known power states: the pending requests, and the information in the answers.
 
     If Batsim answers a request at once, the machine changes between two states that compute. Any other request puts
@@ -52,13 +52,13 @@ class Machines:
     """
 
     def __init__(self) -> None:
-        self._requests: list[_Request] = []
+        self._requests: list[_StateRequest] = []
         self._asleep: set[int] = set()
         self._sleeping: set[int] = set()  # the power states in which machines sleep
 
     def ask(self, hosts: frozenset[int], pstate: int, time: float) -> None:
         """The scheduler requests a power state for machines."""
-        self._requests.append(_Request(hosts, pstate, time))
+        self._requests.append(_StateRequest(hosts, pstate, time))
 
     def turn(self) -> None:
         """Take a message of Batsim: a request without an answer by now takes longer."""
@@ -111,7 +111,7 @@ class TextState:
         self.has_ended = False
         self.has_replied = False
         self.rejected_last = False
-        self.machines = Machines()
+        self.machines = TextMachines()
 
     def users_of(self, host: int) -> str | None:
         """A job that runs on a machine, None if there is none."""
@@ -133,7 +133,7 @@ class TextJudge:
         state: where violations are reported.
     """
 
-    def __init__(self, rule_set: str, state: State) -> None:
+    def __init__(self, rule_set: str, state: RuleState) -> None:
         self._state: Final = state
         self._known: Final = TextState(int(rule_set[-1]))
 

@@ -27,8 +27,8 @@ from batprotocol.legacy.json.values import Job, JobProfile, Resource
 from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.text import events as t
 from batprotocol.legacy.text import wire as codec
-from batprotocol.legacy.text.wire import BY_VALUE, Stream
-from batprotocol.legacy.translate import Options, Report, ToOldBatsim, ToOldScheduler
+from batprotocol.legacy.text.wire import BY_VALUE, FrameStream
+from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler, TranslationReport
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,
     Direction,
@@ -44,9 +44,9 @@ from batprotocol.model import (
 __all__ = [
     "NOP",
     "JobNames",
-    "Line",
     "TextBatsim",
     "TextScheduler",
+    "UnixLine",
     "from_json",
     "to_json",
 ]
@@ -245,7 +245,7 @@ _TICK: Final = 0.2
 _CHUNK: Final = 2**16
 
 
-class Line:
+class UnixLine:
     """One end of a Unix socket.
 
     Args:
@@ -275,7 +275,7 @@ class Line:
         self._timeout = timeout
         self._who = who
         self._on_wait = on_wait
-        self._stream = Stream()
+        self._stream = FrameStream()
         self._ready: list[bytes] = []
         self._line: socket.socket | None = None
         self._door: socket.socket | None = None
@@ -432,11 +432,11 @@ class TextBatsim(Batsim):
         timeout: float | None = None,
         on_wait: Callable[[], None] | None = None,
     ) -> None:
-        self._line = Line(path, listens=False, timeout=timeout, who="the simulator", on_wait=on_wait)
+        self._line = UnixLine(path, listens=False, timeout=timeout, who="the simulator", on_wait=on_wait)
         self._store = store
         self._names = JobNames(version)
         self._to = ToOldBatsim("1.4", store)
-        self.report: Report = self._to.report
+        self.report: TranslationReport = self._to.report
         self._version = version
         self._first: e.Message | None = None
         self._waiting: set[str] = set()
@@ -581,7 +581,7 @@ class TextScheduler(OldComponent):
         super().__init__(ToOldScheduler("1.4", options, named))
         self._version = version
         self.says_nothing = "waiting" if version < 2 else "leaving"
-        self._line = Line(path, listens=True, timeout=timeout, who="the scheduler", on_wait=on_wait)
+        self._line = UnixLine(path, listens=True, timeout=timeout, who="the scheduler", on_wait=on_wait)
         self._open: set[str] = set()
         self._all_submitted = self._said_end = False
 

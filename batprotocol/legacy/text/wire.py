@@ -23,9 +23,9 @@ __all__ = [
     "LARGEST",
     "STAMPS",
     "VERSIONS",
+    "FrameStream",
     "Stamp",
-    "Stream",
-    "Unfit",
+    "StampFault",
     "decode",
     "decode_frame",
     "encode",
@@ -51,7 +51,7 @@ S2B: Final = (Direction.EDC_TO_BATSIM,)
 BOTH: Final = (*B2S, *S2B)
 
 
-class Unfit(Exception):
+class StampFault(Exception):
     """The content of a stamp cannot be read, or cannot be written."""
 
 
@@ -86,14 +86,14 @@ def time_of(text: str) -> float:
     """Read a time or an amount."""
     value = float(text) if _TIME.fullmatch(text) else float("nan")
     if not isfinite(value):
-        raise Unfit(f"expected a number of seconds, got {shown(text)}")
+        raise StampFault(f"expected a number of seconds, got {shown(text)}")
     return value
 
 
 def written(value: float) -> str:
     """Write a time or an amount as Batsim and its schedulers do: with six decimals, and no exponent."""
     if type(value) not in (int, float) or not isfinite(value) or value < 0:
-        raise Unfit(f"expected a finite number >= 0, got {shown(value)}")
+        raise StampFault(f"expected a finite number >= 0, got {shown(value)}")
     return f"{abs(value):.6f}"
 
 
@@ -132,7 +132,7 @@ def fault_of(event: Any, version: int | None) -> str | None:
 
 def _job(text: str) -> str:
     if not text:
-        raise Unfit("a job has a name")
+        raise StampFault("a job has a name")
     return text
 
 
@@ -147,7 +147,7 @@ def _write_job(event: Any) -> str:
 def _sayable(job_id: Any, forbidden: str) -> str:
     fault = _job_fault(job_id, None, forbidden)
     if fault is not None:
-        raise Unfit(fault)
+        raise StampFault(fault)
     return str(job_id)
 
 
@@ -158,7 +158,7 @@ def _machines(text: str) -> str:
     try:
         e.machines_of(text)
     except (HostSetError, AttributeError, TypeError) as error:
-        raise Unfit(str(error)) from None
+        raise StampFault(str(error)) from None
     return text
 
 
@@ -173,13 +173,13 @@ def _write_machines(event: Any) -> str:
 def _read_pstate(text: str) -> tuple[str, int]:
     machines, equals, state = text.partition("=")
     if not equals or not _INTEGER.fullmatch(state):
-        raise Unfit(f"expected machines=state, got {shown(text)}")
+        raise StampFault(f"expected machines=state, got {shown(text)}")
     return _machines(machines), int(state)
 
 
 def _write_pstate(event: Any) -> str:
     if type(event.pstate) is not int or not 0 <= event.pstate < 10**9:
-        raise Unfit(f"expected the number of a power state, got {shown(event.pstate)}")
+        raise StampFault(f"expected the number of a power state, got {shown(event.pstate)}")
     return f"{_machines(event.machines)}={event.pstate}"
 
 
@@ -188,14 +188,14 @@ def _read_allocations(text: str) -> tuple[tuple[e.Allocation, ...]]:
     for part in text.split(";"):
         job, equals, machines = part.rpartition("=")
         if not equals:
-            raise Unfit(f"expected job=machines, got {shown(part)}")
+            raise StampFault(f"expected job=machines, got {shown(part)}")
         found.append(e.Allocation(_job(job), _machines(machines)))
     return (tuple(found),)
 
 
 def _write_allocations(event: Any) -> str:
     if not event.allocations:
-        raise Unfit("an allocation has at least one job")
+        raise StampFault("an allocation has at least one job")
     return ";".join(f"{_sayable(each.job_id, '|:;=')}={_machines(each.machines)}" for each in event.allocations)
 
 
@@ -209,7 +209,7 @@ def _read_time(text: str) -> tuple[float]:
 def _read_query(text: str) -> tuple[str, int, float]:
     parts = text.split(",")
     if len(parts) != 3 or not parts[0] or not _INTEGER.fullmatch(parts[1]):
-        raise Unfit(f"expected submitter,machines,seconds, got {shown(text)}")
+        raise StampFault(f"expected submitter,machines,seconds, got {shown(text)}")
     return parts[0], int(parts[1]), time_of(parts[2])
 
 
@@ -221,9 +221,9 @@ def _read_answer(text: str) -> tuple[str, int, float, float]:
 def _write_query(event: Any) -> str:
     submitter, count = event.submitter, event.nb_res
     if not isinstance(submitter, str) or not submitter or any(each in submitter for each in "|:,"):
-        raise Unfit(f"{shown(submitter)} cannot be written as the name of a submitter")
+        raise StampFault(f"{shown(submitter)} cannot be written as the name of a submitter")
     if type(count) is not int or not 0 <= count < 10**9:
-        raise Unfit(f"expected a number of machines, got {shown(count)}")
+        raise StampFault(f"expected a number of machines, got {shown(count)}")
     return f"{submitter},{count},{written(event.processing_time)}"
 
 
@@ -272,18 +272,18 @@ def read_head(head: str, version: int | None, last: float) -> tuple[int, float]:
 
 
 def read_event(part: str, version: int | None) -> e.Event:
-    """An event. `Unfit` where Batsim aborts."""
+    """An event. `StampFault` where Batsim aborts."""
     parts = split(part, ":")
     if len(parts) < 2 or len(parts[1]) != 1:
-        raise Unfit(f"expected TIME:STAMP, got {shown(part)}")
+        raise StampFault(f"expected TIME:STAMP, got {shown(part)}")
     stamp = BY_LETTER.get(parts[1])
     if stamp is None:
-        raise Unfit(f"there is no stamp {shown(parts[1])}")
+        raise StampFault(f"there is no stamp {shown(parts[1])}")
     time = _time(parts[0])
     expected = 2 if stamp.read is None else 3
     if len(parts) != expected:
         more = f"a content: {stamp.content}" if stamp.read is not None else "no content"
-        raise Unfit(f"the stamp {stamp.letter} has {more}, got {shown(part)}")
+        raise StampFault(f"the stamp {stamp.letter} has {more}, got {shown(part)}")
     if stamp.read is None:
         return stamp.value(time)
     read = _CONTENTS.get(stamp.letter)
@@ -294,27 +294,27 @@ def read_event(part: str, version: int | None) -> e.Event:
 def _time(text: str) -> float:
     value = real(text)
     if value is None or not isfinite(value):
-        raise Unfit(f"expected a number of seconds, got {shown(text)}")
+        raise StampFault(f"expected a number of seconds, got {shown(text)}")
     return value
 
 
 def _number(text: str, what: str) -> int:
     value = integer(text)
     if value is None:
-        raise Unfit(f"expected {what}, got {shown(text)}")
+        raise StampFault(f"expected {what}, got {shown(text)}")
     return value
 
 
 def _lenient_job(text: str, version: int | None) -> str:
     if version is None:
         if not text:
-            raise Unfit("a job has a name")
+            raise StampFault("a job has a name")
         return text
     if version < 2:
         return str(_number(text, "the number of a job"))
     parts = split(text, "!")
     if len(parts) > 2:
-        raise Unfit(f"expected WORKLOAD!NUMBER, got {shown(text)}")
+        raise StampFault(f"expected WORKLOAD!NUMBER, got {shown(text)}")
     workload = parts[0] if len(parts) == 2 else "static"
     return f"{workload}!{_number(parts[-1], 'the number of a job')}"
 
@@ -325,10 +325,10 @@ def _lenient_machines(text: str, version: int | None) -> str:
     for part in split(text, ","):
         ends = [part] if version == 0 else split(part, "-")
         if len(ends) > 2:
-            raise Unfit(f"{shown(part)} is neither a machine nor an interval a-b")
+            raise StampFault(f"{shown(part)} is neither a machine nor an interval a-b")
         first, last = _number(ends[0], "a machine"), _number(ends[-1], "a machine")
         if first > last or first < 0:
-            raise Unfit(f"{shown(part)} is neither a machine nor an interval a-b")
+            raise StampFault(f"{shown(part)} is neither a machine nor an interval a-b")
         found.append(str(first) if len(ends) == 1 else f"{first}-{last}")
     return ",".join(found)
 
@@ -338,7 +338,7 @@ def _allocations(text: str, version: int | None) -> tuple[Any, ...]:
     for part in split(text, ";"):
         sides = split(part, "=")
         if len(sides) != 2:
-            raise Unfit(f"expected job=machines, got {shown(part)}")
+            raise StampFault(f"expected job=machines, got {shown(part)}")
         found.append(e.Allocation(_lenient_job(sides[0], version), _lenient_machines(sides[1], version)))
     return (tuple(found),)
 
@@ -346,13 +346,13 @@ def _allocations(text: str, version: int | None) -> tuple[Any, ...]:
 def _pstate(text: str, version: int | None) -> tuple[Any, ...]:
     sides = split(text, "=")
     if len(sides) != 2:
-        raise Unfit(f"expected machines=state, got {shown(text)}")
+        raise StampFault(f"expected machines=state, got {shown(text)}")
     state = _number(sides[1], "the number of a power state")
     if version != 0:
         return _lenient_machines(sides[0], version), state
     machine = _number(sides[0], "a machine")
     if machine < 0:
-        raise Unfit(f"there is no machine {machine}")
+        raise StampFault(f"there is no machine {machine}")
     return str(machine), state
 
 
@@ -367,7 +367,7 @@ def _later(text: str, version: int | None) -> tuple[Any, ...]:
 def _waiting(text: str, version: int | None) -> tuple[Any, ...]:
     parts = split(text, ",")
     if len(parts) < 4:
-        raise Unfit(f"expected submitter,machines,seconds,seconds, got {shown(text)}")
+        raise StampFault(f"expected submitter,machines,seconds,seconds, got {shown(text)}")
     return parts[0], _number(parts[1], "a number of machines"), _time(parts[2]), _time(parts[3])
 
 
@@ -423,7 +423,7 @@ def _plain(text: str, version: int | None, strict: bool) -> e.Message:
     offset = len(said) + 1
     try:
         now = time_of(time)
-    except Unfit as error:
+    except StampFault as error:
         raise DecodeError(str(error), "now", offset) from None
     if not parts:
         raise DecodeError("a message has at least one event; use N if there is no other", "events", len(head))
@@ -448,13 +448,13 @@ def _event(part: str, path: str, offset: int, version: int | None, strict: bool)
         timestamp = time_of(time)
         if stamp.read is None:
             if colon:
-                raise Unfit(f"the stamp {letter} has no content, got {shown(content)}")
+                raise StampFault(f"the stamp {letter} has no content, got {shown(content)}")
             return stamp.value(timestamp)
         if not colon:
-            raise Unfit(f"the stamp {letter} has a content: {stamp.content}")
+            raise StampFault(f"the stamp {letter} has a content: {stamp.content}")
         event = stamp.value(timestamp, *stamp.read(content))
         fault = fault_of(event, version)
-    except Unfit as error:
+    except StampFault as error:
         raise DecodeError(str(error), path, offset) from None
     if fault is not None:
         raise DecodeError(fault, path, offset)
@@ -469,7 +469,7 @@ def _as_batsim(text: str, version: int | None) -> e.Message:
     for index, part in enumerate(parts):
         try:
             events.append(read_event(part, version))
-        except Unfit as error:
+        except StampFault as error:
             raise DecodeError(str(error), f"events[{index}]", text.find(part)) from None
     last = max(events[-1].timestamp, 0.0)
     return e.Message(*read_head(head, version, last), tuple(events))
@@ -502,7 +502,7 @@ def encode(message: e.Message, version: int | None = None) -> bytes:
             path = f"events[{index}]"
             parts.append(_part(event, version))
         return "|".join(parts).encode("utf-8", "surrogateescape")
-    except Unfit as error:
+    except StampFault as error:
         raise EncodeError(str(error), path) from None
     except UnicodeEncodeError:
         raise EncodeError("half of a surrogate pair cannot be written") from None
@@ -511,13 +511,13 @@ def encode(message: e.Message, version: int | None = None) -> bytes:
 def _part(event: e.Event, version: int | None) -> str:
     stamp = BY_VALUE.get(type(event))
     if stamp is None:
-        raise Unfit(f"expected an event of the text protocol, got {shown(event)}")
+        raise StampFault(f"expected an event of the text protocol, got {shown(event)}")
     if version is not None:
         if version < stamp.since:
-            raise Unfit(f"the stamp {stamp.letter} exists from version {stamp.since} on, not in {version}")
+            raise StampFault(f"the stamp {stamp.letter} exists from version {stamp.since} on, not in {version}")
         fault = fault_of(event, version)
         if fault is not None:
-            raise Unfit(fault)
+            raise StampFault(fault)
     head = f"{written(event.timestamp)}:{stamp.letter}"
     return head if stamp.write is None else f"{head}:{stamp.write(event)}"
 
@@ -558,7 +558,7 @@ def encode_frame(message: e.Message, version: int | None = None) -> bytes:
     return _SIZE.pack(len(data)) + data
 
 
-class Stream:
+class FrameStream:
     """A reader of messages from the bytes of a Unix socket. It does no I/O.
 
     >>> stream = Stream()

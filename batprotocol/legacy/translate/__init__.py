@@ -7,6 +7,6 @@ lose.
 
 from batprotocol.legacy.translate.old_batsim import ToOldBatsim
 from batprotocol.legacy.translate.old_scheduler import Options, ToOldScheduler
-from batprotocol.legacy.translate.values import Loss, Report
+from batprotocol.legacy.translate.values import Loss, TranslationReport
 
-__all__ = ["Loss", "Options", "Report", "ToOldBatsim", "ToOldScheduler"]
+__all__ = ["Loss", "Options", "ToOldBatsim", "ToOldScheduler", "TranslationReport"]

@@ -20,18 +20,18 @@ from batprotocol.legacy.json.events import Version, version_of
 from batprotocol.legacy.json.values import Job, JobProfile, integer
 from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.translate import values as words
-from batprotocol.legacy.translate.values import JobStates, Report
+from batprotocol.legacy.translate.values import JobStates, TranslationReport
 from batprotocol.model import parse_hosts
 
 __all__ = [
-    "TOLD",
-    "WISHES",
-    "Memory",
+    "DECISIONS",
+    "EVENTS",
+    "BatsimState",
     "ToOldBatsim",
 ]
 
 
-class Memory:
+class BatsimState:
     """Information that one side sends once, and the other side needs again.
 
     Args:
@@ -42,7 +42,7 @@ class Memory:
     def __init__(self, version: str | Version, store: JobStore | None) -> None:
         self.version = version_of(version)
         self.store = store
-        self.report = Report()
+        self.report = TranslationReport()
         self.features = model.EDCRequestedSimulationFeatures()
         self.now = 0.0
         self.res: dict[str, int] = {}
@@ -107,7 +107,7 @@ _SLACK: Final = 1e-6
 """Seconds by which a time that was printed with six decimals may be earlier than the requested time."""
 
 
-def _begins(to: Memory, event: e.SimulationBegins) -> Iterable[model.Event]:
+def _begins(to: BatsimState, event: e.SimulationBegins) -> Iterable[model.Event]:
     config = event.config or {}
     if to.version >= (3,):
         to.dynamic_enabled = config.get("dynamic-jobs-enabled") is True
@@ -158,7 +158,7 @@ def _begins(to: Memory, event: e.SimulationBegins) -> Iterable[model.Event]:
     )
 
 
-def _submitted(to: Memory, event: e.JobSubmitted) -> Iterable[model.Event]:
+def _submitted(to: BatsimState, event: e.JobSubmitted) -> Iterable[model.Event]:
     job_id = to.told_names.get(event.job_id, event.job_id)
     job = event.job
     if job is None and to.store is not None:
@@ -184,7 +184,7 @@ def _submitted(to: Memory, event: e.JobSubmitted) -> Iterable[model.Event]:
     )
 
 
-def _profile_of(to: Memory, event: e.JobSubmitted, job: model.Job) -> model.ProfileAndId | None:
+def _profile_of(to: BatsimState, event: e.JobSubmitted, job: model.Job) -> model.ProfileAndId | None:
     found = event.profile or to.profiles.get(job.profile_id)
     if found is not None:
         to.profiles.setdefault(job.profile_id, found)
@@ -202,7 +202,7 @@ def _profile_of(to: Memory, event: e.JobSubmitted, job: model.Job) -> model.Prof
     return model.ProfileAndId(job.profile_id, words.full_profile(workload, value))
 
 
-def _completed(to: Memory, event: e.JobCompleted) -> Iterable[model.Event]:
+def _completed(to: BatsimState, event: e.JobCompleted) -> Iterable[model.Event]:
     job_id = to.told_names.get(event.job_id, event.job_id)
     to.jobs[job_id] = "ended"
     states = model.FinalJobState.__members__
@@ -217,7 +217,7 @@ def _completed(to: Memory, event: e.JobCompleted) -> Iterable[model.Event]:
     yield model.JobCompletedEvent(timestamp=event.timestamp, job_id=job_id, state=states[name], return_code=code)
 
 
-def _killed(to: Memory, event: e.JobKilled) -> Iterable[model.Event]:
+def _killed(to: BatsimState, event: e.JobKilled) -> Iterable[model.Event]:
     ids = tuple(to.told_names.get(job_id, job_id) for job_id in event.job_ids)
     progress = {to.told_names.get(job_id, job_id): each for job_id, each in (event.job_progress or {}).items()}
     for job_id in ids:
@@ -242,7 +242,7 @@ def _killed(to: Memory, event: e.JobKilled) -> Iterable[model.Event]:
     )
 
 
-def _states(to: Memory, event: e.ResourceStateChanged) -> Iterable[model.Event]:
+def _states(to: BatsimState, event: e.ResourceStateChanged) -> Iterable[model.Event]:
     try:
         hosts = frozenset(parse_hosts(event.resources))
     except HostSetError:
@@ -257,7 +257,7 @@ def _states(to: Memory, event: e.ResourceStateChanged) -> Iterable[model.Event]:
         yield model.HostsPStateChangedEvent(timestamp=event.timestamp, host_ids=event.resources, pstate=state)
 
 
-def _called(to: Memory, event: e.RequestedCall) -> Iterable[model.Event]:
+def _called(to: BatsimState, event: e.RequestedCall) -> Iterable[model.Event]:
     if not to.calls or to.calls[0][0] > event.timestamp + _SLACK:
         return  # no longer expected, or of the translation itself
     _, _, whose = heapq.heappop(to.calls)
@@ -281,7 +281,7 @@ def _called(to: Memory, event: e.RequestedCall) -> Iterable[model.Event]:
         to.measure.append(name)
 
 
-def _answered(to: Memory, event: e.Answer | e.QueryReply) -> Iterable[model.Event]:
+def _answered(to: BatsimState, event: e.Answer | e.QueryReply) -> Iterable[model.Event]:
     joules = event.consumed_energy
     if joules is None or not to.asked:
         to.report.add("ANSWER", "", "the component did not ask this: it is left out")
@@ -300,7 +300,7 @@ def _answered(to: Memory, event: e.Answer | e.QueryReply) -> Iterable[model.Even
             )
 
 
-def _notified(to: Memory, event: e.Notify) -> Iterable[model.Event]:
+def _notified(to: BatsimState, event: e.Notify) -> Iterable[model.Event]:
     if event.type == "no_more_static_job_to_submit":
         to.all_submitted = True
         yield model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=event.timestamp)
@@ -317,16 +317,16 @@ def _notified(to: Memory, event: e.Notify) -> Iterable[model.Event]:
         )
 
 
-def _queried(to: Memory, event: e.Query) -> Iterable[model.Event]:
+def _queried(to: BatsimState, event: e.Query) -> Iterable[model.Event]:
     to.report.add("QUERY", "requests", "a current decision component cannot be asked: it gets no answer")
     return ()
 
 
-def _ends(to: Memory, event: e.SimulationEnds) -> Iterable[model.Event]:
+def _ends(to: BatsimState, event: e.SimulationEnds) -> Iterable[model.Event]:
     yield model.SimulationEndsEvent(timestamp=event.timestamp)
 
 
-TOLD: Final[Mapping[type[e.Event], Callable[[Memory, Any], Iterable[model.Event]]]] = {
+EVENTS: Final[Mapping[type[e.Event], Callable[[BatsimState, Any], Iterable[model.Event]]]] = {
     e.SimulationBegins: _begins,
     e.JobSubmitted: _submitted,
     e.JobCompleted: _completed,
@@ -351,11 +351,11 @@ _FILL: Final = model.PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 # Jobs
 
 
-def _said(to: Memory, job_id: str) -> str:
+def _said(to: BatsimState, job_id: str) -> str:
     return to.names.get(job_id, job_id)
 
 
-def _execute(to: Memory, event: model.ExecuteJobEvent, time: float) -> Iterable[e.Event]:
+def _execute(to: BatsimState, event: model.ExecuteJobEvent, time: float) -> Iterable[e.Event]:
     allocation = event.allocation
     hosts = sorted(parse_hosts(allocation.host_allocation))
     placement = allocation.executor_placement
@@ -389,19 +389,19 @@ def _execute(to: Memory, event: model.ExecuteJobEvent, time: float) -> Iterable[
     yield e.ExecuteJob(time, _said(to, event.job_id), alloc, mapping, storages)
 
 
-def _reject(to: Memory, event: model.RejectJobEvent, time: float) -> Iterable[e.Event]:
+def _reject(to: BatsimState, event: model.RejectJobEvent, time: float) -> Iterable[e.Event]:
     to.jobs[event.job_id] = "ended"
     yield e.RejectJob(time, _said(to, event.job_id))
 
 
-def _kill(to: Memory, event: model.KillJobsEvent, time: float) -> Iterable[e.Event]:
+def _kill(to: BatsimState, event: model.KillJobsEvent, time: float) -> Iterable[e.Event]:
     yield e.KillJob(time, tuple(_said(to, job_id) for job_id in event.job_ids))
 
 
 # Registration
 
 
-def _register_profile(to: Memory, event: model.RegisterProfileEvent, time: float) -> Iterable[e.Event]:
+def _register_profile(to: BatsimState, event: model.RegisterProfileEvent, time: float) -> Iterable[e.Event]:
     workload, _, name = event.profile.id.partition("!")
     profile = JobProfile.of(event.profile.profile, to.version)
     if profile is None:
@@ -423,7 +423,7 @@ def _register_profile(to: Memory, event: model.RegisterProfileEvent, time: float
         yield e.RegisterProfile(time, workload, name, profile)
 
 
-def _register(to: Memory, event: model.RegisterJobEvent, time: float) -> Iterable[e.Event]:
+def _register(to: BatsimState, event: model.RegisterJobEvent, time: float) -> Iterable[e.Event]:
     job = event.job
     profile = job.profile_id.rpartition("!")[2]
     workload, place = event.job_id.partition("!")[0], job.profile_id.partition("!")[0]
@@ -461,7 +461,7 @@ def _register(to: Memory, event: model.RegisterJobEvent, time: float) -> Iterabl
     yield e.SubmitJob(time, job_id, None if kept else said, None if kept else inline)
 
 
-def _named(to: Memory, job_id: str, place: str) -> str:
+def _named(to: BatsimState, job_id: str, place: str) -> str:
     """The name of a job for Batsim.
 
     Batsim 1 accepts only numbers. Before Batsim 3, the job is put into the workload of its profile: no message may have
@@ -488,7 +488,7 @@ def _is_number(name: str) -> bool:
     return name.isdecimal() and name.isascii() and len(name) < 9
 
 
-def _finish(to: Memory, event: model.FinishRegistrationEvent, time: float) -> Iterable[e.Event]:
+def _finish(to: BatsimState, event: model.FinishRegistrationEvent, time: float) -> Iterable[e.Event]:
     to.finished = True
     return ()
 
@@ -500,7 +500,7 @@ def _seconds(number: int, unit: model.TimeUnit) -> float:
     return number / 1000 if unit == model.TimeUnit.Millisecond else float(number)
 
 
-def _call(to: Memory, event: model.CallMeLaterEvent, time: float) -> Iterable[e.Event]:
+def _call(to: BatsimState, event: model.CallMeLaterEvent, time: float) -> Iterable[e.Event]:
     when = event.when
     if isinstance(when, model.OneShot):
         yield to.call(f"once:{event.call_me_later_id}", _seconds(when.time, when.time_unit), time)
@@ -508,19 +508,19 @@ def _call(to: Memory, event: model.CallMeLaterEvent, time: float) -> Iterable[e.
         yield _periodic(to, f"every:{event.call_me_later_id}", when, time)
 
 
-def _periodic(to: Memory, whose: str, when: model.Periodic, time: float, more: int = 0) -> e.Event:
+def _periodic(to: BatsimState, whose: str, when: model.Periodic, time: float, more: int = 0) -> e.Event:
     mode = when.mode
     period = _seconds(max(when.period, 1), when.time_unit)
     to.periods[whose] = (period, mode.nb_periods + more if isinstance(mode, model.FinitePeriodNumber) else None)
     return to.call(whose, to.next_multiple(period, time), time)
 
 
-def _stop_call(to: Memory, event: model.StopCallMeLaterEvent, time: float) -> Iterable[e.Event]:
+def _stop_call(to: BatsimState, event: model.StopCallMeLaterEvent, time: float) -> Iterable[e.Event]:
     to.periods.pop(f"every:{event.call_me_later_id}", None)
     return ()
 
 
-def _create_probe(to: Memory, event: model.CreateProbeEvent, time: float) -> Iterable[e.Event]:
+def _create_probe(to: BatsimState, event: model.CreateProbeEvent, time: float) -> Iterable[e.Event]:
     resources, when = event.resources, event.measurement_triggering_policy
     fits = (
         event.metrics == model.Metrics.Power
@@ -541,7 +541,7 @@ def _create_probe(to: Memory, event: model.CreateProbeEvent, time: float) -> Ite
     yield _periodic(to, f"probe:{event.probe_id}", when, time)
 
 
-def _stop_probe(to: Memory, event: model.StopProbeEvent, time: float) -> Iterable[e.Event]:
+def _stop_probe(to: BatsimState, event: model.StopProbeEvent, time: float) -> Iterable[e.Event]:
     to.periods.pop(f"probe:{event.probe_id}", None)
     to.probes.pop(event.probe_id, None)
     return ()
@@ -550,16 +550,16 @@ def _stop_probe(to: Memory, event: model.StopProbeEvent, time: float) -> Iterabl
 # Hosts, and the end
 
 
-def _change(to: Memory, event: model.ChangeHostsPStateEvent, time: float) -> Iterable[e.Event]:
+def _change(to: BatsimState, event: model.ChangeHostsPStateEvent, time: float) -> Iterable[e.Event]:
     yield e.SetResourceState(time, event.host_ids, str(event.pstate))
 
 
-def _switch(to: Memory, event: model.TurnOnOffHostsEvent, time: float) -> Iterable[e.Event]:
+def _switch(to: BatsimState, event: model.TurnOnOffHostsEvent, time: float) -> Iterable[e.Event]:
     to.switching.append((frozenset(parse_hosts(event.host_ids)), event.state))
     yield e.SetResourceState(time, event.host_ids, str(event.state))
 
 
-def _force_stop(to: Memory, event: model.ForceSimulationStopEvent, time: float) -> Iterable[e.Event]:
+def _force_stop(to: BatsimState, event: model.ForceSimulationStopEvent, time: float) -> Iterable[e.Event]:
     to.report.add("ForceSimulationStopEvent", "", "all jobs are killed or rejected, also later ones")
     to.stopping = True
     to.periods.clear()
@@ -572,7 +572,7 @@ def _force_stop(to: Memory, event: model.ForceSimulationStopEvent, time: float) 
     to.finished = True
 
 
-WISHES: Final[Mapping[type[model.Event], Callable[[Memory, Any, float], Iterable[e.Event]]]] = {
+DECISIONS: Final[Mapping[type[model.Event], Callable[[BatsimState, Any, float], Iterable[e.Event]]]] = {
     model.ExecuteJobEvent: _execute,
     model.RejectJobEvent: _reject,
     model.KillJobsEvent: _kill,
@@ -606,7 +606,7 @@ class ToOldBatsim:
     """
 
     def __init__(self, version: str | Version = "4.2", store: JobStore | None = None) -> None:
-        self._memory = Memory(version, store)
+        self._memory = BatsimState(version, store)
 
     @property
     def version(self) -> Version:
@@ -614,7 +614,7 @@ class ToOldBatsim:
         return self._memory.version
 
     @property
-    def report(self) -> Report:
+    def report(self) -> TranslationReport:
         """The losses of the translation."""
         return self._memory.report
 
@@ -643,7 +643,7 @@ class ToOldBatsim:
         said, memory.pending = memory.pending, []
         ends: list[model.Event] = []
         for event in message.events:
-            tell = TOLD.get(type(event))
+            tell = EVENTS.get(type(event))
             if tell is None:
                 kind = event.type if isinstance(event, e.OtherEvent) else type(event).__name__
                 memory.report.add(kind, "", "the current protocol has no such event: it is left out")
@@ -669,7 +669,7 @@ class ToOldBatsim:
         now = max(message.now, memory.now)
         replies: list[e.Event] = []
         for event in message.events:
-            wish = WISHES.get(type(event))
+            wish = DECISIONS.get(type(event))
             if wish is None:
                 memory.report.add(type(event).__name__, "", "an older Batsim has no such event: it is left out")
             else:

@@ -20,17 +20,17 @@ from batprotocol.legacy.json.events import Version, version_of
 from batprotocol.legacy.json.values import Job, JobProfile, integer
 from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.translate import values as words
-from batprotocol.legacy.translate.values import JobStates, Report
+from batprotocol.legacy.translate.values import JobStates, TranslationReport
 from batprotocol.model import format_hosts, parse_hosts
 from batprotocol.workloads.host_events import HostEvent, read_host_event
 
 __all__ = [
     "DECISIONS",
+    "EVENTS",
     "NO_OPTIONS",
     "OURS",
-    "TOLD",
-    "Memory",
     "Options",
+    "SchedulerState",
     "ToOldScheduler",
 ]
 
@@ -65,7 +65,7 @@ class Options(NamedTuple):
 NO_OPTIONS: Final = Options()
 
 
-class Memory:
+class SchedulerState:
     """Information that one side sends once, and the other side needs again.
 
     Args:
@@ -78,7 +78,7 @@ class Memory:
         self.version = version_of(version)
         self.options = options
         self.store = store
-        self.report = Report()
+        self.report = TranslationReport()
         self.now = 0.0
         self.jobs = JobStates()
         self.allocations: dict[str, str] = {}
@@ -130,7 +130,7 @@ _STATUSES: Final = {
 }
 
 
-def _begins(to: Memory, event: model.SimulationBeginsEvent) -> Iterable[e.Event]:
+def _begins(to: SchedulerState, event: model.SimulationBeginsEvent) -> Iterable[e.Event]:
     version, options = to.version, to.options
     before = version < (3,)
     computing = tuple(words.resource_of(host, version) for host in event.computation_hosts)
@@ -181,7 +181,7 @@ def _begins(to: Memory, event: model.SimulationBeginsEvent) -> Iterable[e.Event]
     )
 
 
-def _config(to: Memory) -> dict[str, Any]:
+def _config(to: SchedulerState) -> dict[str, Any]:
     options = to.options
     host, port, prefix = options.redis or ("127.0.0.1", 6379, "default")
     if to.version < (3,):
@@ -206,7 +206,7 @@ def _config(to: Memory) -> dict[str, Any]:
     }
 
 
-def _submitted(to: Memory, event: model.JobSubmittedEvent) -> Iterable[e.Event]:
+def _submitted(to: SchedulerState, event: model.JobSubmittedEvent) -> Iterable[e.Event]:
     job_id = event.job_id
     to.jobs.add(job_id)
     to.registered.add(event.job.profile_id)
@@ -232,7 +232,7 @@ def _keep(store: JobStore, job: Job, profile: JobProfile | None) -> None:
         store.put_profile(f"{workload}!{job.profile}", profile)
 
 
-def _completed(to: Memory, event: model.JobCompletedEvent) -> Iterable[e.Event]:
+def _completed(to: SchedulerState, event: model.JobCompletedEvent) -> Iterable[e.Event]:
     version, state, job_id = to.version, event.state, event.job_id
     to.jobs[job_id] = "ended"
     alloc = to.allocations.pop(job_id, "")
@@ -256,7 +256,7 @@ def _completed(to: Memory, event: model.JobCompletedEvent) -> Iterable[e.Event]:
     return (said,)
 
 
-def _killed(to: Memory, event: model.JobsKilledEvent) -> Iterable[e.Event]:
+def _killed(to: SchedulerState, event: model.JobsKilledEvent) -> Iterable[e.Event]:
     before = to.version < (3,)
     progress = {
         each.job_id: words.progress_to_old(each.wrapper, before, partial(_length_of, to)) for each in event.progresses
@@ -266,12 +266,12 @@ def _killed(to: Memory, event: model.JobsKilledEvent) -> Iterable[e.Event]:
     yield e.JobKilled(event.timestamp, event.job_ids, progress if to.version >= (1, 2) else None)
 
 
-def _length_of(to: Memory, profile_id: str) -> int | None:
+def _length_of(to: SchedulerState, profile_id: str) -> int | None:
     profile = to.profiles.get(profile_id)
     return len(profile.profile_ids) if isinstance(profile, model.SequentialCompositionProfile) else None
 
 
-def _probed(to: Memory, event: model.ProbeDataEmittedEvent) -> Iterable[e.Event]:
+def _probed(to: SchedulerState, event: model.ProbeDataEmittedEvent) -> Iterable[e.Event]:
     if isinstance(event.data, model.AggregatedProbeData):
         joules = event.data.data
         if to.version < (2,):
@@ -280,39 +280,41 @@ def _probed(to: Memory, event: model.ProbeDataEmittedEvent) -> Iterable[e.Event]
             yield e.Answer(event.timestamp, {"consumed_energy": joules})
 
 
-def _called(to: Memory, event: model.RequestedCallEvent) -> Iterable[e.Event]:
+def _called(to: SchedulerState, event: model.RequestedCallEvent) -> Iterable[e.Event]:
     if not event.call_me_later_id.startswith(f"{OURS}wake"):
         to.now = max(to.now, to.calls.pop(event.call_me_later_id, 0.0))
         yield e.RequestedCall(to.now)
 
 
-def _ends(to: Memory, event: model.SimulationEndsEvent) -> Iterable[e.Event]:
+def _ends(to: SchedulerState, event: model.SimulationEndsEvent) -> Iterable[e.Event]:
     yield e.SimulationEnds(event.timestamp)
 
 
-def _failed(to: Memory, event: model.SimulationErrorEvent) -> Iterable[e.Event]:
+def _failed(to: SchedulerState, event: model.SimulationErrorEvent) -> Iterable[e.Event]:
     to.report.add("SimulationErrorEvent", "error", "the scheduler gets the end of the simulation instead")
     yield e.SimulationEnds(event.timestamp)
 
 
-def _all_submitted(to: Memory, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> Iterable[e.Event]:
+def _all_submitted(to: SchedulerState, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> Iterable[e.Event]:
     to.all_submitted = True
     return _notify(to, event, "no_more_static_job_to_submit", (3,))
 
 
-def _all_injected(to: Memory, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> Iterable[e.Event]:
+def _all_injected(to: SchedulerState, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> Iterable[e.Event]:
     to.all_injected = True
     return _notify(to, event, "no_more_external_event_to_occur", (3, 1))
 
 
-def _notify(to: Memory, event: model.Event, kind: str, since: Version) -> Iterable[e.Event]:
+def _notify(to: SchedulerState, event: model.Event, kind: str, since: Version) -> Iterable[e.Event]:
     if to.version < since:
         to.report.add(type(event).__name__, "", "this version has no such event: it is left out")
         return []
     return [e.Notify(event.timestamp, kind)]
 
 
-def _states(to: Memory, event: model.HostsPStateChangedEvent | model.HostsTurnedOnOffEvent) -> Iterable[e.Event]:
+def _states(
+    to: SchedulerState, event: model.HostsPStateChangedEvent | model.HostsTurnedOnOffEvent
+) -> Iterable[e.Event]:
     state = event.pstate if isinstance(event, model.HostsPStateChangedEvent) else event.state
     try:
         to.pstates.update(dict.fromkeys(parse_hosts(event.host_ids), state))
@@ -321,7 +323,7 @@ def _states(to: Memory, event: model.HostsPStateChangedEvent | model.HostsTurned
     yield e.ResourceStateChanged(event.timestamp, event.host_ids, str(state))
 
 
-def _occurred(to: Memory, event: model.ExternalEventOccurredEvent) -> Iterable[e.Event]:
+def _occurred(to: SchedulerState, event: model.ExternalEventOccurredEvent) -> Iterable[e.Event]:
     text = event.external_event.data
     machines = _machine_event(to, text)
     if machines is not None and (to.version >= (3,) or to.options.machine_events):
@@ -340,7 +342,7 @@ def _occurred(to: Memory, event: model.ExternalEventOccurredEvent) -> Iterable[e
     yield e.Notify(event.timestamp, name if isinstance(name, str) else "external_event", extra=fields)
 
 
-def _machine_event(to: Memory, data: str) -> tuple[str, dict[str, Any]] | None:
+def _machine_event(to: SchedulerState, data: str) -> tuple[str, dict[str, Any]] | None:
     """The type and the fields of the notification for hosts that fail or come back; None for all other events."""
     try:
         found = read_host_event(data)
@@ -353,7 +355,7 @@ def _machine_event(to: Memory, data: str) -> tuple[str, dict[str, Any]] | None:
     return old
 
 
-TOLD: Final[Mapping[type[model.Event], Callable[[Memory, Any], Iterable[e.Event]]]] = {
+EVENTS: Final[Mapping[type[model.Event], Callable[[SchedulerState, Any], Iterable[e.Event]]]] = {
     model.SimulationBeginsEvent: _begins,
     model.JobSubmittedEvent: _submitted,
     model.JobCompletedEvent: _completed,
@@ -379,7 +381,7 @@ _SOON: Final = 5e-4
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
-def _hosts(to: Memory, text: str, event: str, field: str) -> str | None:
+def _hosts(to: SchedulerState, text: str, event: str, field: str) -> str | None:
     try:
         return format_hosts(text)
     except HostSetError as error:
@@ -390,7 +392,7 @@ def _hosts(to: Memory, text: str, event: str, field: str) -> str | None:
 # Jobs
 
 
-def _execute(to: Memory, event: e.ExecuteJob, time: float) -> Iterable[model.Event]:
+def _execute(to: SchedulerState, event: e.ExecuteJob, time: float) -> Iterable[model.Event]:
     hosts = _hosts(to, event.alloc, "EXECUTE_JOB", "alloc")
     if hosts is None:
         return ()
@@ -428,12 +430,12 @@ def _mapping(mapping: Mapping[str, Any]) -> tuple[int, ...] | None:
     return tuple(places[each] for each in sorted(places)) if sorted(places) == list(range(len(places))) else None
 
 
-def _reject(to: Memory, event: e.RejectJob, time: float) -> Iterable[model.Event]:
+def _reject(to: SchedulerState, event: e.RejectJob, time: float) -> Iterable[model.Event]:
     to.jobs[event.job_id] = "ended"
     yield model.RejectJobEvent(timestamp=time, job_id=event.job_id)
 
 
-def _kill(to: Memory, event: e.KillJob, time: float) -> Iterable[model.Event]:
+def _kill(to: SchedulerState, event: e.KillJob, time: float) -> Iterable[model.Event]:
     ids = tuple(dict.fromkeys(event.job_ids))
     alive = tuple(job_id for job_id in ids if to.jobs.get(job_id, "running") == "running" and job_id not in to.killing)
     if not alive:  # older Batsims acknowledge kills of jobs that have ended, or are being killed
@@ -448,7 +450,7 @@ def _kill(to: Memory, event: e.KillJob, time: float) -> Iterable[model.Event]:
     yield model.KillJobsEvent(timestamp=time, job_ids=alive)
 
 
-def _change(to: Memory, event: e.ChangeJobState, time: float) -> Iterable[model.Event]:
+def _change(to: SchedulerState, event: e.ChangeJobState, time: float) -> Iterable[model.Event]:
     state, job_id = event.job_state, event.job_id
     known = to.jobs.get(job_id)
     if state == "RUNNING" and known == "submitted":
@@ -475,7 +477,7 @@ def _change(to: Memory, event: e.ChangeJobState, time: float) -> Iterable[model.
 # Registration
 
 
-def _register(to: Memory, event: e.SubmitJob | e.RegisterJob, time: float) -> Iterable[model.Event]:
+def _register(to: SchedulerState, event: e.SubmitJob | e.RegisterJob, time: float) -> Iterable[model.Event]:
     job = event.job
     workload = event.job_id.partition("!")[0]
     if job is None and to.store is not None:
@@ -494,11 +496,13 @@ def _register(to: Memory, event: e.SubmitJob | e.RegisterJob, time: float) -> It
     yield model.RegisterJobEvent(timestamp=time, job_id=event.job_id, job=words.job_to_new(event.job_id, job))
 
 
-def _register_profile(to: Memory, event: e.SubmitProfile | e.RegisterProfile, time: float) -> Iterable[model.Event]:
+def _register_profile(
+    to: SchedulerState, event: e.SubmitProfile | e.RegisterProfile, time: float
+) -> Iterable[model.Event]:
     return _profile(to, event.workload_name, event.profile_name, event.profile, time)
 
 
-def _profile(to: Memory, workload: str, name: str, profile: JobProfile, time: float) -> Iterable[model.Event]:
+def _profile(to: SchedulerState, workload: str, name: str, profile: JobProfile, time: float) -> Iterable[model.Event]:
     value = profile.value
     profile_id = f"{workload}!{name}"
     if value is None:
@@ -517,7 +521,7 @@ def _profile(to: Memory, workload: str, name: str, profile: JobProfile, time: fl
     yield model.RegisterProfileEvent(timestamp=time, profile=said)
 
 
-def _notified(to: Memory, event: e.Notify, time: float) -> Iterable[model.Event]:
+def _notified(to: SchedulerState, event: e.Notify, time: float) -> Iterable[model.Event]:
     """The current Batsim hears of the end of registration when no job is left: until then, it can be undone."""
     if event.type in ("submission_finished", "registration_finished"):
         to.finishing = to.options.dynamic
@@ -531,7 +535,7 @@ def _notified(to: Memory, event: e.Notify, time: float) -> Iterable[model.Event]
 # Calls, hosts, energy
 
 
-def _call(to: Memory, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
+def _call(to: SchedulerState, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
     name, when = to.name("call"), int(event.time * 1000 + 1e-6)
     if when / 1000 > max(to.now, time) + _SOON:
         to.calls[name] = event.time  # it comes at the millisecond before, and is reported as if it came then
@@ -545,7 +549,7 @@ def _call(to: Memory, event: e.CallMeLater, time: float) -> Iterable[model.Event
     yield model.CallMeLaterEvent(timestamp=time, call_me_later_id=name, when=trigger)
 
 
-def _set_state(to: Memory, event: e.SetResourceState, time: float) -> Iterable[model.Event]:
+def _set_state(to: SchedulerState, event: e.SetResourceState, time: float) -> Iterable[model.Event]:
     hosts, state = _hosts(to, event.resources, "SET_RESOURCE_STATE", "resources"), integer(event.state)
     if hosts is None:
         return
@@ -571,7 +575,7 @@ def _set_state(to: Memory, event: e.SetResourceState, time: float) -> Iterable[m
             yield model.ChangeHostsPStateEvent(timestamp=time, host_ids=members, pstate=state)
 
 
-def _query(to: Memory, event: e.Query | e.QueryRequest, time: float) -> Iterable[model.Event]:
+def _query(to: SchedulerState, event: e.Query | e.QueryRequest, time: float) -> Iterable[model.Event]:
     requests = event.requests
     wrapped = requests.get("requests")
     for name in wrapped if isinstance(wrapped, dict) else requests:
@@ -591,7 +595,7 @@ def _query(to: Memory, event: e.Query | e.QueryRequest, time: float) -> Iterable
         )
 
 
-DECISIONS: Final[Mapping[type[e.Event], Callable[[Memory, Any, float], Iterable[model.Event]]]] = {
+DECISIONS: Final[Mapping[type[e.Event], Callable[[SchedulerState, Any, float], Iterable[model.Event]]]] = {
     e.ExecuteJob: _execute,
     e.RejectJob: _reject,
     e.KillJob: _kill,
@@ -627,7 +631,7 @@ class ToOldScheduler:
     def __init__(
         self, version: str | Version = "4.2", options: Options = NO_OPTIONS, store: JobStore | None = None
     ) -> None:
-        self._memory = Memory(version, options, store)
+        self._memory = SchedulerState(version, options, store)
 
     @property
     def version(self) -> Version:
@@ -635,7 +639,7 @@ class ToOldScheduler:
         return self._memory.version
 
     @property
-    def report(self) -> Report:
+    def report(self) -> TranslationReport:
         """The losses of the translation."""
         return self._memory.report
 
@@ -669,7 +673,7 @@ class ToOldScheduler:
         memory.wakes = False
         said, memory.pending = memory.pending, []
         for event in message.events:
-            tell = TOLD.get(type(event))
+            tell = EVENTS.get(type(event))
             if tell is None:
                 memory.report.add(type(event).__name__, "", "it is not sent to the scheduler")
             else:

@@ -18,7 +18,7 @@ from batprotocol.workloads.host_events import HostChange, HostEvent
 __all__ = [
     "JobStates",
     "Loss",
-    "Report",
+    "TranslationReport",
     "extra_of",
     "full_profile",
     "host_of",
@@ -62,7 +62,7 @@ class Loss(msgspec.Struct, frozen=True):
         return f"message {self.message}, {self.event}{field}: {self.instead}"
 
 
-class Report:
+class TranslationReport:
     """All losses so far, and how often each happened. Of a repeated loss, the report keeps the first one."""
 
     def __init__(self) -> None:
