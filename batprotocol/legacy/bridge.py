@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-# A whole simulation through a bridge: turns until the end. Neither side is left waiting.
+# A whole simulation
 
 
 _ENDS: Final = (SimulationEndsEvent, SimulationErrorEvent)
@@ -147,7 +147,7 @@ def _farewell(batsim: Batsim, course: _Course) -> None:
             course.say(reply)
 
 
-# A scheduler of this library behind a bridge, with a conversation that checks the current rules.
+# A scheduler of this library at the end of a bridge
 
 
 logger = logging.getLogger("batprotocol.legacy")
@@ -205,7 +205,7 @@ class CheckedScheduler:
         return self._answer(message)
 
 
-# The ends over ZeroMQ: the current Batsim, and Batsims and schedulers that speak JSON.
+# The ends over ZeroMQ: the current Batsim, and JSON
 
 
 _BUSY: Final = "this endpoint serves another simulation"
@@ -359,7 +359,7 @@ class OldScheduler(OldComponent):
         self._requester.close()
 
 
-# The ends of a bridge that speak the current protocol in another age, with a schema of its own, over ZeroMQ.
+# The ends that speak the current protocol in another age
 
 
 def _decode(codec: Codec, data: bytes, format: str) -> Record:

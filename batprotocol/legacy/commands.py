@@ -1,4 +1,8 @@
-"""`batproto bridge`: `bridge` has its parameters, `ends` makes of them a bridge; for `run` and `simulate`, too."""
+"""`batproto bridge`, and the older protocols of `run` and `simulate`: endpoints and options in, a bridge out.
+
+The first half has the parameters, which other commands share. The second half connects the ends. It imports the bridge
+only when a command needs it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from batprotocol.wire.reflection import Schema
 
 
-# `batproto bridge`: its parameters, and those that other commands share with it. `ends` does the work.
+# Parameters
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -135,7 +139,7 @@ def bridge(context: click.Context, /, schema: str | None, **options: Any) -> Non
     context.exit(connect(**options))
 
 
-# `batproto bridge`, and the older protocols of `run` and `simulate`: endpoints and options in, a bridge out.
+# The bridge
 
 
 def connect(

@@ -1,7 +1,8 @@
-"""The rules of conversations in the older protocols, in nine rule sets, and `check` and `Conversation`.
+"""Conversations in the older protocols: all messages so far, judged one by one, and advice about them.
 
-Each rule set describes how one Batsim really behaves: 1.0.0, 1.2.0, 1.4.0, 2.0.0 and 4.2.1 in JSON, and versions 0 to 3
-of text.
+Both sides take turns, and Batsim begins. The conversation trusts the messages of Batsim, and judges those of the
+scheduler as they are on the wire. `json.rules` and `text.rules` judge a single message; `rules` lists the rules, in
+nine rule sets: Batsim 1.0.0, 1.2.0, 1.4.0, 2.0.0 and 4.2.1 in JSON, and versions 0 to 3 of text, as they really behave.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-# Conversation: the messages so far in an older protocol, judged one by one.
+# Judgement
 
 
 def rule_set_of(first: bytes) -> str:
@@ -137,7 +138,7 @@ def check(messages: Iterable[bytes], rules: str = "") -> list[Violation]:
     return found + conversation.finish()
 
 
-# Advice about conversations in the older protocols, by what their events have in common with today's.
+# Advice, by what the events have in common with those of today
 
 
 _FULL_SPEED: Final = "0"

@@ -1,4 +1,4 @@
-"""The rules of the older protocols, and their severity for each Batsim. This module must not know messages.
+"""The rules of the older protocols, with their severity for each Batsim, and the state of a conversation.
 
 The rule sets are those of nine measured Batsims: five that use JSON, and four that use text.
 """
@@ -246,7 +246,7 @@ def rule_set_for(version: str | tuple[int, ...]) -> str:
     return RULE_SETS[sum(version >= bound for bound in bounds)]
 
 
-# Power states of hosts in a conversation: those of the platform, the current one of each host, and pending changes.
+# Power states of hosts: the current one of each host, and pending changes
 
 
 class PowerStates:
@@ -298,7 +298,7 @@ class PowerStates:
         self._now[host] = pstate
 
 
-# The state of a conversation of an older protocol at one moment, and the violations found so far.
+# The state of a conversation, and the violations found so far
 
 
 Known = Literal["submitted", "running", "ended"]

@@ -1,6 +1,6 @@
-"""The text of a scheduler as RapidJSON reads it: members in order, bytes that are not UTF-8, text after a NUL.
+"""JSON of a scheduler as Batsim 1 to 4 read it: members in order, sets of hosts, names, profiles and jobs.
 
-This module must not know any event.
+Batsim aborts where a reading here raises, or where a `fault_...` function returns a reason.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def text_of(value: str) -> str:
     return value.partition("\0")[0]
 
 
-# Sets of hosts as the older Batsims read them. This module must not know any event.
+# Sets of hosts
 
 
 _WHOLE = re.compile(r"[ \t\n\r\f\v]*\+?[0-9]+", re.ASCII)
@@ -109,7 +109,7 @@ def hosts_of(text: str, major: int) -> frozenset[int]:
     return frozenset(hosts)
 
 
-# Profiles that the scheduler registers: the requirements of Batsim for each type, and where it aborts.
+# Profiles: what each type requires
 
 
 Fields = Mapping[str, Any]
@@ -278,7 +278,7 @@ def too_large(value: Any) -> bool:
     return isinstance(value, list) and any(map(too_large, value))
 
 
-# Names of jobs, and the jobs that the scheduler registers, as each Batsim reads them.
+# Jobs and their names
 
 
 class Unnamed(Exception):
@@ -338,7 +338,7 @@ def fault_of_job(job: Mapping[str, Any], job_id: str, major: int) -> tuple[str, 
     return None
 
 
-# Helpers for the judges of single events: they read texts, jobs and hosts. This module must not know any event.
+# Members of the data of an event. These raise `RuleBroken`
 
 
 def member(data: JsonMembers, key: str, path: str) -> Any:

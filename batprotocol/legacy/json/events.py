@@ -1,7 +1,8 @@
-"""The events of the JSON protocol in its own words: `JOB_SUBMITTED` is `JobSubmitted`, and so on; and the message.
+"""The events of the JSON protocol (`JOB_SUBMITTED` is `JobSubmitted`), the message, and the table of versions.
 
-An event holds the fields of all versions; `versions` lists the fields of each version. `extra` keeps the unknown fields
-of its data, and `beside` keeps the fields next to its `timestamp`, `type` and `data`. Fields are keyword arguments.
+An event holds the fields of all versions; `EVENTS` lists the events and fields of each version. `extra` keeps the
+unknown fields of its data, and `beside` keeps the fields next to its `timestamp`, `type` and `data`. Fields are keyword
+arguments.
 """
 
 from __future__ import annotations
@@ -467,7 +468,7 @@ def _joules(answers: Mapping[str, Any]) -> float | None:
         return None
 
 
-# The versions of Batsim in which each event and each field exists: one table, for the codec and for people.
+# Versions: one table, for the codec and for people
 
 
 Version: TypeAlias = tuple[int, ...]

@@ -1,4 +1,8 @@
-"""EXECUTE_JOB: jobs, hosts, mappings, and the transfers that are merged into a job."""
+"""The judge of messages in JSON: it trusts Batsim, and judges the scheduler as its messages are on the wire.
+
+Batsim counts members and checks types before anything else, so the functions check the parsed JSON, and not values.
+Each function judges the data of one type of event. If Batsim survives the event, the function changes the state.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +156,7 @@ def _merged(state: RuleState, added: Any, path: str, job_id: str, job: OldJob) -
         state.profiles[key] = added["profile"]
 
 
-# Jobs and profiles that the scheduler registers: which ones Batsim accepts, and where it aborts.
+# Registration
 
 
 _SPOILING: Final = frozenset(",\"'()")
@@ -254,9 +258,6 @@ def register_profile(state: RuleState, data: JsonMembers, path: str, time: float
         raise RuleBroken("register.profile", f"{path}.profile", fault)
     if state.survives(before):
         _keep(state, key, profile)
-
-
-# The messages of the scheduler, judged event by event, as the members of their data are on the wire.
 
 
 SIZES: Final[Mapping[str, tuple[int, ...]]] = {
@@ -457,7 +458,7 @@ DECISIONS: Final[Mapping[str, Callable[[RuleState, JsonMembers, str, float], Non
 """The function that judges each type of event."""
 
 
-# The effect of Batsim's messages on the state. They count as true: if Batsim reports the end of a job, it has ended.
+# Messages of Batsim. They count as true: if Batsim reports the end of a job, it has ended
 
 
 _ENERGY: Final = frozenset({"watt_per_state", "wattage_per_state", "watt_off", "wattage_off", "sleep_pstates"})
@@ -555,7 +556,7 @@ EVENTS: Final[Mapping[type[e.Event], Callable[[RuleState, Any], None]]] = {
 """The function for each type of event. The other events change nothing that the rules need."""
 
 
-# The judge of messages in JSON: it trusts Batsim, and judges the scheduler as its messages are on the wire.
+# The judge
 
 
 class JsonJudge:

@@ -1,7 +1,7 @@
-"""The values in the events of the JSON protocol: jobs, profiles, resources, progress. Plain, immutable, comparable.
+"""The values in the events of the JSON protocol: jobs, profiles, resources, progress, and numbers as C++ reads them.
 
 The fields have the names of the protocol. An absent field is None. `extra` keeps the fields that no version of the
-protocol knows. This module must not know bytes, nor versions: `versions` has the table.
+protocol knows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-# Conversion between profiles of the older workload files and values of the current protocol, in both directions.
+# Profiles of the older workload files as current values, and back
 
 
 _TOTAL: Final = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsSpreadUniformly
@@ -357,7 +357,7 @@ class JobProfile:
         return f"JobProfile({dict(self.fields)!r})"
 
 
-# Numbers as C++ reads and writes them, as the older Batsims do. This module must not know any protocol.
+# Numbers as C++ reads and writes them
 
 
 _MOST = 2**31

@@ -1,8 +1,8 @@
 """The codec of the JSON protocol: bytes in, a `Message` out, and back.
 
 Most messages hold only fields that their version knows. For these, there is a fast path: msgspec reads them into
-structs that are created from the version's table. If msgspec fails, `careful` reads the message again, and keeps
-unknown fields.
+structs that are created from the table of the version. If msgspec fails, the careful path reads the message again, and
+keeps unknown fields.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-# The careful reader and writer of the JSON protocol, for all messages on which the fast ones fail.
+# The careful path
 
 
 _TRAILING = re.compile(rb'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)

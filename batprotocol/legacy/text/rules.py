@@ -1,6 +1,7 @@
-"""The state of a conversation in text. Messages in text give jobs and machines, but neither sizes nor options.
+"""The judge of messages in text: it trusts Batsim, and judges the scheduler as Batsim reads it.
 
-This module must not know bytes.
+Messages in text give jobs and machines, but neither the number of machines, nor the number that a job requests, nor
+whether energy is on.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class TextState:
         return next((job for job, hosts in self.running.items() if host in hosts), None)
 
 
-# The judge of messages in text: it trusts Batsim, and judges the scheduler as Batsim reads it.
+# The judge
 
 
 def _is_framed(data: bytes) -> bool:

@@ -1,4 +1,7 @@
-"""The names of jobs in text, and now: text requires numbers, and versions 0 and 1 have only numbers. No events."""
+"""Programs that speak text: the names of jobs, Unix sockets, and the ends of a bridge.
+
+`to_json` and `from_json` convert messages to events of JSON 1.x, so that each translation is written only once.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,7 @@ class JobNames:
         return said if self._version >= 2 else f"w0!{said}"
 
 
-# Conversion between messages in text and events of JSON 1.x, so that each translation needs to be written only once.
+# Text as events of JSON 1.x, and back
 
 
 NOP: Final = "NOP"
@@ -236,7 +239,7 @@ def _groups(hosts: str, version: int) -> list[str]:
     return machines.split(",") if version == 0 else [machines]
 
 
-# Unix sockets for the text protocol: Batsim listens, the scheduler connects, and a size precedes each message.
+# Unix sockets: Batsim listens, the scheduler connects
 
 
 logger = logging.getLogger("batprotocol.legacy")
@@ -391,7 +394,7 @@ class UnixLine:
             self._door = None
 
 
-# The ends over Unix sockets: Batsims and schedulers that speak text, each in its version.
+# The ends of a bridge
 
 
 _OF_JOBS = (e.JobSubmitted, e.JobCompleted, e.ExecuteJob, e.RejectJob)

@@ -1,7 +1,8 @@
-"""The stamps of the text protocol, as Batsim really has them: one table, for the codec, for rules and for people.
+"""The codec of the text protocol: `3:10.0|10.0:S:w0!1` in, a `Message` out, and back.
 
-The documentation has later versions for most of them. The versions here were measured with four Batsims. The table
-knows the content of a stamp in the form that Batsim writes; `lenient` knows the other forms that Batsim reads.
+`STAMPS` is the table of stamps, as Batsim really has them: for the codec, for rules and for people. The documentation
+has later versions for most of them; these were measured with four Batsims. Batsim reads more forms than it writes; the
+codec does, too. A size precedes each message on a socket.
 """
 
 from __future__ import annotations
@@ -255,7 +256,7 @@ BY_LETTER: Final[Mapping[str, Stamp]] = {stamp.letter: stamp for stamp in STAMPS
 BY_VALUE: Final[Mapping[type, Stamp]] = {stamp.value: stamp for stamp in STAMPS}
 
 
-# The messages of a scheduler, as Batsim reads them: all forms that it accepts, in the form that it writes itself.
+# The forms that Batsim reads besides those that it writes
 
 
 def split(text: str, mark: str) -> list[str]:
@@ -381,7 +382,7 @@ _CONTENTS: Final[Mapping[str, Callable[[str, int | None], tuple[Any, ...]]]] = {
 """The readers of the contents of a scheduler's stamps. There is no lenient reader for Batsim's own stamps."""
 
 
-# The codec of the text protocol: `3:10.0|10.0:S:w0!1` in, a `Message` out, and back.
+# Messages
 
 
 # Reading
@@ -522,7 +523,7 @@ def _part(event: e.Event, version: int | None) -> str:
     return head if stamp.write is None else f"{head}:{stamp.write(event)}"
 
 
-# The size before each message of the text protocol, and a stream of such messages. It does no I/O.
+# Frames: the size before each message
 
 
 LARGEST: Final = 2**28

@@ -220,7 +220,7 @@ class _Way:
         raise _NotCarried(f"{'.'.join(path)} is missing, and the other side needs it")
 
 
-# More than another name: each function returns the fields of both sides that it has converted.
+# Fields that need more than another name: each function returns the fields of both sides that it has converted
 
 _Special = Callable[[_Way, Table, Record, Table, Record], set[str]]
 

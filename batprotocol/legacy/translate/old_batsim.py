@@ -1,6 +1,8 @@
-"""The state of the translation for an older Batsim: jobs, calls, probes, switches, and losses.
+"""Translation between a Batsim of version 1 to 4 and a current decision component. No I/O.
 
-This module must not know any single event.
+`EVENTS` has a function for each event of Batsim, `DECISIONS` one for each event of the component. Each takes the state,
+which it reads and changes, and the event. `ToOldBatsim` adds the events that the current Batsim would send and the
+older one does not.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ class BatsimState:
         return number * period
 
 
-# The events of a Batsim of version 1 to 4, as current events: a function for each event, and a table of them.
+# Events of Batsim
 
 
 _SLACK: Final = 1e-6
@@ -342,7 +344,7 @@ EVENTS: Final[Mapping[type[e.Event], Callable[[BatsimState, Any], Iterable[model
 """The function for each event of Batsim. FROM_JOB_MSG has no successor."""
 
 
-# The events of a current decision component, as events of Batsim 1 to 4: a function for each event, and the table.
+# Decisions of the component
 
 
 _FILL: Final = model.PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
@@ -590,7 +592,7 @@ DECISIONS: Final[Mapping[type[model.Event], Callable[[BatsimState, Any, float], 
 """The function for each event of the component. Probes cannot be triggered or reset."""
 
 
-# ToOldBatsim: it translates between a Batsim of version 1 to 4 and a current decision component. No I/O.
+# The translation
 
 
 class ToOldBatsim:

@@ -1,6 +1,8 @@
-"""The state of the translation for an older scheduler: hosts, jobs, its own calls, and losses.
+"""Translation between the current Batsim and a scheduler of Batsim 1 to 4. No I/O.
 
-This module must not know any single event.
+`EVENTS` has a function for each event of Batsim, `DECISIONS` one for each event of the scheduler. Each takes the state,
+which it reads and changes, and the event. `ToOldScheduler` does not ask the scheduler about events that concern only
+the translation.
 """
 
 from __future__ import annotations
@@ -120,7 +122,7 @@ class SchedulerState:
         return model.CallMeLaterEvent(timestamp=time, call_me_later_id=self.name("wake"), when=trigger)
 
 
-# The events of the current Batsim, as events of Batsim 1 to 4: a function for each event, and a table of them.
+# Events of Batsim
 
 
 _STATES: Final = {state: state.name for state in model.FinalJobState}
@@ -373,7 +375,7 @@ EVENTS: Final[Mapping[type[model.Event], Callable[[SchedulerState, Any], Iterabl
 """The function for each event of Batsim."""
 
 
-# The events of a scheduler of Batsim 1 to 4, as current events: a function for each event, and a table of them.
+# Decisions of the scheduler
 
 
 _SOON: Final = 5e-4
@@ -613,7 +615,7 @@ DECISIONS: Final[Mapping[type[e.Event], Callable[[SchedulerState, Any, float], I
 """The function for each event of the scheduler. The others have no successor: metadata, messages to jobs, answers."""
 
 
-# ToOldScheduler: it translates between the current Batsim and a scheduler of Batsim 1 to 4. No I/O.
+# The translation
 
 
 class ToOldScheduler:

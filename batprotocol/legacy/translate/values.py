@@ -1,4 +1,4 @@
-"""The losses of a translation: it reports everything that it drops. This module must not know any single event."""
+"""Values that translations share: losses, the states of jobs, and conversions of jobs, progress and hosts."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class TranslationReport:
             yield str(loss) if count == 1 else f"{loss} ({count:,} times)"
 
 
-# The states of the jobs of a simulation that is translated.
+# The states of jobs
 
 
 class JobStates:
@@ -132,9 +132,6 @@ class JobStates:
     def those(self, state: str) -> tuple[str, ...]:
         """The jobs in one of the states of jobs that have not ended."""
         return tuple(job_id for job_id in self.open if self._states[job_id] == state)
-
-
-# Conversion of values between the protocols: jobs, profiles, progress, hosts. No state, and no single messages.
 
 
 def milliseconds(time: float) -> int:
